@@ -1,0 +1,202 @@
+"""Cases measured in turns, by workers that start no process, and their campaign as it is published and read back."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ladder.__main__ import main
+from ladder.errors import LadderError
+from ladder.harness import turns
+from ladder.machine import identity
+from ladder.records import campaigns, record
+from ladder.records.case import Case
+from ladder.report import ratios
+from ladder.store import collect, stored, study
+
+SIZES = "form=nn,m=17,n=65,k=1,dtype=float64,source=random,seed=1,cache=warm"
+CASES = [Case.parse("gemm", variant, f"{SIZES},threads=1") for variant in ("openmp", "interchanged", "blas")]
+PROTOCOL = {"processes": 4, "cap": 1.0, "samples": 3, "least": 3, "most": 3, "target": 0.02, "phase_passes": 0}
+PROTOCOL |= {"energy": False, "most_processes": 4}
+COMMIT = "0" * 40
+EXPERIMENTS = {case.key: ["gemm_square"] for case in CASES}
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    """A working folder, and a commit that is known without git."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LADDER_COMMIT", COMMIT)
+    monkeypatch.setenv("LADDER_PARENT", "")
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The variants of the workers in the order in which they measured; blas takes half as long as the others."""
+    order = []
+
+    class Simulated:
+        def __init__(self, case, *others):
+            self.case = case
+
+        def go(self, variables=None):
+            order.append(self.case.variant)
+            seconds = 1e-3 if self.case.variant == "blas" else 2e-3
+            times = seconds * (1 + 0.001 * len(order)) * np.ones(3)  # a drift
+            threads = {"cpus": 1, "affinity": [0], "runtimes": {}}
+            return {
+                "samples": times.tolist(),
+                **{"setup": 0.1, "first": 0.1, "check": 0.1, "total": 1.0, "phases": [], "facts": {}, "curve": []},
+                "checks": [{"name": "error", "error": 0.5, "bound": 1.0}],
+                "threads": threads,
+                "compiled": 0,
+            }
+
+        def wait_ready(self):
+            """It is."""
+
+        stop = wait_ready
+
+    monkeypatch.setattr(turns, "Worker", Simulated)
+    monkeypatch.setattr(turns, "precompile", lambda *arguments: None)
+    return order
+
+
+def about(machine="here"):
+    return {"machine": machine, "commit": COMMIT, "dirty": False, "host": identity.host(), "gpus": []}
+
+
+def measure(name, cases=CASES):
+    """Measure the cases in a campaign, which begins."""
+    campaigns.begin(name, about())
+    turns.measure_in_turns(dict.fromkeys(cases, ({}, None)), PROTOCOL, name, "here", campaigns.folder(name))
+
+
+def publish(name):
+    main(["publish_campaign", name, json.dumps(EXPERIMENTS)])
+
+
+def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(measured):
+    measure("a")
+    there = [case.variant for case in CASES]
+    assert measured == [*there, *there[::-1]] * 2
+
+
+def test_a_record_names_its_campaign_and_its_host(measured):
+    measure("a")
+    for case in CASES:
+        content = record.read(record.path_of("here", case.key, campaigns.folder("a")))
+        assert (content["campaign"], content["host"], content["gpus"]) == ("a", identity.host(), [])
+        assert len(content["processes"]) == 4
+
+
+def test_a_drift_cancels_between_cases_of_the_same_turns(measured):
+    measure("a")
+    publish("a")
+    assert ratio().value == pytest.approx(2, rel=1e-3)
+
+
+def test_an_error_names_its_case_and_leaves_no_record(measured, monkeypatch):
+    def refuse(worker, variables=None):
+        raise LadderError("It is wrong.")
+
+    monkeypatch.setattr(turns.Worker, "go", refuse)
+    with pytest.raises(LadderError, match=f"{CASES[0].key}: It is wrong"):
+        measure("a")
+    assert not list(Path().glob("**/records"))
+
+
+def test_too_few_cores_are_refused():
+    cases = {Case.parse("gemm", "blas", f"{SIZES},threads=2"): ({}, None)}
+    with pytest.raises(LadderError, match="asks for 2 threads, but Snakemake grants 1 core"):
+        turns.measure_in_turns(cases, PROTOCOL, "a", "here", "there", granted=1)
+
+
+def ratio(folders=None):
+    """The time of `openmp` over that of `blas` in the published campaigns."""
+    plan = {"experiment": "gemm_square", "cases": []}
+    folders = folders or sorted(Path("results/published/campaigns").iterdir())
+    collect.collect(plan, "tables/gemm_square", folders)
+    rows = study.load(["tables/gemm_square"], "here").samples("gemm_square")
+    return ratios.of(*(study.where(rows, variant=variant) for variant in ("openmp", "blas")))
+
+
+def test_a_ratio_is_taken_within_campaigns_which_are_never_mixed(measured):
+    for name in "abc":
+        measure(name)
+        publish(name)
+    assert ratio().spread.campaigns == 3
+    plan = {"experiment": "gemm_square", "cases": []}
+    collect.collect(plan, "all", sorted(Path("results/published/campaigns").iterdir()))
+    rows = stored.load("all")["samples"]
+    assert rows.groupby("process")["campaign"].nunique().max() == 1
+    assert rows[rows["variant"] == "blas"]["process"].nunique() == 12
+
+
+def test_sides_of_two_campaigns_have_a_ratio_without_a_spread(measured):
+    """No verdict rests on it."""
+    measure("a", CASES[:1])
+    measure("b", CASES[1:])
+    for name in "ab":
+        publish(name)
+    assert ratio().spread is None
+
+
+def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(measured):
+    measure("a")
+    publish("a")
+    frame = stored.published("results/published/campaigns/a", "samples")
+    for name in ("samples", "checks"):
+        old = stored.published("results/published/campaigns/a", name).drop(columns=["campaign"], errors="ignore")
+        Path("results/published/here").mkdir(exist_ok=True)
+        old.to_csv(f"results/published/here/{name}.csv.gz", index=False)
+    for name in ("curves", "traces", "missing"):
+        Path(f"results/published/here/{name}.csv.gz").write_bytes(
+            Path(f"results/published/campaigns/a/{name}.csv.gz").read_bytes()
+        )
+    Path("results/published/here/machine.json").write_bytes(
+        Path("results/published/campaigns/a/machine.json").read_bytes()
+    )
+    folders = ["results/published/here", "results/published/campaigns/a"]
+    assert ratio(folders).spread.campaigns == 1
+    assert len(stored.load("tables/gemm_square")["samples"]) == len(frame)
+
+
+def test_a_record_of_another_campaign_commit_or_host_is_not_published(measured, capsys):
+    measure("a")
+    path = campaigns.folder("a") / campaigns.NOTE
+    for key in ("name", "commit", "host"):
+        note = json.loads(path.read_text())
+        note.pop("digest", None)
+        path.write_text(json.dumps(note | {key: "other"}))
+        with pytest.raises(SystemExit):
+            publish("a")
+        assert "is of the" in capsys.readouterr().err
+        path.write_text(json.dumps(note))
+    assert not Path("results/published").exists()
+
+
+def test_a_campaign_is_continued_until_it_is_published(measured):
+    name = campaigns.current(about())
+    assert name.startswith("here_")
+    campaigns.begin("here_1", about())
+    assert campaigns.current(about()) == "here_1"
+    for key, other in {"commit": "1" * 40, "host": "0" * 12, "gpus": ["0" * 12], "machine": "there"}.items():
+        assert campaigns.current(about() | {key: other}) != "here_1"
+    measure("here_1")
+    publish("here_1")
+    assert campaigns.current(about()) != "here_1"
+
+
+def test_a_name_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setenv(campaigns.VARIABLE, "../elsewhere")
+    with pytest.raises(LadderError, match="no campaign's name: unset it"):
+        campaigns.of_run()
+
+
+def test_gpus_are_told_apart_by_digests():
+    threads = {"ranks": [{"gpu": {"uuid": "GPU-1"}}, {"gpu": {"uuid": "GPU-2"}}, {"node": "n"}]}
+    assert identity.gpus(threads) == sorted(map(identity.digest, ("GPU-1", "GPU-2")))
+    assert identity.gpus({"gpu": {"uuid": "GPU-1"}}) == [identity.digest("GPU-1")]
+    assert "GPU" not in identity.digest("GPU-1")
