@@ -354,4 +354,5 @@ def test_the_default_of_every_key():
     auto, nothing = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders")
     others = {"measure": True, "peers": True, "mnist_mirror": None, "published": ["all"], "keep_published": False}
     others |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
+    others |= {"claims": ["config/claims.yaml"]}
     assert found == dict.fromkeys(auto, "auto") | {key: [] for key in nothing} | others

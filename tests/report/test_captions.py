@@ -6,7 +6,7 @@ import pytest
 
 from ladder.report import figures
 from ladder.report.telling import chapter_study
-from ladder.statistics import claims
+from ladder.statistics import quotients
 from ladder.workloads.backprop.paper import lines as backprop_lines
 from ladder.workloads.backprop.paper import model as backprop_model
 from ladder.workloads.dcgan.paper import splits
@@ -17,7 +17,7 @@ from ladder.workloads.mlp.paper import sample_digits
 NUMBER = r"\d+(?: %)?|\b(?:two|three|four|five|six|ten|hundred|fifth|tenth|half)\b"
 WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 100: "hundred"}
 MEDIAN = "95 %"  # by `intervals.summary`
-RATIO = f"{100 * claims.LEVEL:.0f} %"
+RATIO = f"{100 * quotients.LEVEL:.0f} %"
 # The parts of words that are no numbers of the code.
 NAMES = ("`O2`", "float64", "half precision", "two substitutions", "of two matrices")
 

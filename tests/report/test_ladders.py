@@ -9,7 +9,8 @@ import pytest
 from drawings import words
 from ladder.report import ladder_table, ratios, verdict_table
 from ladder.report.figures import ends, theme, waterfall
-from ladder.statistics.claims import Ratio, decide
+from ladder.statistics.claims import decide
+from ladder.statistics.quotients import Ratio
 from ladder.store import study
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ladder.report import cells, ladder_table, ratios
 from ladder.report.figures import medians
-from ladder.statistics import claims
+from ladder.statistics import quotients
 from ladder.store import gpu_counts, study
 
 SECONDS = {8: 1.0, 64: 100.0}  # of the first case of the plan, and of another: no median of both is either's
@@ -41,7 +41,7 @@ OTHER = study.one_case(rows({8: 2.0}, threads=(1,)))
     ("found", "due"),
     {
         "middle": (study.middle(ONE), 1.0),
-        "processes": (claims.middle(study.processes(ONE)), 1.0),
+        "processes": (quotients.middle(study.processes(ONE)), 1.0),
         "energy": (study.energy(ONE), 1.0),
         "sustained": (study.middle(study.sustained(ONE)), 1.0),
         "fastest": (study.middle(study.fastest(ONE)), 1.0),

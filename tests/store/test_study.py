@@ -10,7 +10,7 @@ import made_up
 from ladder.planning import configuration
 from ladder.report import about, latex, machines_table, validation_table, verdicts
 from ladder.report.verdict_table import Claim
-from ladder.statistics import claims
+from ladder.statistics import claims, quotients
 from ladder.store import study
 from ladder.store.study import Study
 
@@ -172,7 +172,7 @@ def test_validation_tells_the_check_that_uses_most_of_its_bound():
 
 
 CASES = (("here", "gemm", "blas", "a"), ("there (published)", "gemm", "tiled", "b"))
-RATIO = claims.Ratio(3.0, 2.0, 4.0, CASES)
+RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES)
 
 
 @pytest.mark.parametrize(

@@ -102,14 +102,12 @@ def validate(config):
 def claims(config):
     """The validated configuration of the claims' experiment: that of the study with the experiments of `claims`.
 
-    The file that the key names overrides the study's keys, and replaces all of its experiments. Without a file there
-    are none.
+    The files that the key names override the study's keys, and replace all of its experiments.
     """
-    base = {key: value for key, value in config.items() if key != "experiments"} | {"experiments": {}}
-    if config["claims"] is None:
-        return validate(base)
-    path = Path(config["claims"])
-    return validate(merge(copy.deepcopy(base), read(path if path.exists() else PROJECT / path)))
+    merged = merge({}, config) | {"experiments": {}}
+    for path in map(Path, config["claims"]):
+        merge(merged, read(path if path.exists() else PROJECT / path))
+    return validate(merged)
 
 
 def require_folders(folders):

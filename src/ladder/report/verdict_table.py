@@ -11,32 +11,54 @@ from ladder.statistics import claims
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim with its answer, all in LaTeX: the claim, what testing it needs, the cause found."""
+    """A claim with its answer, all in LaTeX: the claim, what testing it needs, the cause found, where it is stated.
+
+    `converged` says whether all cases behind the answer converged.
+    """
 
     key: str
     text: str
     needs: str
     cause: str | None
     answer: claims.Answer
+    place: str = ""
+    converged: bool = True
+
+
+HEAD = ["Claim", "Claimed", "Measured", "Campaigns", "Verdict", "Cause"]
 
 
 def table(*groups):
     """The verdicts of groups of claims as LaTeX, lines between; what nothing was measured for says what it needs."""
-    claim, now, why = (rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.3, 0.2, 0.27))
-    rows = [row for group in groups for row in (None, *map(cells, group))]
-    return latex.table(f"{claim}r{now}l{why}", ["Claim", "Claimed", "Found", "Verdict", "Cause"], rows[1:])
+    claim, now, verdict, why = (
+        rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.28, 0.18, 0.1, 0.24)
+    )
+    rows = [row for group in groups if group for row in (None, *map(cells, group))]
+    return latex.table(f"{claim}r{now}r{verdict}{why}", HEAD, rows[1:])
 
 
 def cells(claim):
-    """The cells of a claim."""
+    """The cells of a claim; a circle marks a verdict that rests on a case which hasn't converged."""
     now = ratios.latex(claim.answer.ratio) if claim.answer.ratio else NONE
-    return [claim.text, claimed(claim.answer), now, claim.answer.verdict, cause(claim)]
+    words = f"{claim.text} ({claim.place})" if claim.place else claim.text
+    mark = "" if claim.converged else r"\unconverged{}"
+    return [words, claimed(claim.answer), now, spread(claim.answer.ratio), claim.answer.verdict + mark, cause(claim)]
+
+
+def spread(ratio):
+    """The number of campaigns and, of several, the standard deviation between them."""
+    if not (ratio and ratio.spread):
+        return NONE
+    count, between = ratio.spread.campaigns, ratio.spread.between
+    return str(count) if count == 1 else f"{count} ({latex.percent(between, 1)})"
 
 
 def claimed(answer):
-    """The ratio that is claimed: at least or at most so much, equality, or any gain."""
+    """The ratio that is claimed: about, at least or at most so much, equality, or any gain."""
     if answer.lower == answer.upper:
-        sign, value = "=", answer.lower
+        sign, value = r"\approx" if answer.lower != 1 else "=", answer.lower
+    elif answer.lower and answer.upper < math.inf:
+        return f"{answer.lower:.3g} to {ratios.times(f'{answer.upper:.3g}')}"
     elif answer.upper == math.inf:
         sign, value = (r"\geq", answer.lower) if answer.lower > 1 else (">", 1)
     else:
@@ -53,10 +75,14 @@ def cause(claim):
     return claim.cause or NONE
 
 
+# Verdicts as the predicates of a sentence, where they differ.
+SENTENCES = {claims.NO_EFFECT: "without effect"}
+
+
 def tally(answered):
-    """How many of some claims have each verdict, as text: 1 is confirmed and 3 are refuted; None if none was tested."""
+    """How many of some claims have each verdict, as text: 1 is as claimed and 3 are undecided; None if none was tested."""
     counts = Counter(claim.answer.verdict for claim in answered)
     if set(counts) == {claims.NOT_TESTED}:
         return None
-    told = [(counts[word], word) for word in claims.WORDS if counts[word]]
-    return latex.listed(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in told)
+    counted = [(counts[word], SENTENCES.get(word, word)) for word in claims.WORDS if counts[word]]
+    return latex.listed(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in counted)

@@ -14,9 +14,9 @@ from ladder.statistics import claims
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
-GROUPS = {"earlier": "claims of the study", "rungs": "claims behind our rungs"}
+GROUPS = {"numbers": "with a number", "directions": "of a direction", "own": "our own questions"}
 COLUMNS = ("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause")
-COLUMNS = (*COLUMNS, "machines", "cases")
+COLUMNS = (*COLUMNS, "place", "campaigns", "within", "between", "converged", "machines", "cases")
 # What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
 PLAIN = (
     (r"\\allowbreak\{\}", ""),
@@ -32,10 +32,11 @@ PLAIN = (
 def rows(study):
     """A row for each claim of a study, in the order of the paper: a frame with COLUMNS.
 
-    `group` is `earlier` for what a study claimed and `rungs` for what stands behind our own. The claim is of a ratio
-    from `least` to `most`, which are empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
+    `group` is one of GROUPS, and `place` where a study claims it. The claim is of a ratio from `least` to `most`, which
+    are empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
     interval, empty where nothing was measured; `detectable` is the smallest change that could have been seen;
-    `machines` and `cases` are what the ratio rests on, a space between.
+    The ratio rests on so many `campaigns`, in which and between which its logarithm has the standard deviations
+    `within` and `between`, and on the `cases` of the `machines`, a space between, which all `converged` or not.
     """
     return pd.DataFrame([row(*verdict) for verdict in chapters.verdicts(study)], columns=list(COLUMNS))
 
@@ -43,7 +44,7 @@ def rows(study):
 def row(chapter, group, claim):
     """The row of one claim."""
     ratio, told = claim.answer.ratio, claim.answer.detectable
-    cases = ratio.cases if ratio else ()
+    cases, spread = (ratio.cases, ratio.spread) if ratio else ((), None)
     return {
         "chapter": chapter.workload,
         "group": group,
@@ -57,6 +58,11 @@ def row(chapter, group, claim):
         "verdict": claim.answer.verdict,
         "detectable": told if ratio and claim.answer.verdict == claims.UNDECIDED else None,
         "cause": plain(claim.cause or ""),
+        "place": plain(claim.place),
+        "campaigns": spread.campaigns if spread else None,
+        "within": spread.within if spread else None,
+        "between": spread.between if spread else None,
+        "converged": claim.converged if cases else None,
         "machines": " ".join(dict.fromkeys(machine.removesuffix(PUBLISHED) for machine, *_ in cases)),
         "cases": " ".join("/".join(case) for _, *case in cases),
     }
@@ -70,15 +76,16 @@ def plain(text):
 
 
 def table(study):
-    """How many claims of each chapter have which verdict: the studies' own, and those behind our rungs, as LaTeX."""
+    """How many claims of each chapter have which verdict, by GROUPS, as LaTeX."""
     every = chapters.verdicts(study)
     counts = Counter((chapter.title, group, claim.answer.verdict) for chapter, group, claim in every)
-    lines = [
-        [latex.escape(title), *(str(counts[title, group, word] or NONE) for group in GROUPS for word in claims.WORDS)]
-        for title in dict.fromkeys(chapter.title for chapter, *_ in every)
-    ]
-    head = latex.grouped(["Section"], dict.fromkeys(GROUPS.values(), claims.WORDS))
-    return latex.table("@{}l" + "r" * (len(head) - 1) + "@{}", head, lines)
+    lines = []
+    for title in dict.fromkeys(chapter.title for chapter, *_ in every):
+        groups = [group for group in GROUPS if any(key[:2] == (title, group) for key in counts)]
+        for number, group in enumerate(groups):
+            of_group = (str(counts[title, group, word] or NONE) for word in claims.WORDS)
+            lines.append([latex.escape(title) if number == 0 else "", GROUPS[group], *of_group])
+    return latex.table("@{}ll" + "r" * len(claims.WORDS) + "@{}", ["Section", "Claims", *claims.WORDS], lines)
 
 
 def numbers(study):
@@ -87,7 +94,7 @@ def numbers(study):
     groups = {name: [claim for _, group, claim in every if group == name] for name in GROUPS}
     behind = {case for *_, claim in every if claim.answer.ratio for case in claim.answer.ratio.cases}
     return {
-        "study/verdicts/count": f"\\num{{{len(groups['earlier'])}}}",
+        **{f"study/verdicts/{name}/count": f"\\num{{{len(group)}}}" for name, group in groups.items()},
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
         "study/toy": toy(study, {machine for machine, *_ in behind}),
         **samples_behind(study, behind),

@@ -72,6 +72,17 @@ class Study:
         """The subject's ceilings, {rows}: those that are given, else the most that was ever seen in its tables."""
         return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
 
+    def converged(self, cases):
+        """Whether all processes of some cases, each (machine, workload, variant, case), converged."""
+        return self.unconverged.isdisjoint(cases)
+
+    @functools.cached_property
+    def unconverged(self):
+        """The cases with a process whose median's interval wasn't within the target."""
+        everything = self.everything("samples", "machine", *CASE, "converged")
+        rows = everything[~everything["converged"].astype(bool)] if len(everything) else everything
+        return {*rows[["machine", *CASE]].drop_duplicates().itertuples(index=False, name=None)} if len(rows) else set()
+
     def everything(self, name, *columns):
         """These columns, as far as there are any, of one table of all experiments and machines.
 

@@ -1,11 +1,14 @@
-"""The verdicts on a chapter's claims, which its `claims.py` has as data: CLAIMS, {group: [Claim]}."""
+"""The verdicts on a chapter's claims, which its `claims.py` has as data: CLAIMS, {group: [Claim]}.
+
+A verdict rests on cases of the same campaigns alone: a ratio without a spread is not tested.
+"""
 
 import re
 
 from ladder.report import latex, ratios, verdict_table
 from ladder.report.telling.chapter_study import NotMeasured, module, required
 from ladder.report.telling.lines import Cause
-from ladder.statistics.claims import decide
+from ladder.statistics.claims import decide, has_number
 
 
 def verdicts(study):
@@ -14,9 +17,19 @@ def verdicts(study):
     answers = study.study.answers
     if key not in answers:
         data = module(study.workload, "claims")
-        groups = data.CLAIMS if data else {}
+        groups = grouped(data.CLAIMS) if data else {}
         answers[key] = {group: [answered(study, claim) for claim in claims] for group, claims in groups.items()}
     return answers[key]
+
+
+def grouped(claims):
+    """Claims in three groups: those of the earlier study with a number, those of it without one, and our own."""
+    earlier = claims.get("earlier", [])
+    return {
+        "numbers": [claim for claim in earlier if has_number(claim.min, claim.max)],
+        "directions": [claim for claim in earlier if not has_number(claim.min, claim.max)],
+        "own": claims.get("own", []),
+    }
 
 
 def answered(study, claim):
@@ -26,8 +39,19 @@ def answered(study, claim):
     except NotMeasured as missing:
         ratio, needs = None, missing.needs or claim.needs
     words = claim.words(study) if callable(claim.words) else claim.words
-    answer = decide(ratio, claim.min, claim.max, claim.margin)
-    return verdict_table.Claim(claim.key, coded(words), coded(needs), cause(study, claim.cause, ratio), answer)
+    if ratio and ratio.spread is None:  # sides of different campaigns, or of none
+        ratio, needs = None, f"{needs} in one campaign"
+    answer = decide(ratio, claim.min, claim.max)
+    cases = ratio.cases if ratio else ()
+    return verdict_table.Claim(
+        claim.key,
+        coded(words),
+        coded(needs),
+        cause(study, claim.cause, ratio),
+        answer,
+        coded(claim.place),
+        study.study.converged(cases),
+    )
 
 
 def ratio_of(study, about):

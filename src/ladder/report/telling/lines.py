@@ -15,7 +15,7 @@ A chapter's `lines.py` has
 | `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall; else all |
 | `PANELS` | optional: the panels of the waterfall, {headline: sources of its lines}; else one for each machine |
 
-and `claims.py` CLAIMS, {group: [Claim]}, the groups `earlier` and `rungs`.
+and `claims.py` CLAIMS, {group: [Claim]}: `earlier`, what the earlier study claimed, and `own`, questions of ours.
 """
 
 import math
@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from ladder.report.figures import formats
-from ladder.statistics.verdicts import MARGIN
 from ladder.store import collect
 from ladder.store.study import values, where
 
@@ -165,7 +164,8 @@ class Claim:
     """The claim that a ratio, the time of `slower` over that of `faster`, lies between `min` and `max`.
 
     The words are LaTeX with code in `backticks`. A side is the key of a line, a Selection or, of `faster`, FLOOR;
-    `ratio(study)` replaces both sides. The cause is words, a Cause or a function of the study and the ratio.
+    `ratio(study)` replaces both sides; what can't be tested on any machine of the study raises NotMeasured there. The
+    cause is words, a Cause or a function of the study and the ratio. `place` is where an earlier study says it.
     """
 
     key: str
@@ -174,10 +174,10 @@ class Claim:
     faster: str | Selection | None = None
     min: float = 1
     max: float = math.inf
-    margin: float = MARGIN
     needs: str = "both rungs"
     cause: str | Cause | Callable | None = None
     ratio: Callable | None = None
+    place: str = ""
 
 
 def place(row, times="×"):
