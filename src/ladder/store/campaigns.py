@@ -7,7 +7,7 @@ A published campaign never changes, and no other is mixed with it. Its tables ar
 import json
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
+from statistics import median
 
 import pandas as pd
 
@@ -18,6 +18,9 @@ from ladder.records import campaigns, documents, record
 from ladder.records.case import Case
 from ladder.store import TABLES, ceilings, collect
 from ladder.store.publish import pack, replace
+
+# What a process reports of its GPU under load.
+STATE = ("clock", "memory_clock", "temperature", "power")
 
 
 def publish(name, experiments, margin):
@@ -53,11 +56,22 @@ def publish(name, experiments, margin):
         "cases": len(records),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
         "description": first["description"],
+        "conditions": conditions(records.values()),
         "campaign": note,
     }
     contents = {f"{table}.csv.gz": pack(frame) for table, frame in frames.items()}
     contents["machine.json"] = json.dumps(about, indent=1) + "\n"
     replace(campaigns.PUBLISHED / name, contents)
+
+
+def conditions(records):
+    """Of the state of the GPUs under load, {name: [lowest, median, highest]} over all processes; {} without a GPU.
+
+    Clocks are in MHz, the temperature is in degrees Celsius and the power in watts.
+    """
+    states = [process["state"] for content in records for process in content["processes"] if "state" in process]
+    values = {name: [state[name] for state in states if name in state] for name in STATE}
+    return {name: [min(known), median(known), max(known)] for name, known in values.items() if known}
 
 
 def key_of(content):

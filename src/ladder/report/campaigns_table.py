@@ -1,0 +1,62 @@
+"""The tables of the campaigns: which commit, host and GPUs each is of, and the software that it was measured with."""
+
+from ladder.build.libraries import FLAGS
+from ladder.report import latex
+from ladder.report.cells import NONE
+from ladder.report.latex import code, escape
+
+SHORT = 7  # digits of a commit
+PROGRAMS = ("gcc", "CUDA runtime", "CUDA driver", "cuBLAS", "cuDNN", "NCCL", "BLAS of NumPy", "MPI")
+LIBRARIES = ("numpy", "scipy", "numba", "torch", "cupy-cuda13x")
+
+
+def campaigns(study):
+    """A row for each campaign: when, of which commit, on which host and GPUs, and their clocks under load."""
+    head = ["Campaign", "Machine", "Began", "Commit", "CPU", "Cores", "Host", "GPU", "GPUs", "Clock under load (MHz)"]
+    rows = []
+    for number, (_, about) in enumerate(study.campaigns.items(), 1):
+        note, described = about["campaign"], about["description"]
+        gpus = described["gpus"]
+        rows.append(
+            [
+                str(number),
+                code(about["machine"]),
+                note["began"].replace("T", " ")[:16],
+                code(note["commit"][:SHORT]),
+                escape(described["cpu"]["Model name"]),
+                str(described["cores"]),
+                code(note["host"][:SHORT]),
+                escape(gpus[0]["name"]) if gpus else NONE,
+                ", ".join(code(gpu[:SHORT]) for gpu in note["gpus"]) or NONE,
+                span(about.get("conditions", {}).get("clock")),
+            ]
+        )
+    columns = r"r>{\raggedright}p{0.12\linewidth}ll>{\raggedright}p{0.16\linewidth}rll>{\raggedright}p{0.12\linewidth}l"
+    return latex.table(columns, head, rows, "No campaign is published.")
+
+
+def environments(study):
+    """What each campaign was measured with: compilers, libraries, the driver and Python's packages, a column each."""
+    abouts = list(study.campaigns.values())
+    if not abouts:
+        return latex.table("l", ["Software"], [], "No campaign is published.")
+    entries = {
+        "System": [about["description"]["system"] for about in abouts],
+        "Python": [about["description"]["python"] for about in abouts],
+        "GPU driver": [next((gpu["driver"] for gpu in about["description"]["gpus"]), NONE) for about in abouts],
+        **{name: [about["campaign"].get("software", {}).get(name, NONE) for about in abouts] for name in PROGRAMS},
+        **{name: [about["description"]["libraries"].get(name, NONE) for about in abouts] for name in LIBRARIES},
+    }
+    rows = [[escape(name), *map(escape, values)] for name, values in entries.items() if {*values} != {NONE}]
+    column = r">{\raggedright\arraybackslash}p{" + f"{0.8 / len(abouts):.2f}" + r"\linewidth}"
+    return latex.table("l" + column * len(abouts), ["Campaign", *map(str, range(1, len(abouts) + 1))], rows)
+
+
+def flags():
+    """The flags of the C compiler by the names that tunings have."""
+    return "; ".join(f"{code(name)}: {code(' '.join(flags))}" for name, flags in FLAGS.items())
+
+
+def span(values):
+    """The lowest, the median and the highest of some values."""
+    return NONE if not values else f"{values[1]:.0f} ({values[0]:.0f}--{values[2]:.0f})"
