@@ -12,6 +12,7 @@ from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
 from ladder.report.figures.theme import Line2D, Patch
 from ladder.statistics import quotients
+from ladder.statistics.quotients import Ratio
 
 MIN, MAX = 0.108, 0.148  # inches of a rung
 TALL = 4.2  # inches of all panels together, if rungs can be so low
@@ -28,8 +29,8 @@ CEILING = {"color": theme.GREY, "linewidth": 2.4, "alpha": 0.6}
 class Rung:
     """A line: its label, the method whose look it has, seconds of every process, the model's seconds or None.
 
-    `parts` are the seconds of the parts of its time, {part: seconds}, where they are known. One that `begins` another
-    ladder, such as that on several GPUs, has no speed-up over the one above.
+    `parts` are the seconds of the parts of its time, {part: seconds}, where they are known. `gain` is its speed-up over
+    the rung above, a Ratio; peers and rungs that begin another ladder, such as that on several GPUs, have none.
     """
 
     label: str
@@ -39,7 +40,7 @@ class Rung:
     converged: bool
     is_peer: bool = False
     parts: dict = field(default_factory=dict)
-    begins: bool = False
+    gain: Ratio | None = None
 
 
 def figure(ladders, what, ceiling, colours=None, max_ticks=7):
@@ -139,14 +140,12 @@ def spread(processes, at):
 
 
 def write(axes, places, rungs):
-    """Beside each rung its time; beside that, between two rungs, how many times the upper one's time is the lower's."""
+    """Beside each rung its time, and its speed-up over the rung above."""
     right = bars.BESIDE | {"xycoords": ("axes fraction", "data")}
     for at, rung in zip(places, rungs, strict=True):
         axes.annotate(formats.time(quotients.middle(rung.processes)), (1, at), (3, 0), **right)
-    for at, upper, lower in zip(places, rungs, rungs[1:], strict=False):
-        if not (lower.is_peer or lower.begins):
-            gain = quotients.quotient(upper.processes, lower.processes)
-            axes.annotate(ratios.plain(gain), (1, at + 0.5), (BESIDE, 0), **right)
+        if rung.gain:
+            axes.annotate(ratios.plain(rung.gain), (1, at), (BESIDE, 0), **right)
 
 
 def dot():

@@ -1,6 +1,6 @@
 """The table of a chapter's ladder, and its waterfall: rung by rung the time of the ladder's unit."""
 
-from ladder.report import ladder_table
+from ladder.report import ladder_table, ratios
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
 from ladder.report.telling.chapter_study import parts
@@ -58,7 +58,8 @@ def waterfall_of(chapter, problem, what, ceiling, colours=None, **options):
             continue
         names = dict.fromkeys(chapter.machine_of(key).subject for key in cases)
         floors = [floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
-        rungs = [rung(chapter, key, rows, colours) for key, rows in cases.items()]
+        above = dict(zip([*cases][1:], cases.values(), strict=False))
+        rungs = [rung(chapter, key, rows, above.get(key, ()), colours) for key, rows in cases.items()]
         about = problem(next(iter(cases.values())).iloc[0]) if callable(problem) else problem
         headline = f"{title}, {' and '.join(names)}" if chapter.panels else title
         panels[headline] = about, rungs, min(filter(None, floors), default=None)
@@ -75,9 +76,10 @@ def groups_of(chapter):
     return {title: keys for title, keys in groups.items() if title}
 
 
-def rung(chapter, key, rows, colours=None):
-    """A line of the waterfall, named by its method."""
+def rung(chapter, key, rows, above, colours=None):
+    """A line of the waterfall, named by its method, with its speed-up over the rows of the one above."""
     line = chapter.line(key)
+    is_peer = chapter.rungs.get(line.variant, "").startswith("peer: ")
     method = " ".join(line.tuning[name] for name in chapter.method if name in line.tuning)
     where = [place(rows.iloc[0])] if has_place(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}
@@ -87,7 +89,7 @@ def rung(chapter, key, rows, colours=None):
         study.processes(rows),
         chapter.predict(key, rows),
         bool(rows["converged"].all()),
-        chapter.rungs.get(line.variant, "").startswith("peer: "),
+        is_peer,
         {phase: times[phase] for phase in colours or () if phase in times},
-        line.begins,
+        None if is_peer or line.begins else ratios.of(above, rows),
     )
