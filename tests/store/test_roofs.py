@@ -76,6 +76,15 @@ def test_the_bandwidth_has_one_definition_which_products_with_a_vector_may_raise
     assert roofs.bandwidth(found, 2) is None  # no stream on two threads
 
 
+def test_an_outlier_sets_no_ceiling():
+    """Two of 82 samples once read memory at 183 GB/s, the next at 161, their median at 146."""
+    case = call("stream", 1.0, kernel="read") | {"experiment": "any"}
+    calls = [case | {"process": process, "seconds": 1.0 + 1e-3 * process} for process in range(10) for _ in range(9)]
+    calls[4]["seconds"] = calls[40]["seconds"] = 0.8
+    calls += [case | {"process": 10, "seconds": 0.8} for _ in range(9)]  # nor does a process among eleven
+    assert roofs.bandwidth(study(*calls)) == pytest.approx(1000.0, rel=0.01)
+
+
 def test_figures_draw_the_ceilings_of_the_tables():
     found = study(call("gemm", 1.0), call("gemm", 0.5, cache="warm"), call("stream", 0.25, kernel="triad"))
     assert rates.products(found, "float64", 1) == roofs.arithmetic(found, "float64", 1) == 2000.0

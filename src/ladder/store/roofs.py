@@ -1,10 +1,13 @@
-"""The ceilings that shares refer to: the most that was ever seen on a machine, over sizes, rungs and libraries.
+"""The ceilings that shares refer to: the best case of a machine, over sizes, rungs and libraries.
+
+A case's rate is the QUANTILE over its processes of the rates of their median calls, so that a single fast sample or
+process sets no ceiling.
 
 Of a published machine that is over all that it measured; of the machine of this build, over its ceiling experiments, so
 that one figure asks for no more than these (the verb `roofs`).
 
-Arithmetic's is the best sample of all products of matrices, warm or cold, of one precision on so many threads; each
-precision has its own, so that what TF32 reaches is no share of float32's. The bandwidth's is the best sample of the
+Arithmetic's is the best rate of all products of matrices, warm or cold, of one precision on so many threads; each
+precision has its own, so that what TF32 reaches is no share of float32's. The bandwidth's is the best rate of the
 streams, cold, on so many threads; products of matrix and vector may raise it, but set none by themselves. A GPU's
 fused multiply-adds without tensor cores stand beside its products and raise no ceiling of theirs. What was never
 measured has the ceiling None.
@@ -22,19 +25,31 @@ PRODUCTS, STREAMS, MULTIPLY_ADDS = (FLOPS,), (BANDWIDTH, RAISES_BANDWIDTH), (FUS
 UNITS = {"flops": "FLOP/s", "bytes": "B/s"}
 KIND = ["workload", "device", "precision", "threads", "kernel"]
 CASE = ["workload", "variant", "case", "device"]
-COLUMNS = [*dict.fromkeys(CASE + KIND), "cache", "seconds", *UNITS]
+OF_PROCESS = ["experiment", "campaign", "process"]
+COLUMNS = [*dict.fromkeys(CASE + KIND + OF_PROCESS), "cache", "seconds", *UNITS]
+QUANTILE = 0.9
 
 
 def of_samples(samples):
-    """{rows}: the best case of each KIND among a machine's timed calls, with its best rate in FLOP/s or B/s."""
+    """{rows}: the best case of each KIND among a machine's timed calls, with its rate in FLOP/s or B/s."""
     calls = with_ceilings(samples.reindex(columns=COLUMNS))
     calls = calls[calls["device"].isin(("host", "cuda"))].reset_index(drop=True)
     work = of_workloads(calls, bound)
     calls = calls.assign(best=calls["flops"].where(work == "flops", calls["bytes"]) / calls["seconds"], work=work)
     calls = calls[(calls["work"] == "flops") | ((calls["cache"] == "cold") & beside_streams(calls))]
+    calls = of_processes(calls)
     best = calls.loc[calls.groupby(KIND, dropna=False)["best"].idxmax()] if len(calls) else calls
     units = best["work"].map(UNITS)
     return {"rows": best.assign(unit=units)[[*CASE, "best", "unit"]].to_dict("records")}
+
+
+def of_processes(calls):
+    """One row for each case, with the QUANTILE over its processes of the median rate of each."""
+    if calls.empty:
+        return calls
+    case = [*dict.fromkeys(CASE + KIND), "work"]
+    by_process = calls.groupby(case + OF_PROCESS, dropna=False)["best"].median()
+    return by_process.groupby(level=case, dropna=False).quantile(QUANTILE).reset_index()
 
 
 def with_ceilings(samples):
