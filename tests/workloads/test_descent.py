@@ -149,7 +149,7 @@ def test_a_residual_that_is_carried_along_falls_below_the_true_one(variant):
 
 
 def true_residual(problem, round=0):
-    its = system.of(problem.sizes, round)
+    its = system.from_sizes(problem.sizes, round)
     return np.linalg.norm(its.b - its.product(problem.x.astype(float)))
 
 
@@ -171,11 +171,11 @@ def test_a_residual_of_nothing_is_an_answer(algorithm, dtype):
 @pytest.mark.parametrize("kappa", [1.5, 10.0, 100.0, 1000.0])
 def test_steepest_descent_is_as_slow_as_theory_says_and_conjugate_gradients_are_faster(kappa):
     for n in (64, 65, 1000):
-        its = system.of(sizes_of(n=n, kappa=kappa, dtype="float64"), 0)
+        its = system.from_sizes(sizes_of(n=n, kappa=kappa, dtype="float64"), 0)
         exact = trajectory.Exact(its, 2.0**-53)
         steepest = np.sqrt(trajectory.solve(its, "steepest", 40, 0.0, exact).history)
         np.testing.assert_allclose(steepest[1:] / steepest[:-1], (kappa - 1) / (kappa + 1), rtol=1e-9)
-        its = system.of(sizes_of(n=n, kappa=kappa, dtype="float64", start="random"), 0)
+        its = system.from_sizes(sizes_of(n=n, kappa=kappa, dtype="float64", start="random"), 0)
         steps = {name: steps_to(its, name, 1e-3) for name in ITERATIVE}
         if kappa >= 10:
             assert 2 * steps["cg"] < steps["steepest"]
@@ -190,7 +190,7 @@ def steps_to(its, algorithm, tolerance):
 
 
 def test_a_diagonal_that_varies_is_what_jacobi_is_for():
-    its = system.of(sizes_of(n=1000, kappa=10.0, dtype="float64", start="random", scaling="rows"), 0)
+    its = system.from_sizes(sizes_of(n=1000, kappa=10.0, dtype="float64", start="random", scaling="rows"), 0)
     assert steps_to(its, "jacobi", 1e-3) < 0.7 * steps_to(its, "cg", 1e-3)
 
 
@@ -200,7 +200,7 @@ def test_the_system_is_what_it_is_said_to_be(monkeypatch, n, scaling):
     monkeypatch.setattr(system, "PART", 13)
     for dtype, round in itertools.product(DTYPES, (0, 1)):
         problem = problem_of(round, n=n, kappa=50.0, start="random", scaling=scaling, dtype=dtype)
-        its, matrix = system.of(problem.sizes, round), problem.matrix.astype(float)
+        its, matrix = system.from_sizes(problem.sizes, round), problem.matrix.astype(float)
         expected = its.d[:, None] * its.d * its.c[(its.p[:, None] - its.p) % n]
         np.testing.assert_array_equal(matrix, expected)
         np.testing.assert_array_equal(matrix, matrix.T)
@@ -228,13 +228,13 @@ def test_another_round_or_seed_has_another_system_and_the_same_round_the_same():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"kappa": 0.5}, "kappa=0.5 of descent is below 1"),
+        ({"kappa": 0.5}, "kappa=0.5 of descent is not a condition number"),
         (
             {"kappa": 100.0, "tolerance": 1e-5, "dtype": "float32"},
             "can't be reached in float32 with kappa=100: ask for 6",
         ),
         ({"tolerance": 1.0}, "tolerance=1 of descent must be below 1"),
-        ({"scaling": "rows"}, "start=worst of descent is known without a scaling only"),
+        ({"scaling": "rows"}, "start=worst of descent is defined only without scaling"),
         ({"tolerance": -0.1}, "tolerance=-0.1 of descent must be a number of at least 0"),
         ({"kappa": None}, "descent needs a value for its size 'kappa'"),
     ],
