@@ -44,7 +44,7 @@ def result(problem, kind=np.float64, inputs=None):
     key, matrix, x, y = (given.get(name) for name in ("key", "matrix", "x", "y"))
     if kernel == "init":
         n = problem.sizes["n"]
-        found = descent_kernel.drawn(0, n * n + n, key[0]).astype(kind)
+        found = descent_kernel.hashed_elements(0, n * n + n, key[0]).astype(kind)
         return {"out": found[: n * n].reshape(n, n), "b": found[n * n :]}
     out = {
         "product": lambda: matrix * x,
@@ -146,13 +146,13 @@ def test_a_sum_in_order_is_within_the_bound():
 
 
 def test_what_init_draws_is_spread_evenly_over_its_interval():
-    values = descent_kernel.drawn(0, 100_000, np.uint32(1))
+    values = descent_kernel.hashed_elements(0, 100_000, np.uint32(1))
     assert np.array_equal(values, values.astype(np.float32))
     assert -1 <= values.min() < values.max() < 1
     counts = np.histogram(values, 10, (-1, 1))[0]
     assert (abs(counts - 10_000) < 600).all()
     assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 0.02
-    np.testing.assert_array_equal(values[70:90], descent_kernel.drawn(70, 20, np.uint32(1)))
+    np.testing.assert_array_equal(values[70:90], descent_kernel.hashed_elements(70, 20, np.uint32(1)))
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ def test_passes_end_with_one_sum_and_leave_no_element_out(load):
 
 
 def test_the_earlier_study_counted_what_is_written():
-    assert earlier.written("product", 144, 12) == 144**2
-    assert earlier.written("reduction", 144, 12) == 144 * (12 + 1)
-    assert earlier.written("reduction", 512, 8) == 512 * (64 + 8 + 1)
-    assert earlier.written("vecsum", 512, 8) == 512
+    assert earlier.elements_written("product", 144, 12) == 144**2
+    assert earlier.elements_written("reduction", 144, 12) == 144 * (12 + 1)
+    assert earlier.elements_written("reduction", 512, 8) == 512 * (64 + 8 + 1)
+    assert earlier.elements_written("vecsum", 512, 8) == 512
     rows = list(earlier.rows())
     assert len(rows) == 7 * 7 + 6
     # One of each kernel without init at n = 512, and the second product of an iteration.
@@ -253,8 +253,8 @@ def test_launches_are_as_they_were_in_the_earlier_study_where_that_is_asked_for(
 @pytest.mark.parametrize(
     ("kernel", "n", "tuning", "words"),
     [
-        ("product", 64, {"launch": "swapped"}, "launch=swapped .* concerns reduction alone: .* for kernel=product"),
-        ("gemv", 64, {"launch": "square"}, "launch=square .* concerns transpose, scale, vecdif, vecsum alone"),
+        ("product", 64, {"launch": "swapped"}, "launch=swapped .* is only for reduction: .* for kernel=product"),
+        ("gemv", 64, {"launch": "square"}, "launch=square .* is only for transpose, scale, vecdif, vecsum"),
         ("reduction", 1000, {"block": 32, "launch": "swapped"}, "reduction has 7813 blocks, .* 1024 at most: lower n"),
         ("gemv", 64, {"block": 48}, "block=48 of descent_kernel/cuda_version2 must be a multiple of 32"),
     ],

@@ -2,9 +2,9 @@
 
 There is no formula for the bound of a history, since every step amplifies earlier errors. Therefore the solve is
 repeated with noise of the size of rounding errors wherever a variant rounds: with two seeds, and with the residual once
-updated by recurrence and once recomputed as b - A x. The drift is the largest distance from the exact history, times the
-confidence factor of `ladder.harness.validation`. The workload's `check` adds the possible gap between the true and the
-reported residual, and the rounding of the value itself.
+updated by recurrence and once recomputed as b - A x. The drift is the largest distance from the exact history, times
+the confidence factor of `ladder.harness.validation`. The workload's `check` adds the possible gap between the true and
+the reported residual, and the rounding of the value itself.
 """
 
 import functools
@@ -52,7 +52,7 @@ class Exact:
     def dot(self, u, v):
         return float(u @ v)
 
-    def vector(self, v):
+    def round_vector(self, v):
         return v
 
 
@@ -81,7 +81,7 @@ class Noisy(Exact):
     def dot(self, u, v):
         return super().dot(u, v) * (1 + self.draw() * np.sqrt(len(u)))
 
-    def vector(self, v):
+    def round_vector(self, v):
         return v * (1 + self.draw(len(v)))
 
 
@@ -93,7 +93,7 @@ def solve(equations, algorithm, iterations, tolerance, arithmetic, is_recomputed
     """
     b = equations.b
     diagonal = equations.diagonal if algorithm == "jacobi" else None
-    precondition = (lambda r: arithmetic.vector(r / diagonal)) if algorithm == "jacobi" else (lambda r: r)
+    precondition = (lambda r: arithmetic.round_vector(r / diagonal)) if algorithm == "jacobi" else (lambda r: r)
     result = Solve(np.zeros_like(b))
     x, r = result.x, b
     p = z = precondition(r)
@@ -110,11 +110,11 @@ def solve(equations, algorithm, iterations, tolerance, arithmetic, is_recomputed
         if (pq := arithmetic.dot(p, q)) == 0:  # r.r is so tiny that the product underflows
             break
         alpha = rz / pq
-        x = arithmetic.vector(x + alpha * p)
-        r = arithmetic.vector(b - arithmetic.product(x) if is_recomputed else r - alpha * q)
+        x = arithmetic.round_vector(x + alpha * p)
+        r = arithmetic.round_vector(b - arithmetic.product(x) if is_recomputed else r - alpha * q)
         z = precondition(r)
         previous_rz, rz = rz, arithmetic.dot(r, z)
-        p = z if algorithm == "steepest" else arithmetic.vector(z + rz / previous_rz * p)
+        p = z if algorithm == "steepest" else arithmetic.round_vector(z + rz / previous_rz * p)
     result.x = x
     return result
 
@@ -146,7 +146,7 @@ def reference(n, kappa, iterations, tolerance, algorithm, start, scaling, dtype,
     for noisy in noisy_solves:
         drift = np.maximum(drift, np.abs(pad(noisy.history, iterations) - history))
         gap = np.maximum(gap, pad(noisy.gap, iterations, mode="edge"))
-    # Relative to the history, the drift begins at the rounding of one dot product, never decreases, and is at most 1.
+    # The relative drift is at least the rounding of one dot product, and never decreases; from 1 on, it counts as 1.
     relative_drift = np.divide(drift, history, out=np.zeros_like(drift), where=drift < history)
     relative_drift[(drift >= history) & (history > 0)] = 1
     relative_drift = np.maximum.accumulate(np.maximum(relative_drift, unit * np.sqrt(n)))
