@@ -1,7 +1,7 @@
 """The earlier study's table: milliseconds of each kernel on its GPU, in float32. The GPU and the year are unknown.
 
-Its rates count only the elements that a kernel writes, 4 bytes each, and not the whole traffic; `elements_written` returns the
-number of these elements.
+Its rates count only the elements that a kernel writes, 4 bytes each, and not the whole traffic; `elements_written`
+returns the number of these elements.
 """
 
 from ladder.workloads.descent_kernel.passes import lengths
