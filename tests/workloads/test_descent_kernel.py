@@ -255,7 +255,7 @@ def test_launches_are_as_they_were_in_the_earlier_study_where_that_is_asked_for(
     [
         ("product", 64, {"launch": "swapped"}, "launch=swapped .* is only for reduction: .* for kernel=product"),
         ("gemv", 64, {"launch": "square"}, "launch=square .* is only for transpose, scale, vecdif, vecsum"),
-        ("reduction", 1000, {"block": 32, "launch": "swapped"}, "reduction has 7813 blocks, .* 1024 at most: lower n"),
+        ("reduction", 1000, {"block": 32, "launch": "swapped"}, "reduction has 7813 blocks. .* 1024 at most: lower n"),
         ("gemv", 64, {"block": 48}, "block=48 of descent_kernel/cuda_version2 must be a multiple of 32"),
     ],
 )
