@@ -117,7 +117,7 @@ def layer(
         ("pack", partial(operands.writer("cuda_implicit_tma", math, **tilings[0]), permuted, packed)),
     )
     dtype, width = packed.dtype, packed.shape[-1]
-    pixel, depth = width * dtype.itemsize, LINE // dtype.itemsize
+    pixel_bytes, depth = width * dtype.itemsize, LINE // dtype.itemsize
 
     @cache
     def launch(address, images):
@@ -125,8 +125,8 @@ def layer(
         launch_sizes = sizes | {"images": images}
         tiling = fastest(tilings, launch_sizes)
         images_per_tile = 8 * tiling["octets"]
-        image_layout = (width, images, h, h), (h * h * pixel, pixel, h * pixel)
-        filter_layout = (width, columns.size, TAPS**2), (pixel, columns.size * pixel)
+        image_layout = (width, images, h, h), (h * h * pixel_bytes, pixel_bytes, h * pixel_bytes)
+        filter_layout = (width, columns.size, TAPS**2), (pixel_bytes, columns.size * pixel_bytes)
         maps = (
             tensor_map.encode(
                 address, dtype, *image_layout, (depth, images_per_tile, PIXELS // images_per_tile + 2, ROWS + 2)

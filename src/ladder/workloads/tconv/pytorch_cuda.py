@@ -32,7 +32,7 @@ def setup(
     arrays = (problem.image, problem.filter, problem.bias, problem.out)
     image, weights, bias, out = map(torch.from_dlpack, arrays)
     image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)
-    height, operands = out.shape[-1], {}
+    height, tensors = out.shape[-1], {}
     padding = {"padding": 2, "output_padding": 1} if turned == "on" else {"padding": 1}
 
     def operand(array):
@@ -41,17 +41,17 @@ def setup(
 
     @torch.inference_mode()
     def write():
-        operands.update(image=operand(image), weights=operand(weights), bias=operand(bias))
+        tensors.update(image=operand(image), weights=operand(weights), bias=operand(bias))
 
     @torch.inference_mode()
     def convolve():
-        operands["result"] = conv_transpose2d(
-            operands["image"], operands["weights"], operands["bias"], stride=2, **padding
+        tensors["result"] = conv_transpose2d(
+            tensors["image"], tensors["weights"], tensors["bias"], stride=2, **padding
         )
 
     @torch.inference_mode()
     def copy():
-        result = operands["result"]
+        result = tensors["result"]
         out.copy_(result.flip(2, 3) if turned == "on" else result[:, :, :height, :height])
 
     return Steps([("product", convolve), ("copy", copy)], prepare=[("operands", write)])
