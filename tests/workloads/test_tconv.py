@@ -194,8 +194,8 @@ KERNELS["cuda"] = ("to_float32", "project_to_float32", "project_to_bfloat16")  #
 def kernels(workload, variant, dtype, shared_bytes, **tuning):
     """The kernels of a variant, compiled for the CPU once."""
     with tempfile.TemporaryDirectory() as folder:
-        sources = elementary.named(KERNELS.get(variant, ("convolve",)), shared_bytes)
-        return elementary.Kernels(Path(folder), "named.cpp", workload, variant, dtype, sources, **tuning)
+        macros = elementary.named(KERNELS.get(variant, ("convolve",)), shared_bytes)
+        return elementary.Kernels(Path(folder), "named.cpp", workload, variant, dtype, macros, **tuning)
 
 
 def emulated_kernel(shared_bytes=0):

@@ -136,9 +136,9 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   extern "C" __global__ void __launch_bounds__(THREADS) to##channels##_##result(CONVOLVE_ARGUMENTS(Format::Type)) { \
     convolution<channels, Format>(image, packed, bias, out, h, c, activation);                                      \
   }
-#define KERNELS(channels) KERNEL(channels, float32, AsFloat32) KERNEL(channels, uint8, AsColour)
+#define KERNEL_PAIR(channels) KERNEL(channels, float32, AsFloat32) KERNEL(channels, uint8, AsColour)
 
-KERNELS(1)
-KERNELS(2)
-KERNELS(3)
-KERNELS(4)
+KERNEL_PAIR(1)
+KERNEL_PAIR(2)
+KERNEL_PAIR(3)
+KERNEL_PAIR(4)

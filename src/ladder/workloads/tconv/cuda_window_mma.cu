@@ -130,9 +130,9 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
       CONVOLVE_ARGUMENTS(Operand<Math::math>::Type, Format::Type)) {                    \
     convolution<Math::math, Format>(image, packed, bias, out, h, width, k, activation); \
   }
-#define KERNELS(math) KERNEL(math, float32, AsFloat32) KERNEL(math, uint8, AsColour)
+#define KERNEL_PAIR(math) KERNEL(math, float32, AsFloat32) KERNEL(math, uint8, AsColour)
 
-KERNELS(tf32)
-KERNELS(float16)
-KERNELS(bfloat16)
+KERNEL_PAIR(tf32)
+KERNEL_PAIR(float16)
+KERNEL_PAIR(bfloat16)
 OPERAND_KERNELS
