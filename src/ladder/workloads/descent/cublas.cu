@@ -19,14 +19,14 @@ __device__ bool has_next_step(REAL rr, const REAL *history, long long step, long
   return step < iterations && rr > tolerance * tolerance * history[0];
 }
 
-// x = 0, r = b, z = r or r divided by the diagonal of the matrix, p = z, and an empty history.
+// x = 0, r = b, p = z = r or, if is_preconditioned, r divided by the diagonal of the matrix; history and steps are 0.
 extern "C" __global__ void begin(const REAL *matrix, const REAL *b, REAL *x, REAL *r, REAL *z, REAL *p, REAL *history,
-                                 long long *steps, long long n, long long iterations, int is_divided) {
+                                 long long *steps, long long n, long long iterations, int is_preconditioned) {
   const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x, stride = (long long)gridDim.x * blockDim.x;
   for (long long i = first; i < n; i += stride) {
     x[i] = 0;
     r[i] = b[i];
-    p[i] = z[i] = is_divided ? b[i] / matrix[i * (n + 1)] : b[i];
+    p[i] = z[i] = is_preconditioned ? b[i] / matrix[i * (n + 1)] : b[i];
   }
   for (long long i = first; i <= iterations; i += stride) history[i] = 0;
   if (first == 0) steps[0] = 0;

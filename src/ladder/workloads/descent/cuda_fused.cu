@@ -9,9 +9,9 @@
   const SolveState state = {matrix, b, x, history, steps, vectors, diagonal, rz, n, iterations, algorithm, tolerance}; \
   if (step && *steps >= 0 && *steps < step) return; /* the solve ended at an earlier step */                           \
   extern __shared__ int4 memory[];                                                                                     \
-  const int row_count = state.first(blockIdx.x + 1) - state.first(blockIdx.x);                                         \
+  const int row_count = state.first_row(blockIdx.x + 1) - state.first_row(blockIdx.x);                                 \
   const Shared shared(reinterpret_cast<REAL *>(memory), row_count, columns);                                           \
-  const Rows rows = {matrix + state.first(blockIdx.x) * (long long)n, n};                                              \
+  const Rows rows = {matrix + state.first_row(blockIdx.x) * (long long)n, n};                                          \
   clear_sums(state, shared);
 #define ARGUMENTS                                                                                                      \
   const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *diagonal,          \

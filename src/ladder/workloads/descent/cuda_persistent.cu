@@ -15,16 +15,17 @@
 #include "in_registers.cuh"
 #endif
 
-// A is read from global memory in every step, after a barrier of the grid. Every `period` steps, r is recomputed; 0
-// stands for never.
+// A is read from global memory in every step, after a barrier of the grid. r is recomputed every `period` steps, or
+// never if that is 0; `columns` elements of a vector are staged at once.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *diagonal,
           REAL *rz, int n, int iterations, int algorithm, REAL tolerance, int columns, int period,
           unsigned *counts) {
   const SolveState state = {matrix, b, x, history, steps, vectors, diagonal, rz, n, iterations, algorithm, tolerance};
   extern __shared__ int4 memory[];
-  const Rows rows = {matrix + state.first(blockIdx.x) * (long long)n, n};
-  const Shared shared(reinterpret_cast<REAL *>(memory), state.first(blockIdx.x + 1) - state.first(blockIdx.x), columns);
+  const Rows rows = {matrix + state.first_row(blockIdx.x) * (long long)n, n};
+  const int row_count = state.first_row(blockIdx.x + 1) - state.first_row(blockIdx.x);
+  const Shared shared(reinterpret_cast<REAL *>(memory), row_count, columns);
   clear_sums(state, shared);
   GridBarrier barrier = {counts};
   for (int step = 0;; ++step) {
@@ -44,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 #if TEAM == 32  // otherwise n is large
 constexpr int ELEMENTS = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector in a thread's registers
 
-// Call function(u, i) for each of this thread's elements of a vector: element u of the thread is element i of the
+// Call function(u, i) for each of this thread's elements of a vector, where its index is u in the thread and i in the
 // vector.
 template <typename Function>
 __device__ __forceinline__ void for_each(int n, Function function) {
@@ -64,7 +65,8 @@ __device__ __forceinline__ void count_launch(unsigned *counts) {
 // The block's rows of A stay in its shared memory, `stride` elements each, zeros beyond n; all vectors are in the
 // registers of every block's threads. Blocks exchange their elements of A v as flagged values (see grid.cuh) through
 // mailboxes (2, n, WORDS). The flag is the number of the product. Two buffers suffice: a block stores its part of a
-// product only after it has read all of the previous one, whose writers had read all of the one before.
+// product only after it has read all of the previous one, whose writers had read all of the one before. The kernel is
+// empty unless TEAM is 32.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_resident(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
                    unsigned long long *mailboxes, int n, int iterations, int algorithm, REAL tolerance, int stride,
@@ -211,7 +213,7 @@ struct FlaggedExchange {
 };
 #endif
 
-// A and all vectors are in registers; a vector has at most LENGTH elements.
+// A and all vectors are in registers; a vector has at most LENGTH elements. The kernel is empty if COLUMNS is 0.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_in_registers(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
                        unsigned long long *mailboxes, int n, int iterations, int algorithm, REAL tolerance,

@@ -16,8 +16,8 @@
 #include "warp.cuh"
 
 constexpr int WARPS = BLOCK / WARP;
-constexpr int WIDTH = 16 / sizeof(REAL);  // elements of one access
-constexpr int LENGTH = WARP * COLUMNS;    // of a vector, zeros beyond n
+constexpr int WIDTH = 16 / sizeof(REAL);  // elements of a 16-byte access
+constexpr int LENGTH = WARP * COLUMNS;    // elements of a vector, zeros beyond n
 static_assert(COLUMNS % WIDTH == 0, "columns must be whole accesses of 16 bytes: a multiple of 4, or of 2 in float64");
 
 // The index in a vector of this lane's element k.
@@ -31,7 +31,7 @@ __device__ __forceinline__ int first_row() {
 
 // This lane's part of the dot product of two vectors, whose elements in this lane are u and v (COLUMNS). The partial
 // sums make consecutive additions independent.
-__device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
+__device__ __forceinline__ REAL partial_dot(const REAL *u, const REAL *v) {
   constexpr int PARTS = FLOAT64 ? 1 : 4;
   REAL sums[PARTS] = {}, sum = 0;
 #pragma unroll
@@ -87,7 +87,7 @@ __device__ __forceinline__ void solve_by(const Problem &problem, Exchange &excha
   REAL previous_rz = 0, limit = 0;
   for (int step = 0; exchange.is_active(); ++step) {
     exchange.begin(step);
-    REAL rr = part_of_product(r, r), rz = 0;
+    REAL rr = partial_dot(r, r), rz = 0;
     if (algorithm == CG) rz = rr = sum_of_warp(rr);
     if (algorithm == JACOBI) {
       for_each_element(inverse_diagonal, [&](int k, REAL inverse) { rz += r[k] * r[k] * inverse; });
@@ -103,7 +103,7 @@ __device__ __forceinline__ void solve_by(const Problem &problem, Exchange &excha
     // Except for CG, the reduction of r.r follows here, so that it overlaps with those of q's elements.
     REAL sums[ROWS_PER_WARP];
 #pragma unroll
-    for (int row = 0; row < ROWS_PER_WARP; ++row) sums[row] = sum_of_warp(part_of_product(a[row], p));
+    for (int row = 0; row < ROWS_PER_WARP; ++row) sums[row] = sum_of_warp(partial_dot(a[row], p));
     if (algorithm != CG) rr = sum_of_warp(rr);
     if (algorithm == STEEPEST) rz = rr;
     if (step == 0) limit = problem.tolerance * problem.tolerance * rr;
@@ -135,7 +135,7 @@ __device__ __forceinline__ void solve_by(const Problem &problem, Exchange &excha
   for (int i = *problem.steps + 1 + lane; i <= problem.iterations; i += WARP) problem.history[i] = 0;
 }
 
-// The solve by the algorithm with this number.
+// The solve by the algorithm with this number, a member of Algorithm.
 template <int ROWS_PER_WARP, typename Exchange>
 __device__ __forceinline__ void solve_by(int algorithm, const Problem &problem, Exchange &exchange) {
   if (algorithm == STEEPEST) solve_by<STEEPEST, ROWS_PER_WARP>(problem, exchange);

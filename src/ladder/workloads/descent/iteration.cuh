@@ -45,7 +45,7 @@ struct SolveState {
   __device__ REAL *q(int step) const { return vectors + (4 + (step & 1)) * (long long)n; }
   __device__ REAL *parts(int step) const { return vectors + 6 * (long long)n + (step & 1) * gridDim.x; }
   // The first row of a block's share; n for the block after the last.
-  __device__ int first(int block) const { return (long long)n * block / gridDim.x; }
+  __device__ int first_row(int block) const { return (long long)n * block / gridDim.x; }
   __device__ REAL matrix_diagonal(int i) const { return matrix[i * (n + 1ll)]; }
 };
 
@@ -91,7 +91,7 @@ __device__ __forceinline__ REAL residual(const SolveState &state, int step, Resi
 template <bool IS_SMALL>
 __device__ __forceinline__ bool update_vectors(const SolveState &state, int step, ResidualKind kind,
                                                const Shared &shared, REAL &alpha, REAL &beta) {
-  const int first = state.first(blockIdx.x), end = state.first(blockIdx.x + 1);
+  const int first = state.first_row(blockIdx.x), end = state.first_row(blockIdx.x + 1);
   const bool has_previous = step && kind == UPDATED;
   REAL r[VALUES_PER_THREAD], p[VALUES_PER_THREAD], q[VALUES_PER_THREAD], rr = 0, rz = 0;
   if constexpr (IS_SMALL) {  // all loads are issued at once, so that their latencies overlap
@@ -160,7 +160,7 @@ __device__ __forceinline__ bool update_vectors(const SolveState &state, int step
 // Stage the new p from `column` on, zeros beyond n.
 __device__ __forceinline__ void stage_p(const SolveState &state, int step, ResidualKind kind, const Shared &shared,
                                         REAL alpha, REAL beta, int column) {
-  const int first = state.first(blockIdx.x), end = state.first(blockIdx.x + 1);
+  const int first = state.first_row(blockIdx.x), end = state.first_row(blockIdx.x + 1);
 #pragma unroll 2
   for (int c = threadIdx.x; c < shared.columns; c += BLOCK) {
     const int i = column + c;
@@ -248,7 +248,7 @@ struct Rows {
 
 // The products of the block's rows with the staged part of a vector, which begins at `column`.
 __device__ __forceinline__ void multiply(const SolveState &state, const Shared &shared, const Rows &rows, int column) {
-  const int row_count = state.first(blockIdx.x + 1) - state.first(blockIdx.x);
+  const int row_count = state.first_row(blockIdx.x + 1) - state.first_row(blockIdx.x);
   const int remaining = state.n - column, count = remaining < shared.columns ? remaining : shared.columns;
   if (state.n % VECTOR_WIDTH == 0)
     multiply<VECTOR_WIDTH>(shared, rows.start + column, row_count, rows.stride, count);
@@ -267,7 +267,7 @@ __device__ __forceinline__ REAL sum_of_row(const Shared &shared, int row) {
 
 // Reset the sums of the block's rows to 0.
 __device__ __forceinline__ void clear_sums(const SolveState &state, const Shared &shared) {
-  const int row_count = state.first(blockIdx.x + 1) - state.first(blockIdx.x);
+  const int row_count = state.first_row(blockIdx.x + 1) - state.first_row(blockIdx.x);
   for (int i = threadIdx.x; i < row_count * WARPS_PER_ROW; i += BLOCK) shared.sums[i] = 0;
   __syncthreads();
 }
@@ -286,7 +286,7 @@ __device__ __forceinline__ bool advance(const SolveState &state, int step, Resid
     multiply(state, shared, rows, column);
     __syncthreads();  // the staged part has been read, and the sums are complete
   }
-  const int first = state.first(blockIdx.x), row_count = state.first(blockIdx.x + 1) - first;
+  const int first = state.first_row(blockIdx.x), row_count = state.first_row(blockIdx.x + 1) - first;
   REAL part = 0, unused = 0;
   for (int row = threadIdx.x; row < row_count; row += BLOCK) {
     const REAL sum = sum_of_row(shared, row);
@@ -301,7 +301,7 @@ __device__ __forceinline__ bool advance(const SolveState &state, int step, Resid
 // Update x of the block's rows before recompute() reads x.
 __device__ __forceinline__ void advance_x(const SolveState &state, int step) {
   const REAL alpha = step_length(state, step);
-  for (int i = state.first(blockIdx.x) + threadIdx.x; i < state.first(blockIdx.x + 1); i += BLOCK)
+  for (int i = state.first_row(blockIdx.x) + threadIdx.x; i < state.first_row(blockIdx.x + 1); i += BLOCK)
     state.x[i] += alpha * __ldcg(state.p(step - 1) + i);
 }
 
@@ -314,7 +314,7 @@ __device__ __forceinline__ void recompute(const SolveState &state, int step, con
     multiply(state, shared, rows, column);
     __syncthreads();
   }
-  const int first = state.first(blockIdx.x), row_count = state.first(blockIdx.x + 1) - first;
+  const int first = state.first_row(blockIdx.x), row_count = state.first_row(blockIdx.x + 1) - first;
   for (int row = threadIdx.x; row < row_count; row += BLOCK)
     state.r(step)[first + row] = state.b[first + row] - sum_of_row(shared, row);
 }

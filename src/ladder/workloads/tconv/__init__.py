@@ -111,8 +111,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 
 def sampled_images(images, seed):
     """Sorted indices of images: the first, the last, and random others."""
-    random_index = np.random.default_rng(seed).integers(0, images, SAMPLED_IMAGES - 2)
-    return np.unique([0, images - 1, *random_index])
+    random_images = np.random.default_rng(seed).integers(0, images, SAMPLED_IMAGES - 2)
+    return np.unique([0, images - 1, *random_images])
 
 
 def bound(image, squared_filter, squared_bias, precision):
@@ -125,7 +125,7 @@ def bound(image, squared_filter, squared_bias, precision):
 def convolve(image, weights):
     """The transposed convolution without a bias: the sum of each pixel times the filter at the elements around it."""
     images, h = image.shape[:2]
-    # Padded by the elements outside of the result, whose first row and column have index 1.
+    # Rows and columns 1 to 2 h are those of the result; the others absorb contributions outside of it.
     padded = np.zeros((images, 2 * h + 3, 2 * h + 3, weights.shape[2]))
     for r, s in np.ndindex(TAPS, TAPS):
         padded[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += np.einsum("npqi,ji->npqj", image, weights[r, s])

@@ -53,6 +53,7 @@ def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, reload=8, **unused):
     """
     h, c = sizes["h"], sizes["c"]
     grid_columns, grid_rows = grid(sizes, bm, bn, parities)
+    # The pairs of a tap and a row of pixels: in products of one row of elements, and of both rows around a pixel.
     positions, one_parity, both_parities = 4 // parities * h**2, 5 * h - 3, 3 * h - 2
     pixels = {1: one_parity * one_parity, 2: one_parity * both_parities, 4: both_parities * both_parities}[parities]
     block = pixels * ceil(c / bk) * bk / positions + BLOCK_STEPS

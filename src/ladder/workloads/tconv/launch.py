@@ -7,7 +7,7 @@ from ladder.workloads.tconv.layer import Layer
 
 
 def thread_per_element(problem, variant, **block):
-    """The Layer by such a kernel; `block` are the channels, columns and rows of a thread block."""
+    """The Layer by a variant's kernel; `block` has the channels, columns and rows of a thread block."""
     kernel = cuda.kernel("tconv", variant, "convolve", dtype=problem.sizes["dtype"], **block)
     counts = [np.int32(problem.sizes[name]) for name in ("h", "c", "k")]
 
@@ -19,7 +19,7 @@ def thread_per_element(problem, variant, **block):
 
 
 def geometry(sizes, channels, columns, rows):
-    """Grid, block, and bytes of dynamic shared memory; along x the grid has tiles times channels, along y images."""
+    """Grid, block, and bytes of dynamic shared memory; a grid covers the result along x, the images along y."""
     height = 2 * sizes["h"]
     tiles = -(-height // columns) * -(-height // rows)
     return (tiles * -(-sizes["k"] // channels), sizes["images"]), (channels, columns, rows), 0

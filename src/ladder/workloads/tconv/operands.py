@@ -10,11 +10,7 @@ from ladder.harness.steps import Steps
 BLOCK = 256  # threads, as in `include/tensor_operands.cuh`
 BLOCKS_PER_MULTIPROCESSOR = 8
 PER_VECTOR = {"tf32": 4, "float16": 8, "bfloat16": 8}  # operands in a vector of 16 bytes
-TYPES = {
-    "tf32": "float32",
-    "float16": "uint16",
-    "bfloat16": "uint16",
-}  # bits of half precision: CuPy has no bfloat16
+TYPES = {"tf32": "float32", "float16": "uint16", "bfloat16": "uint16"}  # as bits, since CuPy has no bfloat16
 
 
 def empty(device, shape, math):

@@ -45,9 +45,7 @@ def setup(
 
     @torch.inference_mode()
     def convolve():
-        tensors["result"] = conv_transpose2d(
-            tensors["image"], tensors["weights"], tensors["bias"], stride=2, **padding
-        )
+        tensors["result"] = conv_transpose2d(tensors["image"], tensors["weights"], tensors["bias"], stride=2, **padding)
 
     @torch.inference_mode()
     def copy():
