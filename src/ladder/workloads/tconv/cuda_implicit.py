@@ -3,8 +3,8 @@
 A block computes `bm` images by `bn` output channels at one element of the result, in steps of `bk` channels, and a
 thread `tm` x `tn` of them. Only pairs of pixels and taps that exist are multiplied, so no FLOP is wasted. For few
 output channels, as in a picture, the channels of the four elements around a pixel are the columns of one product
-(`parities` = 4), of which 25 in 36 multiply-adds are needed. With `parities` = 2, they are those of two elements side
-by side, which suits tensor cores. Compute-bound.
+(`parities` = 4), of which 25 in 36 multiply-adds are needed. `parities` = 2, for two elements side by side, suits
+tensor cores. Compute-bound.
 """
 
 from functools import cache, partial

@@ -1,4 +1,4 @@
-"""The transposed convolution to few channels on the GPU's tensor cores: products of the pixels around a pixel.
+"""The transposed convolution to few channels on the GPU's tensor cores, by the pixels around each pixel.
 
 The four elements around a pixel are columns of two products of 8 columns, one for each row of the result; for 3
 channels, 75 in 120 multiply-adds are needed. A block has `rows` x 32 pixels of an image, which it reads once. A warp

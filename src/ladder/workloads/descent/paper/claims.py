@@ -9,7 +9,7 @@ from ladder.workloads.descent.paper import earlier
 from ladder.workloads.descent.paper.lines import kernel
 
 PERIOD = 50  # steps after which a residual is recomputed, as in the configuration
-WORK_WITH_RECOMPUTATION = 1 + 1 / PERIOD  # one more product per period, over the work without
+WORK_WITH_RECOMPUTATION = 1 + 1 / PERIOD  # relative to the work without: one more product per period
 # A kernel, two (block, N) and, if rates are compared, the work of the second over that of the first.
 RISING = "product", (128, 64), (128, 256), 16
 LEVEL = "product", (512, 256), (512, 512), 4

@@ -22,12 +22,12 @@ def by_iteration(rows):
 
 
 def comparable_solves(rows):
-    """The solves; on the host only those on as many threads as Cholesky's most, so that all use equally many."""
+    """The solves; on the host only those on the most threads that Cholesky used, so that all use as many."""
     if "threads" not in rows:
         return rows
     is_host, is_direct = rows["device"] == "host", rows["algorithm"] == "direct"
-    counted = is_host & is_direct if (is_host & is_direct).any() else is_host
-    return rows[~is_host | (rows["threads"] == rows.loc[counted, "threads"].max()).fillna(False)]
+    is_reference = is_host & is_direct if (is_host & is_direct).any() else is_host
+    return rows[~is_host | (rows["threads"] == rows.loc[is_reference, "threads"].max()).fillna(False)]
 
 
 def select_load(rows):

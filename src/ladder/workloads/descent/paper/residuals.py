@@ -49,7 +49,7 @@ def curves_of(study):
 
 
 def curve_of(study, method, kappa):
-    """The curve at a condition of a method: an algorithm, with the suffix RECOMPUTED if its residual was."""
+    """The curve at a condition of a method: an algorithm, with the suffix RECOMPUTED if its residual is."""
     return required(where(curves_of(study), method=method, kappa=kappa))
 
 
