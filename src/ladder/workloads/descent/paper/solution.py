@@ -89,6 +89,6 @@ def draw_crossings(axes, device, rows, cases):
     sizes = {name: crossing[0] for name, crossing in answers.items() if isinstance(crossing, tuple)}
     for name, size in sizes.items():
         axes.axvline(size, **CROSSING | {"color": COLOURS[name]})
-        place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
-        axes.annotate(digits(size, 2), (size, 1), (-2, 0), **place, ha="right", color=COLOURS[name], fontsize=SMALL)
+        position = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+        axes.annotate(digits(size, 2), (size, 1), (-2, 0), **position, ha="right", color=COLOURS[name], fontsize=SMALL)
     return bool(sizes)
