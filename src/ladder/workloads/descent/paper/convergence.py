@@ -46,10 +46,10 @@ def draw(study):
 
 
 def fill(axes, kappa, rows):
-    """The residuals at a condition on the lines of the theory."""
+    """The residuals at a condition over the lines of the theory."""
     steps = np.arange(rows["step"].max() + 1)
-    axes.plot(steps, residuals.steepest(kappa, steps), **RATE)
-    axes.plot(steps, residuals.conjugate(kappa, steps), **BOUND)
+    axes.plot(steps, residuals.steepest_error(kappa, steps), **RATE)
+    axes.plot(steps, residuals.conjugate_bound(kappa, steps), **BOUND)
     marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
     scales.log_axis(axes.yaxis, (MIN, 5), formats.power, max_ticks=6)
     axes.set(xlim=(0, steps[-1]), title=f"κ = {kappa:g}", xlabel="iteration")
