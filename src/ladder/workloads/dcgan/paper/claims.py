@@ -1,4 +1,4 @@
-"""The claims about the generator, of the earlier study and behind our rungs."""
+"""The claims about the generator, of the earlier study and our own."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ EQUAL = 0.05  # the margin of a claim of equality
 NEAR = 1 / 0.85  # times as long as the ceiling permits, for "near"
 beside = partial(Cause, has_interval=True)
 peer = partial(Claim, needs="both", cause="exact and fused")
-CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
+CEILINGS, NO_PRODUCTS = "the rung and ceilings", "includes projection and tanh"
 
 
 def copied(memory, copies, math="float16"):

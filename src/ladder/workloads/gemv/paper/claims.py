@@ -1,4 +1,4 @@
-"""The claims about matrix-vector products, of the earlier study and behind our rungs."""
+"""The claims about matrix-vector products, of the earlier study and our own."""
 
 from functools import partial
 
@@ -87,7 +87,7 @@ RUNGS = [
     Claim("long", "`cuda_warp` over `cublas`, few long rows", select("cublas", "long"), select("warp", "long")),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
-    Claim("pieces", "Four pieces over one, matrix sent", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),
+    Claim("pieces", "Sending in four pieces over one", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),
     Claim("graph", of_most_gpus, select("nccl", "most GPUs"), select("graph", "most GPUs"), needs="both"),
     several(2, "Two", 1.8),
     several(4, "Four", 3.6),
