@@ -162,4 +162,4 @@ def seen(detectable):
     """The smallest relative change that would have been detected, as a clause."""
     if detectable > FAR:
         return "too few processes to detect any change"
-    return f"would detect a change of {percent(detectable, 2)}"
+    return f"a change of {percent(detectable, 2)} would show"

@@ -88,7 +88,7 @@ EARLIER = [
 peer = partial(Claim, needs="both")
 LOCAL, FEWER_PASSES = "a block stays in the cache", "fewer passes over memory"
 BY_AUTOGRAD = Cause("by autograd", AUTOGRAD, TUNED)
-CEILINGS, SHARE_OF_FLOOR = "the rung and ceilings", share_of_floor("the floor is {} of it")
+CEILINGS, SHARE_OF_FLOOR = "the rung and ceilings", share_of_floor("the floor is {} of the time")
 RUNGS = [
     Claim("hundredfold", "`tuned` over `before`, one thread", "before", ONE_THREAD, 100, cause=loops_and_tiles),
     peer("peer/numpy_loop", "`tuned` over `numpy_loop`", NUMPY, TUNED, 1.5, cause=LOCAL),

@@ -42,7 +42,7 @@ def communication(study, selection=SENT):
 def scattering(study, ratio):
     """The share of the phase `scatter`, as a cause."""
     times = phase_times(study.phases(SENT))
-    return f"`scatter`: {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
+    return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
 def of_most_gpus(study):
