@@ -5,7 +5,7 @@ from ladder.report.figures.theme import imread
 
 TITLE = "What the trained generator draws"
 CAPTION = """\
-Pictures that the published network, trained on MNIST's digits, draws from our latent vectors, its random inputs.
+Pictures that the published network, trained on MNIST's digits, draws from all of our latent vectors.
 """
 USES_ARTEFACTS = ("pictures.png",)
 

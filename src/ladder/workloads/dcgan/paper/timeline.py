@@ -6,7 +6,7 @@ from ladder.workloads.dcgan.paper.lines import HOME
 
 TITLE = "Batches and their device-to-host copies"
 CAPTION = """\
-When each batch of a call, numbered in order, is drawn (compute) and copied to the host (copy), in half precision.
+When each batch of a call, numbered in order, is computed and copied to the host, in half precision.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 WAYS = {"copies after each batch": AFTER, "copies hidden": PINNED}
