@@ -12,9 +12,9 @@ TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"
 CAPTION = """\
 Matrix-matrix and matrix-vector products under the measured ceilings of each machine. The roofs are the best products
-and the best streams on one thread and on the most threads. The points are median rates with 95 % intervals, each method
-with its fastest number of threads. The square product was measured on one thread. A GPU has its own panel, with the
-rates of cuBLAS and of fused multiply-adds without tensor cores. The intensity counts each operand once.
+and the best streams on one thread and on the most threads. The points are median rates with 95 % intervals, each
+variant on its fastest number of threads. The square product was measured on one thread. A GPU has its own panel, with
+the rates of cuBLAS and of fused multiply-adds without tensor cores. The intensity counts each operand once.
 """
 EXPERIMENTS = (
     "gemm_square",

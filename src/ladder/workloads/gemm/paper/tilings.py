@@ -12,7 +12,7 @@ CATEGORY = "GEMM"
 CAPTION = """\
 FLOP/s of every tiling of the rungs on a square product on one GPU, by form. A cell is darker the closer it is to the
 best of its column. Rows are labelled by the edge of a thread block, or by the rows, columns and depth of its tile and,
-after the comma, those of a thread's or a warp's tile; of all other tunings they show the fastest. Medians.
+after the comma, those of a thread's or a warp's tile; cells show the fastest of all other tunings. Medians.
 """
 EXPERIMENTS = ("gemm_gpu_float64", "gemm_gpu_float32")
 SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]

@@ -1,4 +1,4 @@
-"""The claims about matrix-vector products, of the earlier study and behind our rungs."""
+"""The claims about matrix-vector products, of the earlier study and our own."""
 
 from functools import partial
 
@@ -42,7 +42,7 @@ def communication(study, selection=SENT):
 def scattering(study, ratio):
     """The share of the phase `scatter`, as a cause."""
     times = phase_times(study.phases(SENT))
-    return f"`scatter`: {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
+    return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
 def of_most_gpus(study):
@@ -87,7 +87,7 @@ RUNGS = [
     Claim("long", "`cuda_warp` over `cublas`, few long rows", select("cublas", "long"), select("warp", "long")),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
-    Claim("pieces", "Four pieces over one, matrix sent", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),
+    Claim("pieces", "Sending in four pieces over one", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),
     Claim("graph", of_most_gpus, select("nccl", "most GPUs"), select("graph", "most GPUs"), needs="both"),
     several(2, "Two", 1.8),
     several(4, "Four", 3.6),

@@ -9,7 +9,7 @@ from ladder.workloads.gemv.paper.lines import PHASES
 TITLE = "Where the time of matrix-vector products on ranks and GPUs goes"
 CAPTION = """\
 The phases of a product on ranks of the host and on GPUs. Left, the matrix is sent for every product; right, it is
-resident, and the time behind the plus is that of sending it once. A dot is the whole call with its 95 % interval,
+resident, and the time after the plus sign is that of sending it once. A dot is the whole call with its 95 % interval,
 hollow if not converged. Phases are timed one by one; where they do not add up to the call within a fifth, only the dot
 is shown.
 """
