@@ -49,7 +49,7 @@ SQUARE = cause("we launch $N$ threads; with $N^2$:", VECTORS, launch="square")
 LATENCY = "launch latency dominates"
 EARLIER = [
     make_claim("rates-rise", "Rates rise with $N$ (product, blocks of 128, $N = 64$ to 256)", RISING, LATENCY),
-    make_claim("only-init", "In blocks of 512 they level off (product, $N = 256$ to 512)", LEVEL, INIT_CAUSE, min=1, max=1),
+    make_claim("only-init", "Blocks of 512 level off (product, $N = 256$ to 512)", LEVEL, INIT_CAUSE, min=1, max=1),
     make_claim("slower", "Blocks of 512 are slower than of 128 (reduction, $N = 256$)", BLOCKS, SWAPPED),
     make_claim("vecsum", "Vector sums scale with $N^2$ (vecsum, $N = 256$ to 512)", VECTORS, SQUARE),
 ]
