@@ -60,7 +60,7 @@ struct ByCluster {
     mbarrier = map_shared_rank(shared_address(mbarriers), rank);
     for (int i = threadIdx.x; i < LENGTH; i += BLOCK) products[0][i] = products[1][i] = 0;
     if (threadIdx.x == 0)
-      for (int turn = 0; turn < 2; ++turn) mbarriers[turn].begin(1), publish_mbarriers();
+      for (int turn = 0; turn < 2; ++turn) mbarriers[turn].init(1), publish_mbarriers();
   }
 
   __device__ __forceinline__ void ready() const { cluster_barrier(); }  // all mbarriers have begun
@@ -68,7 +68,7 @@ struct ByCluster {
 
   __device__ __forceinline__ void begin(int step) const {
     const unsigned bytes = (n + OWN - 1) / OWN * OWN * sizeof(REAL);
-    if (threadIdx.x == 0) mbarriers[step & 1].expect(bytes);
+    if (threadIdx.x == 0) mbarriers[step & 1].arrive_and_expect(bytes);
   }
 
   // Send this warp's sums (OWN) to the blocks.

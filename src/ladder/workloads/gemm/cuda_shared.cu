@@ -36,8 +36,8 @@ __device__ void product(GEMM_ARGUMENTS) {
     __syncthreads();  // all threads have read them
   }
   if (i >= m || j >= n) return;
-  const size_t place = size_t(i) * n + j;
-  out[place] = c ? sum + c[place] : sum;
+  const size_t index = size_t(i) * n + j;
+  out[index] = c ? sum + c[index] : sum;
 }
 
 static_assert(BLOCK * BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");

@@ -37,7 +37,7 @@ add_bias(REAL *__restrict__ out, const REAL *__restrict__ bias, long long count,
   const int further = step % k;  // channels from one element to the thread's next
   int channel = first % k;
   for (long long at = first; at < count; at += step) {
-    out[at] = activated(out[at] + bias[channel], activation);
+    out[at] = apply_activation(out[at] + bias[channel], activation);
     channel += further;
     if (channel >= k) channel -= k;
   }

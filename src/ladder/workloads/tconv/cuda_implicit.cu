@@ -20,7 +20,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
   const int columns = PARITIES * k, across = (columns - 1) / BN + 1;
   const int first = blockIdx.y * BM, column = blockIdx.x % across * BN;
-  const bool packed_wide = columns % V == 0 && aligned(packed);
+  const bool packed_wide = columns % V == 0 && is_aligned(packed);
   const Site site(blockIdx.x / across, h);
   Walk<BK> walk(site, c);
 
@@ -34,7 +34,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
     walk.next();
   };
 
-  const Place at;
+  const ThreadPosition at;
   const int tiles = walk.steps();
   REAL sums[TM][TN] = {};
   load_tiles(0);
@@ -55,7 +55,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
   }
   activate<TM * TN>(&sums[0][0], activation);
 
-  const bool out_wide = PARITIES == 1 && k % V == 0 && aligned(out);
+  const bool out_wide = PARITIES == 1 && k % V == 0 && is_aligned(out);
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
     const int row = first + at.row(i);
@@ -67,7 +67,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
       if (out_wide) {
         Vector vector;
 #pragma unroll
-        for (int v = 0; v < V; ++v) vector.of[v] = sums[i][j + v];
+        for (int v = 0; v < V; ++v) vector.value[v] = sums[i][j + v];
         if (begin < columns) *reinterpret_cast<Vector *>(to + begin) = vector;
       } else {
 #pragma unroll

@@ -103,7 +103,7 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
     for (int channel = 0; channel < lines * depth; channel += depth, patch.next()) {
       const auto copy_patch = [&] {
         shared.patch_empty[patch.at].wait(patch.phase + 1);
-        shared.patch_full[patch.at].expect(PATCH * 16);
+        shared.patch_full[patch.at].arrive_and_expect(PATCH * 16);
         copy_box(shared.patches[patch.at], image, shared.patch_full[patch.at], channel, tile.image, tile.x - 1,
                  tile.y - 1);
       };
@@ -111,13 +111,13 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
       for (int row = 0; row < TAPS; ++row, stage.next(), next = (next + 1) % CLUSTER) {
         if (row == 0 && !is_first) copy_patch();
         shared.stage_empty[stage.at].wait(stage.phase + 1);
-        shared.stage_full[stage.at].expect(STAGE * 16);
+        shared.stage_full[stage.at].arrive_and_expect(STAGE * 16);
         if (next == tiles.rank)
-          copy_box_to((1 << CLUSTER) - 1, shared.stages[stage.at], packed, shared.stage_full[stage.at], channel,
-                      tile.column, row * TAPS);
+          multicast_box((1 << CLUSTER) - 1, shared.stages[stage.at], packed, shared.stage_full[stage.at], channel,
+                        tile.column, row * TAPS);
         if (is_first && row == AHEAD - 1) {
-          wait_for_kernel_before();
-          let_next_begin();
+          wait_for_previous_kernel();
+          launch_dependents();
           copy_patch();
         }
       }
@@ -132,7 +132,7 @@ __device__ __forceinline__ void release(Mbarrier &empty) {
 }
 
 // Multiply the produced buffers, by one of GROUPS warpgroups, and call `epilogue(sums, tile, group)` for each tile. Its
-// sums (4, BN / 8, 4) are those of the four elements around a pixel, each in the layout of multiply_group().
+// sums (4, BN / 8, 4) are those of the four elements around a pixel, each in the layout of multiply_warpgroup().
 template <Math math, class Epilogue>
 __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int h, int lines,
                                          const Epilogue &epilogue) {
@@ -156,15 +156,15 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
           if (row == TAPS) break;
           shared.stage_full[stage.at].wait(stage.phase);
           if (unsigned(top + shift) < unsigned(h)) {  // else all pixels are zeros
-            begin_products();
+            fence_products();
 #pragma unroll
             for (int u = 0; u < LINE; u += 2)
 #pragma unroll
               for (int column = 0; column < TAPS; ++column) {
                 const Tap x(column);
-                multiply_group<math>(sums[2 * parity + x.parity],
-                                     tile_descriptor(pixels + shift * PATCH_ROW + x.shift * PIXEL + u),
-                                     tile_descriptor(shared.stages[stage.at] + column * TILE + u));
+                multiply_warpgroup<math>(sums[2 * parity + x.parity],
+                                         tile_descriptor(pixels + shift * PATCH_ROW + x.shift * PIXEL + u),
+                                         tile_descriptor(shared.stages[stage.at] + column * TILE + u));
               }
             commit_products();
             wait_for_products<1>();
@@ -194,7 +194,7 @@ struct Epilogue {
   using Out = typename As::Type;
   static constexpr int V = 16 / sizeof(Out), LANES = 4;  // lanes of a row
   struct alignas(16) Written {
-    Out of[V];
+    Out value[V];
   };
   const float *bias;
   Out *out;
@@ -219,7 +219,7 @@ struct Epilogue {
           Written values;
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            values.of[v] = As::of(max_nan(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
+            values.value[v] = As::convert(max_nan(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
           const size_t pixel = (size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2;
           write(out + pixel * out_width, column + at, values);
         }
@@ -234,7 +234,7 @@ struct Epilogue {
     } else {
 #pragma unroll
       for (int i = 0; i < V; ++i)
-        if (at + i < out_width) to[at + i] = values.of[i];
+        if (at + i < out_width) to[at + i] = values.value[i];
     }
   }
 };
@@ -246,9 +246,9 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
                                             int activation) {
   Shared &shared = *reinterpret_cast<Shared *>(memory);
   if (threadIdx.x == 0) {
-    for (int at = 0; at < PATCHES; ++at) shared.patch_full[at].begin(1), shared.patch_empty[at].begin(4 * GROUPS);
+    for (int at = 0; at < PATCHES; ++at) shared.patch_full[at].init(1), shared.patch_empty[at].init(4 * GROUPS);
     for (int at = 0; at < STAGES; ++at)
-      shared.stage_full[at].begin(1), shared.stage_empty[at].begin(4 * GROUPS * CLUSTER);
+      shared.stage_full[at].init(1), shared.stage_empty[at].init(4 * GROUPS * CLUSTER);
     publish_mbarriers();
   }
   cluster_barrier();
@@ -256,7 +256,7 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
   constexpr int depth = LINE * 16 / sizeof(typename Operand<math>::Type);
   const int lines = (width - 1) / depth + 1;
   if (threadIdx.x >= 128 * GROUPS) {
-    leave_registers<40>();
+    release_registers<40>();
     if (threadIdx.x == 128 * GROUPS) produce(shared, image, packed, tiles, lines, depth);
   } else {
     claim_registers<232>();

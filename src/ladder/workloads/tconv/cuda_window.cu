@@ -11,7 +11,7 @@
 #include "activation.cuh"
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
-#include "written.cuh"
+#include "output_types.cuh"
 
 constexpr int PIXELS = 4, COLUMNS = 32, ACROSS = COLUMNS / PIXELS;
 constexpr int THREADS = ROWS * ACROSS;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
         copy_async<16>(vector, from, inside && first < c);
       } else {
 #pragma unroll
-        for (int v = 0; v < V; ++v) copy_async<sizeof(REAL)>(&vector->of[v], from + v, inside && first + v < c);
+        for (int v = 0; v < V; ++v) copy_async<sizeof(REAL)>(&vector->value[v], from + v, inside && first + v < c);
       }
     }
     for (int e = threadIdx.x; e < BK * WEIGHTS; e += THREADS)
@@ -98,7 +98,8 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
               for (int j = 0; j < CHANNELS; ++j, ++next)
 #pragma unroll
                 for (int p = 0; p < PIXELS; ++p)
-                  sums[corner / 2][p][corner % 2][j] += pixels[row][p + column].of[v] * weights[next / V].of[next % V];
+                  sums[corner / 2][p][corner % 2][j] +=
+                      pixels[row][p + column].value[v] * weights[next / V].value[next % V];
             }
       }
     }
@@ -115,16 +116,16 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
     const REAL *const results = &sums[half][0][0][0];
 #pragma unroll
     for (int e = 0; e < together; e += at_once) {
-      Neighbours<Out, at_once> neighbours;
+      AlignedVector<Out, at_once> neighbours;
 #pragma unroll
       for (int v = 0; v < at_once; ++v)
-        neighbours.of[v] = As::of(activated(results[e + v] + bias[(e + v) % CHANNELS], activation));
+        neighbours.value[v] = As::convert(apply_activation(results[e + v] + bias[(e + v) % CHANNELS], activation));
       if (out_wide) {
-        *reinterpret_cast<Neighbours<Out, at_once> *>(to + e) = neighbours;
+        *reinterpret_cast<AlignedVector<Out, at_once> *>(to + e) = neighbours;
       } else {
 #pragma unroll
         for (int v = 0; v < at_once; ++v)
-          if (left + x + (e + v) / (2 * CHANNELS) < h) to[e + v] = neighbours.of[v];
+          if (left + x + (e + v) / (2 * CHANNELS) < h) to[e + v] = neighbours.value[v];
       }
     }
   }
@@ -135,7 +136,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   extern "C" __global__ void __launch_bounds__(THREADS) to##channels##_##result(CONVOLVE_ARGUMENTS(As::Type)) { \
     convolution<channels, As>(image, packed, bias, out, h, c, activation);                                      \
   }
-#define BOTH(channels) KERNEL(channels, float32, AsFloat32) KERNEL(channels, uint8, AsColour)
+#define BOTH(channels) KERNEL(channels, float32, Float32Output) KERNEL(channels, uint8, PixelOutput)
 
 BOTH(1)
 BOTH(2)

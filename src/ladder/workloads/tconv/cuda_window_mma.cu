@@ -19,7 +19,7 @@
 #include "ptx/mma.cuh"
 #include "ptx/programmatic_launch.cuh"
 #include "tensor_operands.cuh"
-#include "written.cuh"
+#include "output_types.cuh"
 
 constexpr int HEIGHT = ROWS % 4 ? 2 : 4, COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 32 * ROWS / HEIGHT;
 constexpr int TILE = (ROWS + 2) * PITCH * LINE, FILTER = 9 * 16 * LINE, MEMORY = TILE + FILTER;
@@ -51,8 +51,8 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
       copy_vector(&filter[place(r, u)], packed + size_t(r) * width + at, at < width);
     }
     if (channel == 0) {  // the previous kernel writes the image, but not the filter
-      wait_for_kernel_before();
-      let_next_begin();
+      wait_for_previous_kernel();
+      launch_dependents();
     }
     for (int e = threadIdx.x; e < TILE; e += THREADS) {
       const int r = e / LINE, u = e % LINE, y = top + r / PITCH - 1, x = left + r % PITCH - 1, at = channel + u * V;
@@ -87,7 +87,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
             for (int half = 0; half < 2; ++half)
 #pragma unroll
               for (int j = tap == 2; j < 2; ++j)  // the upper row of the result has no product with the lowest pixels
-                mma_of<math>(sums[of][half][j], of_a[half], of_b[tap] + 2 * j);
+                mma_packed<math>(sums[of][half][j], of_a[half], of_b[tap] + 2 * j);
           }
         }
       }
@@ -114,7 +114,8 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
       for (int eight = 0; eight < 4; ++eight) {
         const float *const pair = &sums[row][eight / 2][j][eight % 2 * 2];
         if (y + row < h && x + 8 * eight < h)
-          *reinterpret_cast<Neighbours<Out, 2> *>(to + 16 * eight * k) = {As::of(pair[0]), As::of(pair[1])};
+          *reinterpret_cast<AlignedVector<Out, 2> *>(to + 16 * eight * k) = {As::convert(pair[0]),
+                                                                             As::convert(pair[1])};
       }
 }
 
@@ -124,7 +125,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
       CONVOLVE_ARGUMENTS(Operand<Math::math>::Type, As::Type)) {                    \
     convolution<Math::math, As>(image, packed, bias, out, h, width, k, activation); \
   }
-#define BOTH(math) KERNEL(math, float32, AsFloat32) KERNEL(math, uint8, AsColour)
+#define BOTH(math) KERNEL(math, float32, Float32Output) KERNEL(math, uint8, PixelOutput)
 
 BOTH(tf32)
 BOTH(float16)

@@ -4,7 +4,7 @@
 #include "columns.cuh"
 
 // Store a warp's sums (tall, wide, 4 of a lane), in pairs or one by one: tiles of 16 rows by 8 columns in the layout of
-// mma_of(), the first at row `row` and, for this lane, column `column`, the others every `step` rows and every 8
+// mma_packed(), the first at row `row` and, for this lane, column `column`, the others every `step` rows and every 8
 // columns. `rows(row)` is the address of the first column of a row, null for a row that isn't stored.
 template <bool in_pairs, class As, int step, int tall, int wide, class Rows>
 __device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const Rows &rows, int row, int column, int h,
@@ -21,7 +21,7 @@ __device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const 
 #pragma unroll
     for (int j = 0; j < wide; ++j) {
       const int at = column + j * 8;
-      const Pair pair = {As::of(sums[i / 2][j][i % 2 * 2]), As::of(sums[i / 2][j][i % 2 * 2 + 1])};
+      const Pair pair = {As::convert(sums[i / 2][j][i % 2 * 2]), As::convert(sums[i / 2][j][i % 2 * 2 + 1])};
       Out *const first = to + offset_of(at, h, k, out_width);
       if (in_pairs) {
         if (at < columns) *reinterpret_cast<Pair *>(first) = pair;

@@ -5,7 +5,7 @@ A variant's `layer(problem, *, <tuning>)` returns it. `problem` has `device`, `f
 applies it to its output. A variant with `product` in its USES takes the name of a variant of `gemm` as `product`. With
 OVERLAPS it takes `overlaps`: its kernel begins while the previous one ends, and reads the filter before it waits, so
 that a kernel that also waits must come between it and `prepare` (`include/ptx/programmatic_launch.cuh`). With BYTES it
-takes `result`, float32 or uint8: values in [-1, 1] as 8-bit pixels (`include/written.cuh`).
+takes `result`, float32 or uint8: values in [-1, 1] as 8-bit pixels (`include/output_types.cuh`).
 """
 
 from collections.abc import Callable
