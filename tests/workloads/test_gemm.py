@@ -133,10 +133,10 @@ def test_operands_cut_from_images(digits, form):
 
 def test_more_rows_than_images_begin_again(digits):
     count = len(digits.train_images)
-    cut = gemm.cut(digits.train_images, (count + 5, 784), 1)
-    assert cut.shape == (count + 5, 784)
-    assert np.array_equal(cut[:5], cut[count:])
-    assert 0 <= cut.min() < cut.max() <= 1
+    cropped = gemm.crop(digits.train_images, (count + 5, 784), 1)
+    assert cropped.shape == (count + 5, 784)
+    assert np.array_equal(cropped[:5], cropped[count:])
+    assert 0 <= cropped.min() < cropped.max() <= 1
 
 
 def test_an_image_has_no_more_than_its_pixels():

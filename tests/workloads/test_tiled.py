@@ -161,8 +161,8 @@ def test_shares_of_the_threads_cover_out_once(threads):
         assert rows * columns == threads
         seen = np.zeros((m, n), int)
         for r, c in itertools.product(range(rows), range(columns)):
-            top, bottom = tiled._share.py_func(panels[0], 8, m, rows, r)
-            left, right = tiled._share.py_func(panels[1], 24, n, columns, c)
+            top, bottom = tiled._part_range.py_func(panels[0], 8, m, rows, r)
+            left, right = tiled._part_range.py_func(panels[1], 24, n, columns, c)
             seen[top:bottom, left:right] += 1
         assert (seen == 1).all()
 
