@@ -82,8 +82,8 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype, shapes):
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("count", [1, 2, 6, 7, 8, 100])
 def test_threads_share_all_rows_and_none_twice(count, threads):
-    part_of = workloads.load_variant("gemv", "openmp").part_of
-    parts = [part_of(count, thread, threads) for thread in range(threads)]
+    row_range = workloads.load_variant("gemv", "openmp").row_range
+    parts = [row_range(count, thread, threads) for thread in range(threads)]
     assert [row for first, end in parts for row in range(first, end)] == list(range(count))
     lengths = [end - first for first, end in parts]
     assert max(lengths) - min(lengths) <= 1
@@ -269,12 +269,12 @@ def test_index_arithmetic_is_right_at_every_edge_and_nothing_beyond_is_written(e
 def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team, rows, unroll):
     tiling = {"block": 64, "team": team, "rows": rows, "unroll": unroll}
     kernels = compiled_for_the_cpu(tmp_path, "cuda_warp", **{name.upper(): tiling[name] for name in tiling})
-    division = workloads.load_variant("gemv", "cuda_warp").division
+    divide = workloads.load_variant("gemv", "cuda_warp").divide
     split = 0
     for n, m in [(1, 1), (1, 2), (5, 17), (7, 66), (2, 1200), (1, 2501), (3, 4098)]:
         matrix, x = whole_numbers(n, m)
         for wide in [0] if m % 2 else [0, 1]:
-            groups, parts, columns = division(n, m, 1 + wide, 1, **tiling)
+            groups, parts, columns = divide(n, m, 1 + wide, 1, **tiling)
             split += parts > 1
             partial, y = np.full(n * parts + 8, np.nan), np.full(n + 8, np.nan)
             kernels.emulate_parts(*pointers(matrix, x, partial, y), n, m, wide, groups, parts, columns)
@@ -291,7 +291,7 @@ def test_parts_of_columns_are_whole_accesses_and_cover_all(tiling, width):
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
     tiling = cuda_warp.TILES[tiling]
     for n, m in [*SHAPES, (100, 1_000_000), (16384, 32768), (1, 2**33), (2**33, 1)]:
-        groups, parts, columns = cuda_warp.division(n, m, width, 132, **tiling)
+        groups, parts, columns = cuda_warp.divide(n, m, width, 132, **tiling)
         assert groups * tiling["rows"] * tiling["block"] // tiling["team"] >= n
         assert columns % width == 0
         assert (parts - 1) * columns < m <= parts * columns
@@ -302,7 +302,7 @@ def test_few_long_rows_occupy_the_card_and_many_or_short_ones_are_not_split():
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
 
     def blocks(n, m):
-        groups, parts, _ = cuda_warp.division(n, m, 2, 132, **cuda_warp.suited(n, m, 8))
+        groups, parts, _ = cuda_warp.divide(n, m, 2, 132, **cuda_warp.pick_tiling(n, m, 8))
         return groups * parts, parts
 
     for n in (1, 3, 100):
@@ -366,11 +366,11 @@ def test_large_matrices_go_to_cublas_in_parts_that_it_is_fast_at(monkeypatch, n,
 
     parts = []
 
-    def part(matrix, x, y):
+    def bound_call(matrix, x, y):
         parts.append(matrix.size)
         return lambda: np.matmul(matrix, x, out=y)
 
-    for name, stand_in in [("part", part), ("SLOW", slow), ("handle", lambda: None)]:
+    for name, stand_in in [("bound_call", bound_call), ("SLOW_SIZE", slow), ("handle", lambda: None)]:
         monkeypatch.setattr(cublas, name, stand_in)
     monkeypatch.setattr(cublas, "use_current_stream", lambda handle: None)
     generator = np.random.default_rng(1)
