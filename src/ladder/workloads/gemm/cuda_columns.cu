@@ -1,9 +1,9 @@
 // A thread computes a column of a block's tile, with its BM sums in registers. A tile of op(A), BM x BK, is transposed
 // in shared memory; an element of op(B) is loaded from global memory to a register and multiplied by the BM elements of
-// a column of that tile, which all threads read at once, in vectors: one operand of every FMA is in a register.
+// a column of that tile, which all threads read at once, in vectors. So one operand of every FMA is in a register.
 //
 // While a tile is multiplied, the next one is copied asynchronously into the other of two buffers; an element of op(B)
-// is replaced by the one BK further as soon as it has been used.
+// is replaced by that BK further along k as soon as it has been used.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM)), block BN, no dynamic shared memory. The grid's y is at most 65535.
 #include "operands.cuh"
@@ -34,7 +34,7 @@ __device__ __forceinline__ Vector load_column(const REAL *__restrict__ b, int p,
   return elements;
 }
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   __shared__ Vector tiles[2][BK][A_ROW];  // [buffer][p][row of the result]
@@ -43,8 +43,8 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
 
   auto load_tile = [&](int start) {
 #pragma unroll
-    for (int done = 0; done < BM * BK; done += BN) {
-      const int e = done + threadIdx.x;  // of the elements of the tile
+    for (int offset = 0; offset < BM * BK; offset += BN) {
+      const int e = offset + threadIdx.x;  // of the elements of the tile
       // Neighbouring threads read neighbouring addresses, whichever index is the contiguous one.
       const int i = form == Form::tn ? e % BM : e / BK, p = form == Form::tn ? e / BM : e % BK;
       copy_async<sizeof(REAL)>(&tiles[start / BK % 2][p][i / V].value[i % V],

@@ -2,8 +2,8 @@
 //
 // A block computes BM x BN elements of out, a warp WM x WN of them in registers. Tiles of op(A) and op(B), BK deep, are
 // copied to shared memory through a ring of STAGES buffers, STAGES - 1 of which are filled while one is in use.
-// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each sums over its part of k, and they add their
-// sums through distributed shared memory, in a fixed order.
+// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each block sums over its part of k, and the sums
+// are then added through distributed shared memory, in a fixed order.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block 32 * BM / WM * (BN / WN), dynamic shared memory
 // sizeof(REAL) * STAGES * (BM + BN) * BK bytes, or, if that is more and SPLITK > 1, sizeof(REAL) * BM * BN.
@@ -16,12 +16,13 @@
 #include "split_k.cuh"
 #include "vector.cuh"
 
-constexpr int LINE = 8 * V;           // elements in a line of 128 bytes, which covers all banks once
-constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // depth (k) of an instruction; float64: 8 needs more registers
-constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along n
-constexpr int A_TILE = BM * BK / V, STAGE = (BM + BN) * BK / V;   // in vectors
-constexpr int PARTIAL = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;     // vectors of sums that a cluster exchanges
-constexpr int SHARED_VECTORS = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
+constexpr int LINE = 8 * V;  // elements in a line of 128 bytes, which covers all banks once
+constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // depth along k of an instruction; for float64, 8 needs more registers
+constexpr int WARPS = BN / WN;  // along n
+constexpr int THREADS = 32 * (BM / WM) * WARPS;
+constexpr int A_TILE = BM * BK / V, STAGE = (BM + BN) * BK / V;  // in vectors
+constexpr int PARTIAL_VECTORS = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // of sums that a cluster exchanges
+constexpr int SHARED_VECTORS = STAGES * STAGE > PARTIAL_VECTORS ? STAGES * STAGE : PARTIAL_VECTORS;
 // A thread needs registers for its sums, for its fragments of A and B at a depth of 8, and 40 more, at least 104.
 // Launch bounds of as many blocks as then fit on a multiprocessor keep the compiler from using many more.
 constexpr int SUMS = WM * WN / 32 * sizeof(REAL) / 4, FRAGMENTS = (WM / 4 + WN / 4) * sizeof(REAL) / 4;
@@ -29,6 +30,7 @@ constexpr int REGISTERS_PER_THREAD = SUMS + FRAGMENTS + 40;
 constexpr int REGISTERS_PER_BLOCK = THREADS * (REGISTERS_PER_THREAD > 104 ? REGISTERS_PER_THREAD : 104);
 constexpr int MIN_BLOCKS = REGISTERS_PER_BLOCK < 65536 ? 65536 / REGISTERS_PER_BLOCK : 1;
 
+// The shared memory that a block can have.
 #if !defined(__CUDA_ARCH__)
 constexpr int MAX_SHARED_KIB = 227;
 #else
@@ -83,7 +85,7 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
 //   row 3   3 2 1 0 7 6 5 4   6 7 4 5 2 3 0 1
 //   row 4   4 5 6 7 0 1 2 3   0 1 2 3 4 5 6 7
 template <int width, bool along_k>
-__device__ __forceinline__ unsigned swizzled(unsigned r, unsigned u) {
+__device__ __forceinline__ unsigned swizzle(unsigned r, unsigned u) {
   return r * width + u / 8 * 8 + (u % 8 ^ (along_k && V == 4 ? r % 8 : r % 4 * 2));
 }
 
@@ -98,15 +100,15 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
     const int u = threadIdx.x % width, first = threadIdx.x / width;
     const REAL *from = corner + size_t(first) * stride + u * V;
 #pragma unroll
-    for (int done = 0; done < rows; done += step, from += size_t(step) * stride)
-      if (rows % step == 0 || first + done < rows)
-        copy_async<16>(&tile[swizzled<width, along_k>(first + done, u)], from,
-                       first + done < remaining_rows && u * V < remaining_columns);
+    for (int row_offset = 0; row_offset < rows; row_offset += step, from += size_t(step) * stride)
+      if (rows % step == 0 || first + row_offset < rows)
+        copy_async<16>(&tile[swizzle<width, along_k>(first + row_offset, u)], from,
+                       first + row_offset < remaining_rows && u * V < remaining_columns);
   } else {
 #pragma unroll 1
     for (unsigned e = threadIdx.x; e < rows * width * V; e += THREADS) {
       int r = e / (width * V), j = e % (width * V);
-      copy_async<sizeof(REAL)>(&tile[swizzled<width, along_k>(r, j / V)].value[j % V], corner + size_t(r) * stride + j,
+      copy_async<sizeof(REAL)>(&tile[swizzle<width, along_k>(r, j / V)].value[j % V], corner + size_t(r) * stride + j,
                                r < remaining_rows && j < remaining_columns);
     }
   }
@@ -117,12 +119,12 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
 template <int width, bool along_k>
 __device__ __forceinline__ int lane_index(int first, int g, int t) {
   const int r = along_k ? first + g : t, e = along_k ? t : first + g;
-  return swizzled<width, along_k>(r, e / V) * V + e % V;
+  return swizzle<width, along_k>(r, e / V) * V + e % V;
 }
 
 // The element of a tile (rows, width) at an offset from the lane's first element, whose index is `lane_first`: `offset`
 // along m (or n), a multiple of 8, and `k_offset` along k, a multiple of 4. Such offsets don't change the bits of the
-// row that swizzled() uses, and set only bits of the vector's index that were 0 before swizzling; hence an exclusive or
+// row that swizzle() uses, and set only bits of the vector's index that were 0 before swizzling; hence an exclusive or
 // adds them. Unrolling makes the offsets constants, so that computing the index takes hardly an instruction.
 template <int width, bool along_k>
 __device__ __forceinline__ REAL element(const Vector *tile, int lane_first, int offset, int k_offset) {
@@ -131,7 +133,7 @@ __device__ __forceinline__ REAL element(const Vector *tile, int lane_first, int 
   return to_mma_operand(reinterpret_cast<const REAL *>(tile)[index]);
 }
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   extern __shared__ Vector memory[];
@@ -200,7 +202,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     size_t index = size_t(row + i) * n + column + j;
     store(out + index, c ? c + index : c, pair, j + 1 < n - column, out_wide);
   };
-  Pair *const partial = reinterpret_cast<Pair *>(memory);
+  Pair *const partial_sums = reinterpret_cast<Pair *>(memory);
   if (BLOCKS_PER_TILE > 1) __syncthreads();  // the sums overwrite tiles that other warps may be reading
 #pragma unroll
   for (int i = 0; i < WM / 16; ++i)
@@ -211,7 +213,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
         const int tile_row = warp_row + i * 16 + h * 8 + g, tile_column = warp_column + j * 8 + t * 2;
         const Pair pair = {sums[i][j][h * 2], sums[i][j][h * 2 + 1]};
         if constexpr (BLOCKS_PER_TILE > 1)
-          partial[(tile_row * BN + tile_column) / 2] = pair;
+          partial_sums[(tile_row * BN + tile_column) / 2] = pair;
         else
           store_pair(tile_row, tile_column, pair);
       }
@@ -221,7 +223,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       Pair total = {};
 #pragma unroll
       for (int rank = 0; rank < BLOCKS_PER_TILE; ++rank) {
-        const Pair part = *map_shared_rank(partial + e, rank);
+        const Pair part = *map_shared_rank(partial_sums + e, rank);
         total.x += part.x, total.y += part.y;
       }
       store_pair(e * 2 / BN, e * 2 % BN, total);

@@ -3,7 +3,7 @@
 // Launch: grid (ceil(n / BLOCK), ceil(m / BLOCK)), block (BLOCK, BLOCK), no dynamic shared memory.
 #include "operands.cuh"
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ void product(GEMM_ARGUMENTS) {
   // Neighbouring threads have neighbouring columns, so that stores, and loads of B for nn and tn, are coalesced.

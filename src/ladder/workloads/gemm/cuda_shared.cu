@@ -3,7 +3,7 @@
 // Launch: grid (ceil(n / BLOCK), ceil(m / BLOCK)), block (BLOCK, BLOCK), no dynamic shared memory.
 #include "operands.cuh"
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ void product(GEMM_ARGUMENTS) {
   // Padded by a column, so that reading along a column has no bank conflicts.

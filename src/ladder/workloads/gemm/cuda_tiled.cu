@@ -2,8 +2,8 @@
 //
 // A block computes BM x BN elements of out, in steps of BK along k: it copies a tile of op(A) and one of op(B) to
 // shared memory asynchronously, double-buffered. A thread has TM x TN sums.
-// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each sums over its part of k, and they add their
-// sums through distributed shared memory, in a fixed order.
+// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each block sums over its part of k, and the sums
+// are then added through distributed shared memory, in a fixed order.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block BM / TM * (BN / TN), no dynamic shared memory.
 // The grid's y is at most 65535. SPLITK is 1 by default.
@@ -14,11 +14,11 @@
 #include "tiled.cuh"
 #include "vector.cuh"
 
-constexpr int PARTIAL = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // vectors of sums that a cluster exchanges
-constexpr int SHARED_VECTORS = TILES > PARTIAL ? TILES : PARTIAL;
+constexpr int PARTIAL_VECTORS = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // of sums that a cluster exchanges
+constexpr int SHARED_VECTORS = TILES > PARTIAL_VECTORS ? TILES : PARTIAL_VECTORS;
 static_assert(SHARED_VECTORS <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   __shared__ Vector memory[SHARED_VECTORS];
@@ -72,7 +72,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     }
   if constexpr (BLOCKS_PER_TILE > 1) {
     cluster_barrier();
-    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL; e += BLOCKS_PER_TILE * THREADS) {
+    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL_VECTORS; e += BLOCKS_PER_TILE * THREADS) {
       Vector total = {};
 #pragma unroll
       for (int rank = 0; rank < BLOCKS_PER_TILE; ++rank) {

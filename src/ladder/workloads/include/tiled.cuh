@@ -55,7 +55,7 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int 
 template <int length, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int remaining, int k_remaining,
                                      bool wide) {
-  constexpr int row = length + V;
+  constexpr int pitch = length + V;  // of the rows of the tile
   REAL *const to = reinterpret_cast<REAL *>(tile);
   if constexpr (along_k) {
     // The matrix is contiguous along k, so the copy transposes: a warp copies 8 elements along k (one or two sectors of
@@ -64,12 +64,12 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
     const int p = threadIdx.x % 8, first = threadIdx.x / 8;
     const REAL *from = corner + size_t(first) * stride + p;
 #pragma unroll
-    for (int done = 0; done < length; done += step, from += size_t(step) * stride)
+    for (int offset = 0; offset < length; offset += step, from += size_t(step) * stride)
 #pragma unroll
       for (int q = 0; q < BK; q += 8)
-        if (length % step == 0 || first + done < length)
-          copy_async<sizeof(REAL)>(to + (p + q) * row + first + done, from + q,
-                                   first + done < remaining && p + q < k_remaining);
+        if (length % step == 0 || first + offset < length)
+          copy_async<sizeof(REAL)>(to + (p + q) * pitch + first + offset, from + q,
+                                   first + offset < remaining && p + q < k_remaining);
   } else if (wide) {
     constexpr int width = length / V, step = THREADS / width;
     static_assert(THREADS % width == 0,
@@ -77,14 +77,14 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
     const int i = threadIdx.x % width * V, first = threadIdx.x / width;
     const REAL *from = corner + size_t(first) * stride + i;
 #pragma unroll
-    for (int done = 0; done < BK; done += step, from += size_t(step) * stride)
-      if (BK % step == 0 || first + done < BK)
-        copy_async<16>(to + (first + done) * row + i, from, i < remaining && first + done < k_remaining);
+    for (int offset = 0; offset < BK; offset += step, from += size_t(step) * stride)
+      if (BK % step == 0 || first + offset < BK)
+        copy_async<16>(to + (first + offset) * pitch + i, from, i < remaining && first + offset < k_remaining);
   } else {
 #pragma unroll 1
     for (unsigned e = threadIdx.x; e < length * BK; e += THREADS) {
       int p = e / length, i = e % length;
-      copy_async<sizeof(REAL)>(to + p * row + i, corner + size_t(p) * stride + i, i < remaining && p < k_remaining);
+      copy_async<sizeof(REAL)>(to + p * pitch + i, corner + size_t(p) * stride + i, i < remaining && p < k_remaining);
     }
   }
 }

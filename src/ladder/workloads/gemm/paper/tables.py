@@ -44,7 +44,7 @@ def square(study):
                 cases = variants(where(frame, dtype=dtype, m=size))
                 first = [[code(name), code(dtype), SHAPE.format(**rows.iloc[0])] for name, rows in cases]
                 forms = [form_cells(rows, median, ceiling) for _, rows in cases]
-                groups.append([cells + more for cells, more in zip(first, forms, strict=True)])
+                groups.append([names + cells for names, cells in zip(first, forms, strict=True)])
     return by_form("lllrrrrrr", ["Variant", "Type", "Size"], "time", groups)
 
 
