@@ -12,7 +12,7 @@ import numpy as np
 
 import dcgan_drawn
 from ladder.records.case import Case
-from ladder.workloads.dcgan import card, home
+from ladder.workloads.dcgan import gpu, home
 
 GPUS = (1, 2, 3, 4)
 MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
@@ -33,7 +33,7 @@ def left_out(self):
 
 def backwards(self):
     """Each card draws its images in another order."""
-    self.home.latents = np.ascontiguousarray(self.home.latents[::-1])
+    self.host.latents = np.ascontiguousarray(self.host.latents[::-1])
     RUN(self)
 
 
@@ -44,7 +44,7 @@ def not_waited_for(self):
 
 
 FAULTS = {"card left out": left_out, "other order": backwards, "no waiting": not_waited_for}
-RUN = home.Card.run
+RUN = home.GpuShare.run
 
 
 def main():
@@ -52,9 +52,9 @@ def main():
     parser.add_argument("--fault", choices=FAULTS)
     fault = parser.parse_args().fault
     sizes, gpus = dcgan_drawn.sizes(), GPUS
-    card.generator = dcgan_drawn.Drawing
+    gpu.generator = dcgan_drawn.Drawing
     if fault:
-        home.Card.run = FAULTS[fault]
+        home.GpuShare.run = FAULTS[fault]
         sizes, gpus = sizes[-2:-1], GPUS[-1:]
     cases = list(itertools.product(sizes, gpus, WAYS))
     for size, count, way in cases:

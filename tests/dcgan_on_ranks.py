@@ -17,7 +17,7 @@ from ladder import devices
 from ladder.devices import mpi_cuda
 from ladder.machine import nvidia
 from ladder.records.case import Case
-from ladder.workloads.dcgan import card, home, mpi_home
+from ladder.workloads.dcgan import gpu, home, mpi_home
 
 WAYS = (
     {"batch": 1},
@@ -35,17 +35,17 @@ def make_fault(fault, is_last):
         pass
 
     def backwards(self):
-        latents = self.home.latents
-        self.home.latents = np.ascontiguousarray(latents[::-1])
-        home.Card.run(self)
-        self.home.latents = latents
+        latents = self.host.latents
+        self.host.latents = np.ascontiguousarray(latents[::-1])
+        home.GpuShare.run(self)
+        self.host.latents = latents
 
     if fault == "no waiting":
         import cupy
 
         cupy.Stream.synchronize = lambda self: None
     elif is_last:
-        mpi_home.Card.run = {"share left out": left_out, "other order": backwards}[fault]
+        mpi_home.RankShare.run = {"share left out": left_out, "other order": backwards}[fault]
 
 
 def main():
@@ -62,7 +62,7 @@ def main():
         mpi_cuda.neighbours = lambda: node
     sizes = dcgan_drawn.sizes()
     if options.drawn:
-        card.generator = dcgan_drawn.Drawing
+        gpu.generator = dcgan_drawn.Drawing
     if options.fault:
         make_fault(options.fault, world.rank == world.size - 1)
         sizes = sizes[-2:]

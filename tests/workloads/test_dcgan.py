@@ -20,7 +20,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import dcgan
-from ladder.workloads.dcgan import batches, card, home, layout, network, reference
+from ladder.workloads.dcgan import batches, gpu, home, layout, network, reference
 from ladder.workloads.dcgan import host as on_host
 
 HOST = devices.load("host")
@@ -140,7 +140,7 @@ def test_every_way_is_right_on_the_host(way, images):
 @pytest.mark.parametrize("epilogue", ["fused", "folded", "separate"])
 def test_batches_of_a_group_share_the_first_layer(epilogue, monkeypatch):
     groups = [[slice(0, 5), slice(5, 6), slice(6, 8)], [slice(8, 17)]]
-    monkeypatch.setattr(on_host, "even", lambda images, batch: groups)
+    monkeypatch.setattr(on_host, "even_groups", lambda images, batch: groups)
     problem = problem_of(sizes_of(17), round=1)
     steps = on_host.setup(problem, threads=2, epilogue=epilogue)
     in_order([*steps.prepare, *steps.run])()
@@ -323,7 +323,7 @@ def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math,
     draw = np.random.default_rng(1).standard_normal
     latents, weights, bias = (draw(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
     out = np.full((images + 1, 4, 4, 8), 7, kind)
-    card.Works(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
+    gpu.Operations(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
     exact = rounded(latents[:images]).astype(np.float64) @ rounded(weights)
     values = out if math == "tf32" else (out.astype(np.uint32) << 16).view(np.float32)
     off = np.abs(values[:images].reshape(images, -1) - np.maximum(exact + bias, 0))
@@ -337,7 +337,7 @@ def test_a_layer_begins_early_where_its_variant_can(overlaps):
     variant = SimpleNamespace(OPERANDS=True, layer=lambda problem, **how: asked.append(how))
     if overlaps:
         variant.OVERLAPS = True
-    card.Works(8, 1, "float16", "cublas").layer(variant, None, variant, {"activation": "relu"})
+    gpu.Operations(8, 1, "float16", "cublas").layer(variant, None, variant, {"activation": "relu"})
     expected = {"math": "float16", "activation": "relu", "result": "operands"}
     assert asked == [expected | ({"overlaps": True} if overlaps else {})]
 
@@ -367,7 +367,7 @@ def test_the_last_layer_writes_bytes_itself_where_it_can(monkeypatch, last, math
         "math": math,
         "product": "cuda_tiled",
     }
-    generator = card.generator(problem.network, problem.sizes, last=last, **how)
+    generator = gpu.generator(problem.network, problem.sizes, last=last, **how)
     (steps,) = generator.steps(problem.latents, [problem.pictures])
     phases = [phase for phase, _ in steps]
     is_itself = epilogue == "fused" and last != "cuda_parity"
@@ -427,7 +427,7 @@ def test_a_graph_without_pinned_memory_is_refused():
 
 @pytest.mark.parametrize(("images", "batch"), [(1, 1), (17, 16), (33, 1280), (101, 16), (2624, 1280), (5248, 640)])
 def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
-    groups = batches.tapered(images, batch)
+    groups = batches.tapered_groups(images, batch)
     parts = [part for group in groups for part in group]
     assert [number for part in parts for number in range(images)[part]] == list(range(images))
     lengths = [part.stop - part.start for part in parts]
@@ -439,9 +439,9 @@ def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
 def test_tapered_batches_hide_all_copies_but_the_last(images, batch):
     """By a model, in which kernels take 1 for each image and the link what they leave to it."""
     copied = drawn = 0
-    for part in itertools.chain(*batches.tapered(images, batch)):
+    for part in itertools.chain(*batches.tapered_groups(images, batch)):
         drawn += part.stop - part.start
-        copied = max(copied, drawn) + (1 - batches.SPARE) * (part.stop - part.start)
+        copied = max(copied, drawn) + (1 - batches.IDLE_SHARE) * (part.stop - part.start)
     assert copied - images < batch / 2
 
 

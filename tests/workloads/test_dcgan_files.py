@@ -132,8 +132,8 @@ def test_beta_and_gamma_are_told_apart(tmp_path):
         ("latents.txt", lambda raw: b"", "number of images, a whole number of at least 1, not with nothing"),
         ("latents.txt", lambda raw: b"0", "must begin with the number of images"),
         ("latents.txt", lambda raw: b"-1 2", "must begin with the number of images"),
-        ("latents.txt", lambda raw: b"3" + raw[1:], "has 200 numbers behind the first, where 3 images have 300"),
-        ("latents.txt", lambda raw: raw + b" 1.0", "has 201 numbers behind the first"),
+        ("latents.txt", lambda raw: b"3" + raw[1:], "has 200 numbers after the first, but 3 images have 300"),
+        ("latents.txt", lambda raw: raw + b" 1.0", "has 201 numbers after the first"),
         ("latents.txt", lambda raw: raw[:-8] + b" word\n", "has 'word' as number 100 of image 2"),
         ("latents.txt", lambda raw: raw[:-8] + b" inf\n", "has 'inf' as number 100 of image 2"),
         ("latents.txt", lambda raw: raw[:-8] + b" 1_0\n", "has '1_0' as number 100"),
@@ -149,9 +149,9 @@ def test_beta_and_gamma_are_told_apart(tmp_path):
             "'1.5D.00' as number 100 of image 2: it has an exponent of F",
         ),
         ("latents.txt", lambda raw: raw[:-8] + b" 0x1p3\n", "'0x1p3' as number 100 of image 2: it is hexadecimal"),
-        ("latents.txt", lambda raw: raw[:-8] + b" --5\n", "'--5' as number 100 of image 2: it is no number"),
+        ("latents.txt", lambda raw: raw[:-8] + b" --5\n", "'--5' as number 100 of image 2: it isn't a number"),
         ("latents.txt", lambda raw: raw.decode().encode("utf-16"), "has null bytes, as UTF-16 has"),
-        ("latents.txt", lambda raw: raw + b"\xff", "is no text of numbers"),
+        ("latents.txt", lambda raw: raw + b"\xff", "isn't a text of numbers"),
     ],
 )
 def test_a_broken_file_is_refused_with_a_sentence(tmp_path, name, change, sentence):
@@ -178,7 +178,7 @@ def test_outputs_that_cannot_be_are_refused_before_anything_is_drawn(tmp_path):
     with pytest.raises(LadderError, match=r"must end in \.txt, \.bmp, \.png"):
         formats.require_output("pictures.jpg", 1)
     with pytest.raises(LadderError, match=r"write a \.txt"):
-        formats.require_output("pictures.png", formats.MAX_IN_A_GRID + 1)
+        formats.require_output("pictures.png", formats.MAX_GRID_IMAGES + 1)
     with pytest.raises(LadderError, match="is an input as well"):
         generation.require_usable(tmp_path / "latents.txt", tmp_path / "latents.txt")
     with pytest.raises(LadderError, match="create its folder"):

@@ -31,7 +31,7 @@ def learning():
     """The module of the training, small and quick."""
     learning = pytest.importorskip("ladder.workloads.dcgan.learning")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"BATCH": 8, "SETTLED": 64, "MIN_SPREAD": 0.0}.items():
+        for name, value in {"BATCH": 8, "STATISTICS_LATENTS": 64, "MIN_SPREAD": 0.0}.items():
             patch.setattr(learning, name, value)
         yield learning
 
@@ -51,7 +51,7 @@ def test_the_exported_network_is_the_generator(learning):
     generator = learning.Generator(CHANNELS)
     for weights in generator.parameters():  # far from each other, so that no two arrays can be mistaken
         torch.nn.init.normal_(weights, 0.1, 0.3)
-    generator.settle(torch.randn(64, 100))
+    generator.calibrate(torch.randn(64, 100))
     values = generator.network(CHANNELS)
     latents = network.latents(1)
     with torch.no_grad():
@@ -69,13 +69,15 @@ def test_statistics_are_those_of_the_rounded_weights(learning):
 
     torch.manual_seed(2)
     generator, latents = learning.Generator(8), torch.randn(64, 100)
-    generator.settle(latents)
+    generator.calibrate(latents)
     parts = layout.parts(generator.network(8).astype(np.float64), 8)
     values = exact.project(parts, latents.double().numpy(), exact.Exact())
     for index in range(4):
         assert np.allclose(parts[f"bn{index}_mean"], values.mean((0, 1, 2)), rtol=1e-3, atol=1e-5)
         assert np.allclose(parts[f"bn{index}_variance"], values.var((0, 1, 2)), rtol=1e-3)
-        values = exact.transpose(parts, index + 1, exact.normalise(parts, index, values, exact.Exact()), exact.Exact())
+        values = exact.transposed_convolution(
+            parts, index + 1, exact.normalise(parts, index, values, exact.Exact()), exact.Exact()
+        )
 
 
 @needs_torch
@@ -83,7 +85,7 @@ def test_numbers_are_rounded_to_the_nearest_of_11_bits(learning):
     import torch
 
     values = np.random.default_rng(1).standard_normal(1000).astype(np.float32)
-    found = learning.rounded(torch.from_numpy(values)).numpy()
+    found = learning.round_bits(torch.from_numpy(values)).numpy()
     assert (np.abs(found - values) <= 2.0**-11 * np.abs(values)).all()
     assert (found == values.astype(np.float16)).mean() > 0.99  # which rounds ties to even
 
@@ -92,7 +94,7 @@ def test_numbers_are_rounded_to_the_nearest_of_11_bits(learning):
 def test_digits_are_upright_coloured_and_in_the_range(learning, digits):
     import torch
 
-    pictures = learning.coloured(torch.from_numpy(digits[1][:5])).numpy()
+    pictures = learning.colour_digits(torch.from_numpy(digits[1][:5])).numpy()
     assert pictures.shape == (5, 3, 64, 64)
     assert pictures.min() == -1
     assert 0.5 < pictures.max() <= 1
@@ -117,11 +119,11 @@ def test_a_collapsed_generator_is_refused(learning, digits, faulty, monkeypatch)
     import torch
 
     monkeypatch.setattr(learning, "MIN_SPREAD", 0.5)
-    pictures = learning.coloured(torch.from_numpy(digits[1][:16]))
+    pictures = learning.colour_digits(torch.from_numpy(digits[1][:16]))
     value = 0.3 if faulty == "one picture" else torch.nan
-    learning.require_varied(lambda latents: pictures, None, pictures)
+    learning.require_variety(lambda latents: pictures, None, pictures)
     with pytest.raises(LadderError, match="collapsed"):
-        learning.require_varied(lambda latents: torch.full_like(pictures, value), None, pictures)
+        learning.require_variety(lambda latents: torch.full_like(pictures, value), None, pictures)
 
 
 @needs_torch
@@ -176,7 +178,7 @@ def test_the_reference_draws_with_the_trained_network():
         (lambda path: path.write_bytes(path.read_bytes()[:-1]), "has 20549131 bytes, which no network has"),
         (lambda path: path.write_bytes(path.read_bytes() + b"\0\0\0\0"), "has 20549136 bytes"),
         (lambda path: np.full(layout.count(512), np.nan, "<f4").tofile(path), "infinite or not a number"),
-        (lambda path: np.zeros(layout.count(8), "<f4").tofile(path), "a network of 8 channels, where the trained one"),
+        (lambda path: np.zeros(layout.count(8), "<f4").tofile(path), "a network of 8 channels, but the trained one"),
         (lambda path: path.unlink(), "can't be read: No such file"),
     ],
 )

@@ -12,8 +12,8 @@ from ladder.cuda import trace
 from ladder.harness import traces
 from ladder.harness.steps import in_order
 from ladder.records.case import Case
-from ladder.workloads.dcgan import card, home
 from ladder.workloads.dcgan import cuda as on_card
+from ladder.workloads.dcgan import gpu, home
 from simulated import Card
 
 WIDTH = 3
@@ -49,7 +49,7 @@ def cards(monkeypatch):
     for module in (trace, home):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=cards.perf_counter))
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
-    monkeypatch.setattr(card, "generator", lambda *given, **how: SimpleNamespace(steps=steps, prepare=[]))
+    monkeypatch.setattr(gpu, "generator", lambda *given, **how: SimpleNamespace(steps=steps, prepare=[]))
     return cards
 
 

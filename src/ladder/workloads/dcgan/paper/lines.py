@@ -6,7 +6,7 @@ from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"
 # Sizes of the claims: the network of the earlier study, and on a GPU its largest number of images.
-SIZE = {"channels": layout.FULL, "weights": "random", "pictures": "float32", "dtype": "float32"}
+SIZE = {"channels": layout.CHANNELS, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248
 ON_HOST = 64  # images
 ALL = SIZE | {"images": IMAGES}
@@ -20,7 +20,7 @@ PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
 def of_network(rows):
     """The rows of the full network's layers, of the most images."""
-    every = collect.concatenated([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.FULL)])
+    every = collect.concatenated([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.CHANNELS)])
     return every[every["images"] == every["images"].max()] if len(every) else every
 
 

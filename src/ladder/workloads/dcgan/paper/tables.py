@@ -10,7 +10,7 @@ from ladder.workloads.dcgan.paper import claims, earlier
 from ladder.workloads.dcgan.paper.lines import IMAGES, on_gpus, starts
 
 GATHERED = "cuda_im2col, cublas"
-HEIGHTS = [h for h, *_ in layout.layers(layout.FULL)]  # rows of the images before each layer
+HEIGHTS = [h for h, *_ in layout.layers(layout.CHANNELS)]  # rows of the images before each layer
 METHODS = {
     "cuda_parity": {},
     "cuda_im2col, cuda_columns": {"product": "cuda_columns"},

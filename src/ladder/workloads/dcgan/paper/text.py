@@ -9,8 +9,8 @@ from ladder.workloads.dcgan.paper import lines, tables
 
 SIDE, TAPS = layout.SIDE, layout.TAPS
 FLOPS = cost(lines.ALL | {"seed": 1}).flops / lines.IMAGES  # of a picture
-WITH_ZEROS = 2 * layout.LATENT * layout.FIRST**2 * layout.FULL  # FLOPs of a picture if zeros are inserted
-WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.FULL))
+WITH_ZEROS = 2 * layout.LATENT * layout.BASE_SIDE**2 * layout.CHANNELS  # FLOPs of a picture if zeros are inserted
+WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.CHANNELS))
 BYTES = 4 * lines.IMAGES * SIDE**2 * layout.COLOURS
 
 
