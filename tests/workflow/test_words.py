@@ -1,8 +1,8 @@
 """The words that documents and code avoid, with what to say instead.
 
-FILES are the globs whose text is checked; add one to check more. Code in Markdown, commands in LaTeX and names in
-Python are not prose, so that names of files, variants and printed states may keep their words. CODE are the globs whose
-names in Python are checked too.
+FILES are globs of the files whose prose is checked; CODE are globs of the Python files whose names are checked, too.
+Code in Markdown, commands in LaTeX and names in Python are not prose, so names of files, variants and printed states
+may contain any word.
 """
 
 import ast
@@ -36,11 +36,11 @@ FILES = [
     "src/ladder/workloads/*/*.c",
     "src/ladder/workloads/*/*.h",
 ]
-# Names that say nothing about a thing: pronouns, participles and adverbs. Keys of configuration and records are none.
+# Names that don't say what a thing is: pronouns, participles and adverbs. Keys of configurations may have them.
 NAMES = {"found", "one", "own", "its", "due", "there", "said", "once", "shown", "stated", "chosen", "asked", "some"}
 NAMES |= {"given", "taken", "least", "most"}
-# A pattern, in which a blank is any white space, and what to say instead.
-SAY = {
+# {pattern, in which a blank matches any white space: what to say instead}.
+REPLACEMENTS = {
     r"cards?": "GPU, GPUs",
     r"left out|leaves? out|leaving out|leaves? (?:it|them) out": "skipped, skips, without",
     r"anew": "rebuild, measure again",
@@ -65,36 +65,36 @@ SAY = {
 BLANK = re.compile(r"(?<!\\) ")
 PATTERNS = {
     re.compile(rf"(?<![\w-])(?:{BLANK.sub(lambda _: chr(92) + 's+', pattern)})(?![\w-])", re.IGNORECASE): say
-    for pattern, say in SAY.items()
+    for pattern, say in REPLACEMENTS.items()
 }
 
 
-def blanked(pattern, text, flags=0):
-    """The text with what a pattern matches replaced by as many lines, so that line numbers stay."""
-    return re.sub(pattern, lambda found: "\n" * found[0].count("\n") + "·", text, flags=flags)
+def blank_out(pattern, text, flags=0):
+    """The text with every match of a pattern replaced by its line breaks, so that line numbers stay."""
+    return re.sub(pattern, lambda match: "\n" * match[0].count("\n") + "·", text, flags=flags)
 
 
-def of_markdown(text):
+def markdown_prose(text):
     """Without blocks and spans of code and the targets of links."""
-    text = blanked(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
-    return blanked(r"\]\([^)]*\)", blanked(r"`[^`]+`", text))
+    text = blank_out(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
+    return blank_out(r"\]\([^)]*\)", blank_out(r"`[^`]+`", text))
 
 
-def of_comments(text):
+def comment_prose(text):
     """Comments after `#`, and the questions of a configuration; without code in backticks."""
     lines = [re.search(r"(?:^|\s)#(.*)|^\s*question:(.*)", line) for line in text.split("\n")]
-    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, found.groups())) if found else "·" for found in lines))
+    return blank_out(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
-def of_latex(text):
+def latex_prose(text):
     """Without a template's code, comments, keys of commands, and the commands themselves."""
-    text = blanked(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
+    text = blank_out(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
     text = re.sub(r"(?<!\\)%.*", "", text)
-    text = blanked(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
-    return blanked(r"\\[a-zA-Z]+", text)
+    text = blank_out(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
+    return blank_out(r"\\[a-zA-Z]+", text)
 
 
-def of_python(text):
+def python_prose(text):
     """Comments, and strings with a blank between words: docstrings, messages, captions; without code in backticks."""
     lines = ["·"] * (text.count("\n") + 1)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -104,17 +104,17 @@ def of_python(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\w \w", node.value):
             for number, line in enumerate(node.value.split("\n"), node.lineno - 1):
                 lines[min(number, len(lines) - 1)] += " " + line
-    return blanked(r"`[^`]+`", "\n".join(lines))
+    return blank_out(r"`[^`]+`", "\n".join(lines))
 
 
-def of_c(text):
+def c_prose(text):
     """Comments of C and CUDA, without code in backticks."""
     lines = [re.search(r"//(.*)|/\*(.*?)\*/", line) for line in text.split("\n")]
-    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, found.groups())) if found else "·" for found in lines))
+    return blank_out(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
-PROSE = {".md": of_markdown, ".yaml": of_comments, "": of_comments, ".smk": of_comments, ".sh": of_comments}
-PROSE |= {".tex": of_latex, ".py": of_python} | dict.fromkeys((".cu", ".cuh", ".c", ".h"), of_c)
+PROSE = {".md": markdown_prose, ".yaml": comment_prose, "": comment_prose, ".smk": comment_prose, ".sh": comment_prose}
+PROSE |= {".tex": latex_prose, ".py": python_prose} | dict.fromkeys((".cu", ".cuh", ".c", ".h"), c_prose)
 
 
 def bound_names(text):
@@ -128,11 +128,11 @@ def bound_names(text):
             yield node.lineno, node.name
 
 
-def avoided(text, suffix):
-    """What is to be avoided in a file's text: (line, words, what to say)."""
+def words_to_avoid(text, suffix):
+    """The words to avoid in a file's prose: [(line, words, what to say), ...]."""
     prose = PROSE[suffix](text)
-    found = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
-    return sorted((prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), say) for match, say in found)
+    matches = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
+    return sorted((prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), say) for match, say in matches)
 
 
 def files_of(globs):
@@ -144,7 +144,7 @@ def test_every_glob_has_files():
 
 
 @pytest.mark.parametrize("name", files_of(CODE))
-def test_names_to_avoid_are_avoided(name):
+def test_no_name_is_one_to_avoid(name):
     names = bound_names((ROOT / name).read_text())
     assert not [f"{name}:{line}: {word}" for line, word in names if word in NAMES]
 
@@ -155,10 +155,12 @@ def test_bound_names_are_variables_arguments_functions_and_classes():
 
 
 @pytest.mark.parametrize("name", files_of(FILES))
-def test_words_to_avoid_are_avoided(name):
+def test_no_word_is_one_to_avoid(name):
     path = ROOT / name
-    wrong = [f"{name}:{line}: '{words}': say {say}" for line, words, say in avoided(path.read_text(), path.suffix)]
-    assert not wrong, "\n" + "\n".join(wrong)
+    offences = [
+        f"{name}:{line}: '{words}': say {say}" for line, words, say in words_to_avoid(path.read_text(), path.suffix)
+    ]
+    assert not offences, "\n" + "\n".join(offences)
 
 
 @pytest.mark.parametrize(
@@ -178,5 +180,5 @@ def test_words_to_avoid_are_avoided(name):
         (".cu", "int card; // a card\n/* measured anew */\ncard();", [1, 2]),
     ],
 )
-def test_prose_is_told_from_code(suffix, text, lines):
-    assert [line for line, *_ in avoided(text, suffix)] == lines
+def test_prose_is_distinguished_from_code(suffix, text, lines):
+    assert [line for line, *_ in words_to_avoid(text, suffix)] == lines
