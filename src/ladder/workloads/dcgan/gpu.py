@@ -20,7 +20,7 @@ ROWS, COLUMNS, THREADS, RESIDENT_BLOCKS = 32, 128, 128, 3
 
 
 class Operations:
-    """The operations of a Generator on the current GPU; `math` is the precision of layers on tensor cores.
+    """The operations that a Generator calls, on the current GPU; `math` is the precision of layers on tensor cores.
 
     `product` is the variant of `gemm` for the projection, and for layers whose variants use a product. Unless `math` is
     default, the projection uses tensor cores too, in TF32, which is at least as accurate as half precision.

@@ -10,6 +10,7 @@
   projection and the first layer.
 - `graph`: a GPU's whole call is one CUDA graph.
 - `gpus`: the images are partitioned among so many GPUs, with a host thread for each; the caller's drives the first.
+- `first`, `last`, `split` and `epilogue` are explained in `batches.py`, `math` and `product` in `gpu.py`.
 
 Bound by the multiply-adds of the layers or by the link between GPU and host, whichever takes longer. Page-locking takes
 longer than drawing. It is untimed because a caller would lock an array once and reuse it. Rejected schedules:
@@ -38,7 +39,7 @@ REQUIRES = ("cupy",)
 USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
 KERNELS = ("cuda",)
 LIMITS = {"split": (0, 4), "batch": (1, 65535)}
-# The number of slots of a GPU, at least, and per stream: the batches that are drawn or copied at once.
+# The slots of a GPU, of which each has a batch that is drawn or copied: the minimum number, and the number per stream.
 SLOTS, SLOTS_PER_STREAM = 8, 2
 
 
@@ -59,7 +60,7 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
 ):
-    """The timed run of all GPUs, the loading of the network on each before it, and a trace unless it had too many rows.
+    """The timed run of all GPUs, the loading of the network on each before it, and a trace unless it has too many rows.
 
     Raises LadderError if `graph` is on and the host takes part in copies.
     """

@@ -48,7 +48,7 @@ def setup(
 
 
 class Operations:
-    """The operations of a Generator on the host."""
+    """The operations that a Generator calls, on the host."""
 
     def __init__(self, library, threads, device):
         self.library, self.threads, self.device = library, threads, device
