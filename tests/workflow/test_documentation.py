@@ -57,8 +57,8 @@ def code(name):
     return [*blocks, *(" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))]
 
 
-def matches(pattern, name):
-    """The matches of a pattern in a document's code."""
+def matches_of(pattern, name):
+    """What a pattern finds in a document's code."""
     return {match for piece in code(name) for match in re.findall(pattern, piece, re.MULTILINE)}
 
 
@@ -83,30 +83,30 @@ def test_every_key_is_explained_with_its_default_and_no_other(heading):
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_commands_exist(name):
     targets = set(re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE))
-    assert matches(r"^(?:.*\s)?make ([a-z]+)", name) <= targets
-    for verb in matches(r"(?:-m |^)ladder ([a-z]+)", name):
+    assert matches_of(r"^(?:.*\s)?make ([a-z]+)", name) <= targets
+    for verb in matches_of(r"(?:-m |^)ladder ([a-z]+)", name):
         with pytest.raises(SystemExit) as end:
             parser().parse_args([verb, "--help"])
         assert end.value.code == 0, verb
     rules = set(re.findall(r"^rule (\w+):", "".join(text(path) for path in workflow()), re.MULTILINE))
-    assert matches(r"snakemake ([a-z]+)(?!\S)", name) <= rules
-    assert matches(r"snakemake results/figures/(\w+)", name) <= set(figures())
+    assert matches_of(r"snakemake ([a-z]+)(?!\S)", name) <= rules
+    assert matches_of(r"snakemake results/figures/(\w+)", name) <= set(figures())
 
 
 def workflow():
     return ["Snakefile", *(str(path.relative_to(ROOT)) for path in (ROOT / "workflow/rules").glob("*.smk"))]
 
 
-def test_the_patterns_find_the_commands_of_the_documents():
-    """Patterns without matches would pass every check."""
-    assert {"smoke", "test", "study"} <= matches(r"^(?:.*\s)?make ([a-z]+)", "README.md")
-    assert {"list", "compare"} <= matches(r"(?:-m |^)ladder ([a-z]+)", "docs/usage.md")
-    assert {"figures", "measurements"} <= matches(r"snakemake ([a-z]+)(?!\S)", "docs/usage.md")
+def test_the_commands_of_the_documents_are_seen_by_these_tests():
+    """Patterns that find nothing would pass every check."""
+    assert {"smoke", "test", "study"} <= matches_of(r"^(?:.*\s)?make ([a-z]+)", "README.md")
+    assert {"list", "compare"} <= matches_of(r"(?:-m |^)ladder ([a-z]+)", "docs/usage.md")
+    assert {"figures", "measurements"} <= matches_of(r"snakemake ([a-z]+)(?!\S)", "docs/usage.md")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_named_files_exist(name):
-    paths = matches(rf"(?<![\w/.<>~-])(?:{'|'.join(FOLDERS)})/[\w./-]*", name) - {EXAMPLE}
+    paths = matches_of(rf"(?<![\w/.<>~-])(?:{'|'.join(FOLDERS)})/[\w./-]*", name) - {EXAMPLE}
     missing = {path for path in paths if not (ROOT / path).exists()}
     assert not missing
 
@@ -161,19 +161,19 @@ def test_another_publication_changes_the_readme(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(readme, "processes", lambda *case: next(seconds))
         assert "**2 ×** [2, 2]" in readme.update(before)
-    published_digest = readme.digest()
+    digest = readme.digest()
     for path in readme.PUBLISHED.glob("*/samples.csv.gz"):
-        header, *_ = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+        head, *_ = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
         (tmp_path / path.parent.name).mkdir()
-        (tmp_path / path.parent.name / path.name).write_bytes(gzip.compress(header))
+        (tmp_path / path.parent.name / path.name).write_bytes(gzip.compress(head))
     monkeypatch.setattr(readme, "PUBLISHED", tmp_path)
-    assert readme.digest() != published_digest
+    assert readme.digest() != digest
     with pytest.raises(LookupError, match="is not published"):
         readme.update(before)
 
 
 def test_the_compared_cases_are_complete():
-    keys = matches(r"\b\w+/\w+/form=\S+", "docs/usage.md")
+    keys = matches_of(r"\b\w+/\w+/form=\S+", "docs/usage.md")
     assert len(keys) == 2
     for case in map(parse_key, keys):
         assert workloads.complete(case.workload, case.sizes) == case.sizes
@@ -201,20 +201,20 @@ def test_the_example_of_a_variant_measures(form, tmp_path):
         timeout=600,
     )
     assert process.returncode == 0, process.stderr
-    measured = record.read(tmp_path / "record.json")
-    assert (measured["variant"], measured["case"]) == (variant, case)
+    document = record.read(tmp_path / "record.json")
+    assert (document["variant"], document["case"]) == (variant, case)
 
 
 def test_no_file_names_a_host_of_packages_or_a_path_of_one_machine():
     paths = [path for path in ROOT.iterdir() if path.is_file()]
     paths += [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
-    offences = []
+    violations = []
     for path in paths:
         contents = path.read_bytes().decode(errors="replace")
         if "__pycache__" not in path.parts and path.suffix not in (".gz", ".png"):
-            offences += [f"{path.relative_to(ROOT)}: {host}" for host in FORBIDDEN if re.search(host, contents)]
+            violations += [f"{path.relative_to(ROOT)}: {host}" for host in FORBIDDEN if re.search(host, contents)]
     assert len(paths) > 100
-    assert not offences
+    assert not violations
 
 
 @pytest.mark.parametrize("line", ["cd /" + "work/main", "//pypi" + ".org/simple", "http://deb.debian" + ".org/debian"])

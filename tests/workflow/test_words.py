@@ -69,32 +69,32 @@ PATTERNS = {
 }
 
 
-def blank_out(pattern, text, flags=0):
-    """The text with every match of a pattern replaced by its line breaks, so that line numbers stay."""
+def blanked(pattern, text, flags=0):
+    """The text with what a pattern matches replaced by as many lines, so that line numbers stay."""
     return re.sub(pattern, lambda match: "\n" * match[0].count("\n") + "·", text, flags=flags)
 
 
-def markdown_prose(text):
+def of_markdown(text):
     """Without blocks and spans of code and the targets of links."""
-    text = blank_out(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
-    return blank_out(r"\]\([^)]*\)", blank_out(r"`[^`]+`", text))
+    text = blanked(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
+    return blanked(r"\]\([^)]*\)", blanked(r"`[^`]+`", text))
 
 
-def comment_prose(text):
+def of_comments(text):
     """Comments after `#`, and the questions of a configuration; without code in backticks."""
     lines = [re.search(r"(?:^|\s)#(.*)|^\s*question:(.*)", line) for line in text.split("\n")]
-    return blank_out(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
+    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
-def latex_prose(text):
+def of_latex(text):
     """Without a template's code, comments, keys of commands, and the commands themselves."""
-    text = blank_out(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
+    text = blanked(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
     text = re.sub(r"(?<!\\)%.*", "", text)
-    text = blank_out(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
-    return blank_out(r"\\[a-zA-Z]+", text)
+    text = blanked(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
+    return blanked(r"\\[a-zA-Z]+", text)
 
 
-def python_prose(text):
+def of_python(text):
     """Comments, and strings with a blank between words: docstrings, messages, captions; without code in backticks."""
     lines = ["·"] * (text.count("\n") + 1)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -104,17 +104,17 @@ def python_prose(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\w \w", node.value):
             for number, line in enumerate(node.value.split("\n"), node.lineno - 1):
                 lines[min(number, len(lines) - 1)] += " " + line
-    return blank_out(r"`[^`]+`", "\n".join(lines))
+    return blanked(r"`[^`]+`", "\n".join(lines))
 
 
-def c_prose(text):
+def of_c(text):
     """Comments of C and CUDA, without code in backticks."""
     lines = [re.search(r"//(.*)|/\*(.*?)\*/", line) for line in text.split("\n")]
-    return blank_out(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
+    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
-PROSE = {".md": markdown_prose, ".yaml": comment_prose, "": comment_prose, ".smk": comment_prose, ".sh": comment_prose}
-PROSE |= {".tex": latex_prose, ".py": python_prose} | dict.fromkeys((".cu", ".cuh", ".c", ".h"), c_prose)
+PROSE = {".md": of_markdown, ".yaml": of_comments, "": of_comments, ".smk": of_comments, ".sh": of_comments}
+PROSE |= {".tex": of_latex, ".py": of_python} | dict.fromkeys((".cu", ".cuh", ".c", ".h"), of_c)
 
 
 def bound_names(text):
@@ -128,7 +128,7 @@ def bound_names(text):
             yield node.lineno, node.name
 
 
-def words_to_avoid(text, suffix):
+def avoided(text, suffix):
     """The words to avoid in a file's prose: [(line, words, what to say), ...]."""
     prose = PROSE[suffix](text)
     matches = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
@@ -144,7 +144,7 @@ def test_every_glob_has_files():
 
 
 @pytest.mark.parametrize("name", files_of(CODE))
-def test_no_name_is_one_to_avoid(name):
+def test_names_to_avoid_are_avoided(name):
     names = bound_names((ROOT / name).read_text())
     assert not [f"{name}:{line}: {word}" for line, word in names if word in NAMES]
 
@@ -155,12 +155,10 @@ def test_bound_names_are_variables_arguments_functions_and_classes():
 
 
 @pytest.mark.parametrize("name", files_of(FILES))
-def test_no_word_is_one_to_avoid(name):
+def test_words_to_avoid_are_avoided(name):
     path = ROOT / name
-    offences = [
-        f"{name}:{line}: '{words}': say {say}" for line, words, say in words_to_avoid(path.read_text(), path.suffix)
-    ]
-    assert not offences, "\n" + "\n".join(offences)
+    messages = [f"{name}:{line}: '{words}': say {say}" for line, words, say in avoided(path.read_text(), path.suffix)]
+    assert not messages, "\n" + "\n".join(messages)
 
 
 @pytest.mark.parametrize(
@@ -181,4 +179,4 @@ def test_no_word_is_one_to_avoid(name):
     ],
 )
 def test_prose_is_distinguished_from_code(suffix, text, lines):
-    assert [line for line, *_ in words_to_avoid(text, suffix)] == lines
+    assert [line for line, *_ in avoided(text, suffix)] == lines
