@@ -172,7 +172,7 @@ def test_another_publication_changes_the_readme(tmp_path, monkeypatch):
         readme.update(before)
 
 
-def test_the_compared_cases_are_complete():
+def test_the_cases_that_are_compared_are_written_out():
     keys = matches_of(r"\b\w+/\w+/form=\S+", "docs/usage.md")
     assert len(keys) == 2
     for case in map(parse_key, keys):
