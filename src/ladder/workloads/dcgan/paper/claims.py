@@ -13,7 +13,7 @@ MARGIN = 0.05  # of a claim of equality
 NEAR = 1 / 0.85  # of the time at the ceiling; a shorter time is near it
 ratio_cause = partial(Cause, has_interval=True)
 peer = partial(Claim, needs="both", cause="exact and fused")
-CEILINGS, NO_PRODUCTS = "the rung and ceilings", "includes projection and tanh"
+CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
 
 
 def copied(memory, copies, math="float16"):
