@@ -70,8 +70,8 @@ VALUES = {
         # Of half precision 0.6 us a picture for a screen, where 32 bits take 1.4.
         'seconds(lines.IMAGES * median(select("screen", math="float16")))': "3.15 milli second",
         # With its copies a picture takes 1.4 us, its kernels 1.12 in the same batches and 1.4 in one.
-        'time_share(select("brought", graph="on", **lines.TAPERED), "home-brought-tf32")': "80 percent",
-        'time_share(claims.kernels("tf32"), "home-brought-tf32", at_power_limit=True)': "91 percent",
+        'time_share(select("tma", graph="on", **lines.TAPERED), "home-tma-tf32")': "80 percent",
+        'time_share(claims.kernels("tf32"), "home-tma-tf32", at_power_limit=True)': "91 percent",
     },
 }
 
