@@ -23,7 +23,7 @@ LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="requires MPI: mpi4py and a launcher"
 )
-RUNS = 32  # of each call
+RUNS = 40  # of each call
 
 
 def case_of(ranks, **tuning):
