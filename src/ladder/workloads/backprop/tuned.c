@@ -124,18 +124,19 @@ static void pack(const Network *net, const Layer *layers)
 {
     for (long l = 1; l <= net->layers; l++) {
         const Layer *layer = layers + l;
-        const long rows = layer->fan_in, columns = layer->fan_out, stride = layer->stride, row = padded(rows);
-        for (long i = 0; i <= rows; i++)
-            for (long j = 0; j < stride; j++)
-                layer->w[i * stride + j] = j < columns ? net->w[l][i * columns + j] : 0;
-        for (long j = 0; j < columns; j++)
-            for (long i = 0; i < row; i++)
-                layer->w_transposed[j * row + i] = i < rows ? layer->w[(i + 1) * stride + j] : 0;
+        const long padded_fan_in = padded(layer->fan_in);
+        for (long i = 0; i <= layer->fan_in; i++)
+            for (long j = 0; j < layer->stride; j++)
+                layer->w[i * layer->stride + j] = j < layer->fan_out ? net->w[l][i * layer->fan_out + j] : 0;
+        for (long j = 0; j < layer->fan_out; j++)
+            for (long i = 0; i < padded_fan_in; i++)
+                layer->w_transposed[j * padded_fan_in + i] =
+                    i < layer->fan_in ? layer->w[(i + 1) * layer->stride + j] : 0;
     }
 }
 
-/* Compute the output layer's deltas (count, stride), padded with zeros, of the patterns in ranpat (count). Returns twice
-   the block's error. */
+/* Compute the output layer's deltas (count, stride), padded with zeros, of the patterns in ranpat (count). Returns
+   twice the block's error. */
 static REAL output(const Network *net, const Layer *layer, const long *ranpat, long count)
 {
     REAL error = 0;
