@@ -102,7 +102,7 @@ def test_gradients_are_finite_differences(layers):
     sizes = complete(layers=layers)
     draw = np.random.default_rng(3)
     x, t = draw.random((5, 784)), np.eye(10)[draw.integers(0, 10, 5)]
-    weights = reference.initial(sizes)
+    weights = reference.initial_weights(sizes)
     _, gradient = reference.gradients(weights, x, t)
     for layer, at in ((0, (0, 3)), (0, (400, 1)), (len(weights) - 1, (0, 9)), (len(weights) - 1, (3, 2))):
         ends = []
@@ -117,7 +117,7 @@ def test_sums_in_order_of_nearly_equal_terms_are_off_by_more_than_random_errors(
     ones, terms = np.ones((60000, 1)), -0.125 * (1 + 1e-3 * np.random.default_rng(1).random((60000, 10)))
     random = reference.NOISE * np.abs(terms.sum(axis=0)).max() * len(terms) ** 0.5
     for first in (np.zeros(10), np.full(10, 3e5)):
-        found = reference.errors_in_order(ones, terms, first[None])
+        found = reference.sequential_sum_errors(ones, terms, first[None])
         in_order = functools.reduce(np.add, terms.astype(np.float32), first.astype(np.float32))
         assert found[0] == pytest.approx(in_order - first - terms.sum(axis=0))
         assert np.abs(found).max() > validation.CONFIDENCE * random
@@ -212,7 +212,7 @@ def test_patterns_are_visited_in_another_order_in_every_epoch_and_some_never():
     assert sorted(orders[0]) == sorted(orders[1])
     assert not np.array_equal(*orders)
     assert len(set(orders[0])) == 130
-    assert not set(reference.places(sizes)[130:]) & set(orders[0])
+    assert not set(reference.positions(sizes)[130:]) & set(orders[0])
     assert set(range(130)) != set(orders[0])
 
 

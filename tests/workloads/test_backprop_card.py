@@ -63,7 +63,7 @@ def launched(kernel, grid, block, arguments, shared):
 @elementary.needs_compiler
 def test_three_fused_kernels_are_right_in_emulation(fused, dtype, math, layers, images):
     case = epochs.case_of("cuda_fused", {"math": math, "graph": "off"}, layers=layers, images=images, dtype=dtype)
-    fused(dtype, cuda_fused.suited(case.sizes), math)
+    fused(dtype, cuda_fused.default_tiling(case.sizes), math)
     assert epochs.emulated(case) == []
 
 

@@ -129,7 +129,7 @@ def test_orders_and_weights_follow_the_seed():
     assert sorted(reference.order(one, 0)) == list(range(130))
     assert not np.array_equal(reference.order(one, 0), reference.order(one, 1))
     assert not np.array_equal(reference.order(one, 0), reference.order(other, 0))
-    for (weights, bias), (others, _) in zip(reference.initial(one), reference.initial(other), strict=True):
+    for (weights, bias), (others, _) in zip(reference.initial_parameters(one), reference.initial_parameters(other), strict=True):
         assert np.array_equal(weights, weights.astype(np.float32))
         assert not np.array_equal(weights, others)
         assert not bias.any()
@@ -148,10 +148,10 @@ def test_the_reference_learns(exact):
 def test_one_step_is_the_reference_gradient(digits, product, activation):
     sizes = complete(layers="784-13-5-10", images=40, batch=40, epochs=1, activation=activation)
     training = Training(digits, sizes, product=product)
-    before = reference.initial(sizes)
+    before = reference.initial_parameters(sizes)
     training.epoch(0)
     order = reference.order(sizes, 0)
-    x, labels = reference.scaled(digits.train_images[order]), digits.train_labels[order]
+    x, labels = reference.scale_pixels(digits.train_images[order]), digits.train_labels[order]
     loss, steps = reference.gradients(before, x, labels, activation)
     assert training.problem.loss[0] == pytest.approx(loss, rel=1e-13)
     for (weights, bias), (w, b), (dw, db) in zip(training.parameters(), before, steps, strict=True):

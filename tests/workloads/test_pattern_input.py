@@ -65,7 +65,7 @@ def test_every_number_is_that_of_its_pixel(digits, variant, tuning, images, dtyp
 
 
 def test_every_part_is_checked(digits, monkeypatch):
-    monkeypatch.setattr(pattern_input, "PART", 17)
+    monkeypatch.setattr(pattern_input, "CHUNK", 17)
     problem = problem_of(65)
 
     def run(wrong=()):

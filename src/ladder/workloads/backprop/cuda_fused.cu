@@ -1,7 +1,7 @@
-// An epoch in three kernels. In `forward_backward`, a block computes the activations and deltas of all layers for a tile
-// of BM patterns, in shared memory; it stores the deltas of the first layer, and the tile's gradients of all other
-// weights. `accumulate_gradients` multiplies images by deltas for the first layer's gradient, each block for some of the
-// patterns. `update` adds the partial gradients of all blocks, in a fixed order, and updates the weights.
+// An epoch in three kernels. In `forward_backward`, a block computes activations and deltas of all layers for a tile of
+// BM patterns, in shared memory; it stores the deltas of the first layer, and the tile's gradients of other weights.
+// `accumulate_gradients` multiplies images by deltas for the first layer's gradient, each block for some patterns.
+// `update` adds the partial gradients of all blocks, in a fixed order, and updates the weights.
 //
 // Shapes: images (rows, 784), targets (rows, 10), ranpat (count), delta (ceil(width / (8 TN)), tiles * BM, STRIDE),
 // sums (tiles, stride), parts (gridDim.y, 784, width); width is that of the first layer.
