@@ -1,6 +1,6 @@
-"""Pictures drawn without a card, by a look-up in the place of a generator, and cases that bring them home.
+"""A stand-in for the generator of pictures that needs no GPU, a look-up, and checks of variants that copy to the host.
 
-Its work is put into the streams of `fake_cupy`, CuPy's stand-in.
+The stand-in puts its work into the streams of `fake_cupy`, CuPy's stand-in.
 """
 
 import itertools
@@ -20,7 +20,7 @@ CHANNELS = 8
 
 
 class Drawing:
-    """What takes a generator's place: pictures of the pool, if the network is the right one."""
+    """A generator's stand-in: looks up the reference's pictures of its latent vectors, if the network is right."""
 
     exact = None
     prepare = ((None, lambda: None),)
@@ -29,8 +29,8 @@ class Drawing:
         self.weights, self.sizes = weights, sizes
 
     def steps(self, latents, pictures):
-        ends = np.cumsum([len(own) for own in pictures])
-        return [self.batch(part, own) for part, own in zip(np.split(latents, ends[:-1]), pictures, strict=True)]
+        ends = np.cumsum([len(batch) for batch in pictures])
+        return [self.batch(part, batch) for part, batch in zip(np.split(latents, ends[:-1]), pictures, strict=True)]
 
     def batch(self, latents, pictures):
         from cupy import current
@@ -39,25 +39,25 @@ class Drawing:
 
     def draw(self, latents, pictures):
         pool = network.latents(self.sizes["seed"])
-        chosen = [place for latent in latents for place in np.flatnonzero((pool == latent).all(axis=1))]
+        indices = [index for latent in latents for index in np.flatnonzero((pool == latent).all(axis=1))]
         is_right = np.array_equal(self.weights, network.random(CHANNELS, self.sizes["seed"]))
-        if is_right and len(chosen) == len(latents):  # a graph is made before latents have come from another node
-            found = Drawing.exact["pictures"][chosen]
-            pictures[...] = (found + 1) / 2 * 255 if self.sizes["pictures"] == "uint8" else found
+        if is_right and len(indices) == len(latents):  # a graph is captured before the latents arrive from another node
+            drawn = Drawing.exact["pictures"][indices]
+            pictures[...] = (drawn + 1) / 2 * 255 if self.sizes["pictures"] == "uint8" else drawn
 
 
 def sizes():
-    """The sizes of all numbers of images and kinds of pixels, of which the look-up is then known."""
-    found = [
+    """The sizes with all numbers of images and types of pixels; computes the reference for the look-up."""
+    all_sizes = [
         workloads.complete("dcgan", {"images": images, "channels": CHANNELS, "pictures": kind})
         for images, kind in itertools.product(IMAGES, KINDS)
     ]
-    Drawing.exact = reference.compute(found[0], None)
-    return found
+    Drawing.exact = reference.compute(all_sizes[0], None)
+    return all_sizes
 
 
 def solve(case, variant):
-    """Two rounds of a case by a variant, checked by the first rank, or by the only one."""
+    """Run two rounds of a case by a variant; the process with the outputs, a first or only rank, checks them."""
     problem, steps = worker.make_problem(dcgan, case, devices.of(case)), None
     for round in range(2):
         if problem.inputs:
@@ -69,5 +69,5 @@ def solve(case, variant):
         steps.timed()()
         if problem.outputs:
             validation.require_finite(problem.outputs, problem.output_kinds)
-            found, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, Drawing.exact, "float32")
-            validation.require(found, case.key)
+            checks, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, Drawing.exact, "float32")
+            validation.require(checks, case.key)

@@ -129,7 +129,8 @@ def test_orders_and_weights_follow_the_seed():
     assert sorted(reference.order(one, 0)) == list(range(130))
     assert not np.array_equal(reference.order(one, 0), reference.order(one, 1))
     assert not np.array_equal(reference.order(one, 0), reference.order(other, 0))
-    for (weights, bias), (others, _) in zip(reference.initial_parameters(one), reference.initial_parameters(other), strict=True):
+    layers = zip(reference.initial_parameters(one), reference.initial_parameters(other), strict=True)
+    for (weights, bias), (others, _) in layers:
         assert np.array_equal(weights, weights.astype(np.float32))
         assert not np.array_equal(weights, others)
         assert not bias.any()

@@ -21,7 +21,7 @@ from ladder.report.telling.lines import select
 from ladder.store.study import NO_ROWS, Study
 from ladder.workloads.backprop.paper import text
 from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, part_of
-from ladder.workloads.backprop.paper.tables import measured
+from ladder.workloads.backprop.paper.tables import measured_changes
 from ladder.workloads.dcgan.paper import splits, timeline
 from ladder.workloads.dcgan.paper.lines import HOME, SPLITS
 from ladder.workloads.dcgan.paper.lines import PHASES as LAYERS
@@ -197,11 +197,11 @@ def test_shares_of_blocks_are_those_of_the_phases():
 
 def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     for line, values in CHANGES.items():
-        assert len(measured(chapter.study("backprop"), line)) == sum(map(len, values.values())), line
+        assert len(measured_changes(chapter.study("backprop"), line)) == sum(map(len, values.values())), line
     samples = whole("backprop").tables["backprop_openmp"]["samples"]
     fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 4))
     other = changed("backprop", "backprop_openmp", fewer)
-    remaining = measured(chapter_study.of_chapter("backprop", other), "openmp")
+    remaining = measured_changes(chapter_study.of_chapter("backprop", other), "openmp")
     assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
     assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
 

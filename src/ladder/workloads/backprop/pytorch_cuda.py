@@ -20,8 +20,8 @@ REQUIRES = ("torch", "cupy")
 def setup(
     problem,
     *,
-    graph: Literal["residual", "on"] = "residual",
-    compiled: Literal["residual", "on"] = "residual",
+    graph: Literal["off", "on"] = "off",
+    compiled: Literal["off", "on"] = "off",
     math: Literal["default", "tf32"] = "default",
 ):
     """One epoch; weights and steps share their memory with the problem's arrays."""
