@@ -29,7 +29,7 @@ FAULTS = ("share left out", "other order", "no waiting")
 
 
 def make_fault(fault, is_last):
-    """Have the last rank, or all of them, work wrong."""
+    """Make the last rank, or all ranks, work wrong."""
 
     def left_out(self):
         pass

@@ -1,16 +1,16 @@
-"""That no launcher ignores a tuning: each tuning of each variant is read back from what the variant calls.
+"""Test that no variant ignores a tuning: each value of each tuning is read back from the variant's calls.
 
-Results are right whatever the tuning, so that a sweep over one that is ignored would measure a single setting. A
-variant runs on stand-ins (`noted.py`), once for each value, and OBSERVED says how the value shows there: in macros and
-launches, in calls of libraries, or in variables of the worker. Where it can, one of the values is the default, so that
-a single call that keeps it is seen beside others that don't. Whoever adds a tuning adds how it is observed.
+Results don't depend on tunings, so a sweep over an ignored tuning would measure the same setting again and again. A
+variant runs on stand-ins (`call_log.py`), once per value, and OBSERVED says how the value shows in the log: in macros
+and launches, in calls of libraries, or in variables of the worker. If possible, one of the values is the default, so
+that a call which keeps the default differs from the others. Whoever adds a tuning adds an entry to OBSERVED.
 """
 
 import re
 
 import pytest
 
-import noted
+import call_log
 from ladder.catalogue import workloads
 from ladder.records.case import Case
 
@@ -458,7 +458,7 @@ def lines(workload, variant, observed, **tuning):
     sizes = workloads.complete(workload, SIZES[workload] | observed.sizes)
     case = Case(workload, variant, sizes, given | observed.among | tuning, "warm")
     workloads.require_tuning(workload, variant, case.tuning)
-    return noted.of(case)
+    return call_log.lines(case)
 
 
 @pytest.mark.parametrize(("workload", "variant", "name"), TUNINGS)
