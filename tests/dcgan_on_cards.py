@@ -1,8 +1,8 @@
-"""Pictures home from several cards of one process, none of which is there: a thread works for each.
+"""Pictures copied to the host from several simulated GPUs of one process, which has a thread per GPU.
 
     CUDA_VISIBLE_DEVICES=0,1,2,3 PYTHONPATH=tests/fake_cupy python tests/dcgan_on_cards.py [--fault FAULT]
 
-Streams work as late as they may. A fault must be noticed. It ends by saying how many runs were right.
+Streams work as late as possible. A fault must be detected. At the end, prints how many runs were right.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from ladder.workloads.dcgan import card, home
 
 GPUS = (1, 2, 3, 4)
 MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
-WAYS = [{"memory": memory, "copies": copies, "batch": 4} for memory in MEMORIES for copies in COPIES] + [
+TUNINGS = [{"memory": memory, "copies": copies, "batch": 4} for memory in MEMORIES for copies in COPIES] + [
     {"batch": 1},
     {"batch": 7, "streams": 3},
     {"batch": 40, "batches": "tapered", "streams": 1},
@@ -26,24 +26,24 @@ WAYS = [{"memory": memory, "copies": copies, "batch": 4} for memory in MEMORIES 
 
 
 def left_out(self):
-    """The last card does nothing."""
+    """The last GPU does nothing."""
     if self.device.id < GPUS[-1] - 1:
         RUN(self)
 
 
 def backwards(self):
-    """Each card draws its images in another order."""
+    """Each GPU draws its images in reverse order."""
     self.home.latents = np.ascontiguousarray(self.home.latents[::-1])
     RUN(self)
 
 
-def not_waited_for(self):
-    """Each card's call ends while it works."""
+def return_early(self):
+    """Each GPU's call returns while the GPU works."""
     with self.device, self.streams[0]:
         self.call()
 
 
-FAULTS = {"card left out": left_out, "other order": backwards, "no waiting": not_waited_for}
+FAULTS = {"card left out": left_out, "other order": backwards, "no waiting": return_early}
 RUN = home.Card.run
 
 
@@ -56,9 +56,9 @@ def main():
     if fault:
         home.Card.run = FAULTS[fault]
         sizes, gpus = sizes[-2:-1], GPUS[-1:]
-    cases = list(itertools.product(sizes, gpus, WAYS))
-    for size, count, way in cases:
-        dcgan_drawn.solve(Case("dcgan", "home", size, {"gpus": count, **way}), home)
+    cases = list(itertools.product(sizes, gpus, TUNINGS))
+    for size, count, tuning in cases:
+        dcgan_drawn.solve(Case("dcgan", "home", size, {"gpus": count, **tuning}), home)
     print(f"{len(cases)} runs were right")
 
 

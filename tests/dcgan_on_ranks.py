@@ -1,10 +1,10 @@
-"""Pictures on the ranks that a launcher has started: many numbers of images, batches that end within, kinds of pixels.
+"""Pictures on the ranks that a launcher has started: many numbers of images, incomplete batches, types of pixels.
 
     mpiexec -n 3 python tests/dcgan_on_ranks.py [--away RANK] [--drawn] [--fault FAULT]
 
-The ranks from RANK on are taken for those of another node. With `--drawn` pictures are drawn without a card: a look-up
-in the reference takes the generator's place, on stand-ins whose streams work as late as they may. A fault must be
-noticed. The first rank ends by saying how many runs were right.
+The ranks from RANK on pretend to be on another node. With `--drawn`, no GPU is needed: a look-up in the reference
+replaces the generator, on stand-ins whose streams work as late as possible. A fault must be detected. At the end, the
+first rank prints how many runs were right.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from ladder.machine import nvidia
 from ladder.records.case import Case
 from ladder.workloads.dcgan import card, home, mpi_home
 
-WAYS = (
+TUNINGS = (
     {"batch": 1},
     {"batch": 7, "streams": 3},
     {"batch": 40, "batches": "tapered", "streams": 1},
@@ -56,7 +56,7 @@ def main():
     options = parser.parse_args()
     world = mpi_cuda.communicator()
     device = devices.load("mpi_cuda")
-    device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(found["uuid"] for found in nvidia.gpus())})
+    device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(info["uuid"] for info in nvidia.gpus())})
     if options.away:
         node = world.Split(world.rank >= options.away)
         mpi_cuda.neighbours = lambda: node
@@ -66,10 +66,10 @@ def main():
     if options.fault:
         make_fault(options.fault, world.rank == world.size - 1)
         sizes = sizes[-2:]
-    for one, way in itertools.product(sizes, WAYS):
-        dcgan_drawn.solve(Case("dcgan", "mpi_home", one, {"ranks": world.size, **way}), mpi_home)
+    for size, tuning in itertools.product(sizes, TUNINGS):
+        dcgan_drawn.solve(Case("dcgan", "mpi_home", size, {"ranks": world.size, **tuning}), mpi_home)
     if device.is_first():
-        print(f"{len(sizes) * len(WAYS)} runs were right on {world.size} ranks")
+        print(f"{len(sizes) * len(TUNINGS)} runs were right on {world.size} ranks")
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, imag
 def test_every_kernel_is_right_in_emulation(emulate, variant, dtype):
     emulate(kernels(variant, dtype))
     for tuning in forms(variant):
-        # These forms cover all kernels: those of products depend on `operands` only, those of the error on `error` only.
+        # These forms cover all kernels: products depend on `operands` only, the error on `error` only.
         if variant != "cuda_kernels" or (tuning["operands"] == "shared") == (tuning["error"] == "block"):
             case = epochs.case_of(variant, tuning, layers="784-5-3-10", images=5, dtype=dtype)
             assert epochs.emulated(case) == [], tuning

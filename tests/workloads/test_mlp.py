@@ -336,7 +336,7 @@ def test_a_loss_of_large_logits_is_a_number(dtype):
 
 @pytest.mark.parametrize("threads", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_the_blas_runs_on_the_threads_of_numba(threads):
-    """In a separate process, since a BLAS keeps the callback; some shapes are too small for two threads."""
+    """In a separate done, since a BLAS keeps the callback; some shapes are too small for two threads."""
     script = (
         "import numpy as np\n"
         "from ladder.workloads import gemm\n"
@@ -350,9 +350,9 @@ def test_the_blas_runs_on_the_threads_of_numba(threads):
         "    assert np.allclose(out, np.einsum('ik,kj', a, b)), (m, n, k)\n"
     )
     environment = os.environ | HOST.environment(threads)
-    process = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
-    assert process.returncode == 0, process.stderr
-    assert process.stdout.strip() == "True", "SciPy's wheels have an OpenBLAS that accepts a callback"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "True", "SciPy's wheels have an OpenBLAS that accepts a callback"
 
 
 def test_the_cost_is_that_of_the_products():
