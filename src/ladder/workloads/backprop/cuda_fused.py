@@ -38,11 +38,11 @@ TILES = {
         {"bm": 160, "tn": 7, "tp": 14},
     ),
 }
-# As in the source: the pixels of an image; of `forward_backward`, the pixels of a stage by element size, and the number
-# of stages; the rows of threads of a block of `update`.
+# As in the source: the pixels of an image; in `forward_backward`, the pixels of a stage by element size, and the number
+# of stages; in `update`, the rows of threads of a block. A product adds STEPS terms at once.
 PIXELS, BK, STAGES, ROWS = 784, {4: 32, 8: 16}, 2, 16
-WARP, EIGHT = 32, 8
-# Likewise for `accumulate_gradients`, by element size and `math`: its name, the warps of a team, which share a block's
+WARP, STEPS = 32, 8
+# Likewise for `accumulate_gradients`, by element size and suffix: its name, the warps of a team, which share a block's
 # pixels, the pixels of a warp per `tp`, the teams, the patterns of a stage, the stages, and the blocks per
 # multiprocessor.
 GRADIENTS = {
@@ -72,12 +72,12 @@ def setup(
 def default_tiling(sizes):
     """The tiling with the fewest products for the first layer's units; the narrowest of several."""
     width = reference.widths(sizes)[1]
-    return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (EIGHT * tiling["tn"])), tiling["tn"]))
+    return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (STEPS * tiling["tn"])), tiling["tn"]))
 
 
 def stride(tn):
     """The distance between rows of units in shared memory; `STRIDE` of the source."""
-    return EIGHT * (tn | 1)
+    return STEPS * (tn | 1)
 
 
 def padded(width):
@@ -89,20 +89,20 @@ def shared_memory(widths, size, bm, tn):
     """(values_offset, matrices_offset, bytes): the source documents the offsets; bytes is the size of shared memory."""
     stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * stride(tn))
     values = sum(map(padded, widths[1:])) * (bm + 4)
-    values_offset = 0 if widths[1] <= EIGHT * tn else stages  # further products use the stages while values are live
+    values_offset = 0 if widths[1] <= STEPS * tn else stages  # further products use the stages while values are live
     matrices = sum((1 + padded(below)) * padded(above) for below, above in itertools.pairwise(widths[1:]))
     matrices += max(padded(widths[1]), bm // WARP)  # first layer's biases, later the warps' errors
     matrices_offset = max(stages, values_offset + values)
     return values_offset, matrices_offset, bm * 4 + (matrices_offset + matrices) * size
 
 
-def epoch(problem, tiling, math):
-    """The kernels of an epoch, as (phase, function)."""
+def epoch(problem, tiling, suffix):
+    """The kernels of an epoch, whose names end in `suffix`, as (phase, function)."""
     sizes, dtype = problem.sizes, problem.error.dtype
     widths, count = reference.widths(sizes), np.int32(sizes["images"])
     layers, size = range(1, len(widths)), dtype.itemsize
     kernel = partial(cuda.kernel, "backprop", "cuda_fused", dtype=dtype.name, **tiling)
-    row, groups = stride(tiling["tn"]), -(-widths[1] // (EIGHT * tiling["tn"]))
+    row, groups = stride(tiling["tn"]), -(-widths[1] // (STEPS * tiling["tn"]))
     tiles = -(-sizes["images"] // tiling["bm"])
     patterns = tiles * tiling["bm"]
     # The parts of a row of `sums`: the gradients of the first biases and of the further layers, and the error.
@@ -115,14 +115,14 @@ def epoch(problem, tiling, math):
     network = table([(0, widths[0]), *((address(w), width) for w, width in zip(weights, widths[1:], strict=True))])
     arguments = (problem.images, problem.targets, problem.ranpat, network, np.int32(len(layers)), count, delta, sums)
     arguments += (np.int32(sum(counts)), np.int32(values_offset), np.int32(matrices_offset))
-    yield "patterns", launch(kernel(f"forward_backward{math}"), (tiles,), (tiling["bm"],), arguments, shared)
+    yield "patterns", launch(kernel(f"forward_backward{suffix}"), (tiles,), (tiling["bm"],), arguments, shared)
 
-    name, team_warps, pixels_per_tp, teams, chunk, stages, resident = GRADIENTS[size, math]
+    name, team_warps, pixels_per_tp, teams, chunk, stages, resident = GRADIENTS[size, suffix]
     pixels = team_warps * pixels_per_tp * tiling["tp"]
     parallel = PIXELS // pixels * groups
     blocks = max(1, min(resident * cuda.multiprocessors() // parallel, patterns // chunk))
     parts = problem.device.empty((blocks, PIXELS, widths[1]), dtype)
-    shared = stages * chunk * (pixels + EIGHT + row) * size + -(-patterns // chunk // blocks) * chunk * 4
+    shared = stages * chunk * (pixels + STEPS + row) * size + -(-patterns // chunk // blocks) * chunk * 4
     arguments = (problem.images, problem.ranpat, delta, count, np.int32(patterns), np.int32(widths[1]), parts)
     grid, block = (PIXELS // pixels, blocks, groups), (team_warps * teams * WARP,)
     yield "weight change", launch(kernel(name), grid, block, arguments, shared)

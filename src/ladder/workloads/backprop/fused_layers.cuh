@@ -31,7 +31,7 @@ __device__ __forceinline__ void load_matrix(REAL *to, const REAL *w, int rows, i
 // Calls f(unit, pattern, sums) for each unit and every fourth pattern, with the sums (4) from that pattern on.
 template <bool TRANSPOSED, class Function>
 __device__ __forceinline__ void multiply_matrix(const REAL *values, int terms, const REAL *matrix, int row, int units,
-                                         Function f) {
+                                                Function f) {
   for (int e = threadIdx.x; e < BM / 4 * (units / 4); e += BM) {
     const int pattern = e % (BM / 4) * 4, unit = e / (BM / 4) * 4;
     Vector<4> sums[4] = {};
