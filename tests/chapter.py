@@ -21,7 +21,7 @@ def study(workload):
     return CHAPTERS[workload].study(whole(workload))
 
 
-def asked(workload, study=None):
+def text_functions(workload, study=None):
     """The functions that the texts of a chapter can call, {name: function}, for a study, by default of all cases."""
     return functions.of_chapter(CHAPTERS[workload].study(study or whole(workload)))
 

@@ -45,10 +45,10 @@ class Measurement:
         """The columns that all its rows share."""
         case = self.case
         cost = load(case.workload).cost(case.sizes, *([self.facts] if self.facts else []))
-        own = {"machine": machine, "experiment": self.experiment, "workload": case.workload, "variant": case.variant}
-        own |= {"case": case.slug, "cache": case.cache} | case.sizes | case.tuning
-        own |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True} | vars(cost)
-        return own | {"precision": precision(case), "threads_found": case.threads} | self.facts | self.columns
+        columns = {"machine": machine, "experiment": self.experiment, "workload": case.workload}
+        columns |= {"variant": case.variant, "case": case.slug, "cache": case.cache} | case.sizes | case.tuning
+        columns |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True} | vars(cost)
+        return columns | {"precision": precision(case), "threads_found": case.threads} | self.facts | self.columns
 
 
 def tables(measurements, machine=MACHINE, max_threads=math.inf):
