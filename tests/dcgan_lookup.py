@@ -36,7 +36,7 @@ class LookupGenerator:
     def batch(self, latents, pictures):
         from cupy import current
 
-        return [(None, lambda: current().later(lambda: self.draw(latents, pictures)))]
+        return [(None, lambda: current().submit(lambda: self.draw(latents, pictures)))]
 
     def draw(self, latents, pictures):
         pool = network.latents(self.sizes["seed"])

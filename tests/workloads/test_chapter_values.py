@@ -78,8 +78,9 @@ VALUES = {
 
 @pytest.mark.parametrize("workload", VALUES)
 def test_values_are_those_of_the_times(workload):
-    texts = {asked: chapter.plain(eval(asked, chapter.asked(workload))) for asked in VALUES[workload]}
-    assert {asked: text for asked, text in texts.items() if not text.startswith(VALUES[workload][asked])} == {}
+    functions = chapter.text_functions(workload)
+    texts = {code: chapter.plain(eval(code, functions)) for code in VALUES[workload]}
+    assert {code: text for code, text in texts.items() if not text.startswith(VALUES[workload][code])} == {}
 
 
 IMAGES, CACHED, READ = 60000 * 784 * 4, 3 * 60000 * 45846 * 4 / 1e11, 512 * 512 * 4
