@@ -1,11 +1,12 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import latex, ratios
+from ladder.report.latex import seconds
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
-from ladder.store.study import energy, one_case, sustained, values, where
+from ladder.store.study import energy, middle, one_case, sustained, values
 from ladder.workloads.dcgan import cost, layout
-from ladder.workloads.dcgan.paper import lines, tables
+from ladder.workloads.dcgan.paper import earlier, lines, tables
 
 SIDE, TAPS = layout.SIDE, layout.TAPS
 FLOPS = cost(lines.FULL_SIZE | {"seed": 1}).flops / lines.IMAGES  # of a picture
@@ -32,6 +33,12 @@ def products_by_zero(study, method):
     return ratios.short(gathered / other)
 
 
+def start(study, count):
+    """The time of a cold call for the fewest pictures by the earlier study's program, on ranks with a GPU each."""
+    rows = study.rows(lines.on_gpus("ranks-then", "ranks", count, earlier.NUMBERS[0]))
+    return seconds(required(middle(lines.starts(rows))), 2)
+
+
 def most_gpus(study):
     """The largest number of GPUs, if above two."""
     count = max(values(study.frame("threads"), "gpus"), default=0)
@@ -44,14 +51,12 @@ def efficiency_on(study, way, source, count, weak=False):
     return ratios.efficiency(study.ratio(*sides), 1 if weak else count)
 
 
-def pays(study, source, count, with_start=False):
+def pays(study, way, count, with_start=False):
     """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
-    counts, select_rows = (count, count // 2), lines.starts if with_start else one_case
-    images = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
-    sizes = sorted(set.intersection(*map(set, images)))
-    sides = [[study.find(lines.on_gpus("threads", source, number, size)) for number in counts] for size in sizes]
+    select_rows = lines.starts if with_start else one_case
+    pairs = [[study.find(lines.on_gpus(way, "ranks", n, size)) for n in (count, count // 2)] for size in earlier.NUMBERS]
     return amortisation.crossing(
-        [(size, ratios.of(*map(select_rows, pair))) for size, pair in zip(sizes, sides, strict=True)],
+        [(size, ratios.of(*map(select_rows, pair))) for size, pair in zip(earlier.NUMBERS, pairs, strict=True)],
         "pay off from {} pictures on",
         "pay off at every number from {first} to {last} pictures",
         "pay off at no number from {first} to {last} pictures",
