@@ -61,7 +61,7 @@ def typical(timing, count):
 def main():
     device = devices.of(CASE)
     try:
-        with locks.quiet_machine(shared=True), device.lease() as variables:
+        with locks.timing_lock(shared=True), device.lease() as variables:
             os.environ.update(device.environment(1) | variables)
             alone, repeated = times()
     except LadderError as error:

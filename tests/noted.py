@@ -226,7 +226,7 @@ def stand_ins(case):
             patch.setitem(sys.modules, name, module)
         for place in of_project(notes):
             patch.setattr(*place)
-        for variant in ((case.workload, case.variant), *workloads.used(case)):
+        for variant in ((case.workload, case.variant), *workloads.used_variants(case)):
             workloads.load_variant(*variant)
         in_workloads(notes, patch)
         yield notes

@@ -98,7 +98,7 @@ def test_a_header_outside_of_the_code_is_read_every_time(folder, tmp_path):
 def test_a_file_that_is_edited_during_the_walk_leaves_nothing_behind(folder):
     """The result is that of the new text, while the state is that of the old one."""
     sources.forget()
-    cache.state()
+    cache.code_digest()
     (folder / "mine.py").write_text(VARIANT + "z = 1\n")
     edited = sources.of(MINE)
     (folder / "mine.py").write_text(VARIANT)

@@ -102,7 +102,7 @@ def test_the_documents_table_of_a_chapter_has_the_names_of_the_data():
 
 def test_the_documents_have_the_names_of_other_modules():
     for one in (contracts.REFERENCE, contracts.ARTEFACTS):
-        assert all(contracts.written(*pair) in CONTRACTS for pair in one.names.items())
+        assert all(contracts.signature(*pair) in CONTRACTS for pair in one.names.items())
     table = dict(NAME.findall("\n".join(re.findall(r"^\| (`.*?`) ", generation.__doc__, re.MULTILINE))))
     assert table == {name: entry.arguments or "" for name, entry in contracts.FORMATS.names.items()}
 

@@ -102,7 +102,7 @@ def test_every_way_to_import_is_followed(own, line, modules):
 def test_a_definition_is_followed_where_it_is_named_and_nothing_local_has_its_name(own, text, follows):
     (own / "mine.py").write_text(f"{text}\n")
     reached = [one for one in imports.reachable("ladder.workloads.gemm.mine") if isinstance(one, imports.Definition)]
-    assert ("LadderError" in {name for one in reached for name in syntax.bound(one.node)}) == follows
+    assert ("LadderError" in {name for one in reached for name in syntax.bound_names(one.node)}) == follows
 
 
 def test_a_reference_depends_on_its_own_code_and_is_nothing_without_any(own):
@@ -149,7 +149,7 @@ def test_what_every_measurement_goes_through_counts():
         f"{one.path.stem}.{name}"
         for one in imports.reachable(*roots)
         if isinstance(one, imports.Definition)
-        for name in syntax.bound(one.node)
+        for name in syntax.bound_names(one.node)
     }
     due = {"environment.of_worker", "host.Host", "caches.flusher", "worker.sample"}
     due |= {

@@ -46,7 +46,7 @@ def of_four_cpus():
 
 def test_a_shared_cache_counts_once_and_every_chiplets_counts(told):
     told(of_four_cpus())
-    assert (caches.last_level(), caches.private()) == (64 * MIB, MIB)
+    assert (caches.last_level(), caches.largest_l2()) == (64 * MIB, MIB)
 
 
 def test_the_larger_word_on_the_last_level_counts(told):
@@ -66,7 +66,7 @@ def unknown(name):
 @pytest.mark.parametrize("library", [lambda name: 0, lambda name: -1, unknown])
 def test_a_machine_that_tells_nothing_has_usual_caches(told, library):
     told({}, library)
-    assert (caches.last_level(), caches.private()) == (caches.USUAL_SHARED, caches.USUAL_PRIVATE)
+    assert (caches.last_level(), caches.largest_l2()) == (caches.DEFAULT_SHARED, caches.DEFAULT_L2)
 
 
 def test_a_cache_of_which_not_all_is_told_is_left_out(told, tmp_path):

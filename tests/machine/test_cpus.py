@@ -44,7 +44,7 @@ def linux(monkeypatch, tmp_path):
         (tmp_path / f"node{node}").mkdir()
     information = tmp_path / "cpuinfo"
     information.write_text(INFORMATION.format(cpu=0, flags="avx512f") + INFORMATION.format(cpu=1, flags=""))
-    monkeypatch.setattr(cpus, "INFORMATION", information)
+    monkeypatch.setattr(cpus, "CPUINFO", information)
     monkeypatch.setattr(cpus, "NODES", tmp_path)
     monkeypatch.setattr(caches, "CPUS", tmp_path)
     caches.all_caches.cache_clear()
@@ -79,7 +79,7 @@ def test_the_kernel_tells_what_lscpu_makes_words_of(linux):
     ],
 )
 def test_sizes_are_written_as_lscpu_writes_them(size, text):
-    assert cpus.binary(size) == text
+    assert cpus.in_binary_units(size) == text
 
 
 @pytest.mark.skipif(

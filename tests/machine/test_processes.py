@@ -51,7 +51,7 @@ def test_a_job_whose_run_died_before_it_could_ask_does_nothing(tmp_path):
 @pytest.mark.parametrize("text", ["abc", "1.5", "1 x"])
 def test_a_run_that_is_no_process_is_a_sentence(monkeypatch, text):
     monkeypatch.setenv("LADDER_PARENT", text)
-    monkeypatch.setattr(processes, "joined", {})
+    monkeypatch.setattr(processes, "run_parents", {})
     with pytest.raises(SystemExit, match=rf"^ladder: LADDER_PARENT='{text}' is no number of a process: unset it"):
         processes.join_run()
 

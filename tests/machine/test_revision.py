@@ -33,10 +33,16 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))  # which `current` doesn't heed
     found = tmp_path / "around" / "project"
-    for name in (revision.HERE, "src/ladder/case.c", "Snakefile", "results/published/samples.csv", "docs/picture.svg"):
+    for name in (
+        revision.THIS_FILE,
+        "src/ladder/case.c",
+        "Snakefile",
+        "results/published/samples.csv",
+        "docs/picture.svg",
+    ):
         write(found / name, name)
     write(found / ".gitignore", "/results/*\n!/results/published/\n__pycache__/\n")
-    monkeypatch.setattr(revision, "__file__", str(found / revision.HERE))
+    monkeypatch.setattr(revision, "__file__", str(found / revision.THIS_FILE))
     revision.warn_once.cache_clear()
     return found
 
@@ -186,7 +192,7 @@ def test_what_the_project_makes_is_not_dirty(clone, change):
 def test_the_callers_variables_do_not_decide(clone, tmp_path, monkeypatch):
     """A hook sets them, and so does `rebase --exec`."""
     other = tmp_path / "other"
-    write(other / revision.HERE, "")
+    write(other / revision.THIS_FILE, "")
     commit(other, other)
     due = git(clone, "rev-parse", "HEAD")
     names = {"DIR": other / ".git", "WORK_TREE": other, "INDEX_FILE": other / ".git/index", "NAMESPACE": "x"}
@@ -247,7 +253,7 @@ def test_a_project_that_is_tracked_in_a_larger_repository_has_its_commit(project
 @pytest.mark.parametrize("add", [["worktree", "add", "-q"], ["clone", "-q", "--depth=1", "."]])
 def test_a_worktree_and_a_shallow_clone_have_their_commit(clone, add, monkeypatch, tmp_path):
     git(clone, *add, tmp_path / "second")
-    monkeypatch.setattr(revision, "__file__", str(tmp_path / "second" / revision.HERE))
+    monkeypatch.setattr(revision, "__file__", str(tmp_path / "second" / revision.THIS_FILE))
     assert revision.current() == {"commit": git(clone, "rev-parse", "HEAD"), "dirty": False}
 
 
@@ -300,7 +306,7 @@ def test_code_in_a_folder_of_the_user_is_in_no_commit(clone, tmp_path):
         ("tests/variants/gemm/mine.py", True),
         (tmp_path / "mine.py", True),
     ]:
-        assert revision.of([clone / revision.HERE, clone / path]) == revision.current() | {"dirty": dirty}
+        assert revision.of([clone / revision.THIS_FILE, clone / path]) == revision.current() | {"dirty": dirty}
 
 
 def test_a_sparse_clone_is_clean_and_lacks_no_source(clone):

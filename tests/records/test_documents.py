@@ -57,5 +57,7 @@ def test_the_ceilings_of_machines_have_a_digest_that_is_no_machine(tmp_path):
     write_json(path, {"here": {"rows": []}})
     assert documents.read(path, "roofs") == {"here": {"rows": []}}
     path.write_text(path.read_text(encoding="utf-8").replace("here", "mere"), encoding="utf-8")
-    with pytest.raises(LadderError, match=r"isn't the roofs that was written, by its digest\. Restore it"):
+    with pytest.raises(
+        LadderError, match=r"doesn't match its digest: the file has changed since it was written\. Restore it"
+    ):
         documents.read(path, "roofs")

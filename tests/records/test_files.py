@@ -44,7 +44,7 @@ def test_json_that_lacks_keys_or_is_no_object_is_a_sentence(tmp_path):
     path = tmp_path / "one.json"
     for text, keys in (("[]", ()), ("7", ()), ('{"a": 1}', ("a", "b"))):
         path.write_text(text)
-        with pytest.raises(LadderError, match="isn't what is needed here: a JSON object with"):
+        with pytest.raises(LadderError, match="must be a JSON object with"):
             files.read_json(path, *keys)
     assert files.read_json(path, "a") == {"a": 1}
     with pytest.raises(LadderError, match="can't be read: No such file"):
@@ -73,7 +73,7 @@ def test_files_of_the_future_get_times_of_now_in_their_order(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.touch()
         os.utime(path, (when, when))
-    files.bring_to_now(tmp_path)
+    files.clamp_future_times(tmp_path)
     found = {name: (tmp_path / name).stat().st_mtime for name in times}
     assert found["old"] == pytest.approx(now - 100)
     assert now <= found["sooner"] < found["a/later"] <= time.time()

@@ -23,7 +23,7 @@ from pathlib import Path
 from ladder.machine import processes
 from ladder.records import locks
 locks.FOLDERS = tuple(map(Path, sys.argv[2:]))
-with locks.quiet_machine(shared=sys.argv[1] == "shared"):
+with locks.timing_lock(shared=sys.argv[1] == "shared"):
     print("holds", flush=True)
     if sys.argv[1] == "started":
         processes.run(["sh", "-c", "sleep 60 & echo $!; wait"])
@@ -79,28 +79,28 @@ def holder(kind="alone", **variables):
 
 
 def test_a_machine_is_held_by_one_or_shared_by_cards():
-    with locks.quiet_machine():
-        assert not entered(locks.quiet_machine())
-    with locks.quiet_machine(shared=True):
-        assert entered(locks.quiet_machine(shared=True), 10)
-        assert not entered(locks.quiet_machine())
+    with locks.timing_lock():
+        assert not entered(locks.timing_lock())
+    with locks.timing_lock(shared=True):
+        assert entered(locks.timing_lock(shared=True), 10)
+        assert not entered(locks.timing_lock())
 
 
 def test_a_lock_that_is_free_in_one_of_its_folders_alone_is_waited_for():
     """As briefly happens while its holder releases it: a process that tries then must not block itself."""
-    with locks.open_own(locks.FOLDERS[1] / f"ladder-timing-{os.getuid()}.lock") as last:
+    with locks.open_private(locks.FOLDERS[1] / f"ladder-timing-{os.getuid()}.lock") as last:
         fcntl.flock(last, fcntl.LOCK_EX)
         threading.Timer(0.2, lambda: fcntl.flock(last, fcntl.LOCK_UN)).start()
-        assert entered(locks.quiet_machine(shared=True), 10)
+        assert entered(locks.timing_lock(shared=True), 10)
 
 
 def test_each_job_holds_a_card_of_its_own_and_the_next_waits_for_one():
-    with locks.first_free(["a", "b"]) as first:
-        with locks.first_free(["a", "b"]) as second:
+    with locks.first_free_lock(["a", "b"]) as first:
+        with locks.first_free_lock(["a", "b"]) as second:
             assert (first, second) == ("a", "b")
-            assert not entered(locks.first_free(["a", "b"]))
+            assert not entered(locks.first_free_lock(["a", "b"]))
         time.sleep(0.2)  # the one that waited has had its turn
-        with locks.first_free(["a", "b"]) as third:
+        with locks.first_free_lock(["a", "b"]) as third:
             assert third == "b"
 
 
@@ -108,7 +108,7 @@ def test_no_variable_moves_the_locks_of_a_machine(folders):
     """A login and a cron job."""
     elsewhere = dict.fromkeys(("XDG_RUNTIME_DIR", "TMPDIR", "TEMP", "HOME"), str(folders[0].parent))
     with holder(**elsewhere):
-        assert not entered(locks.quiet_machine())
+        assert not entered(locks.timing_lock())
 
 
 def test_outside_tests_the_folders_are_the_machine_s():
@@ -126,36 +126,36 @@ def test_one_folder_that_two_have_in_common_is_enough(folders, monkeypatch, whic
         own[which] = tmp_path / "own"
         own[which].mkdir()
         monkeypatch.setattr(locks, "FOLDERS", tuple(own))
-        assert not entered(locks.quiet_machine())
+        assert not entered(locks.timing_lock())
 
 
 def test_who_waits_for_a_file_that_is_deleted_takes_its_successor():
     """Else it would hold what no later process sees."""
-    with locks.quiet_machine():
-        thread = threading.Thread(target=lambda: entered(locks.quiet_machine(), 5), daemon=True)
+    with locks.timing_lock():
+        thread = threading.Thread(target=lambda: entered(locks.timing_lock(), 5), daemon=True)
         thread.start()
         time.sleep(0.1)
         for path in files():
             path.unlink()
     thread.join()
     assert all(path.exists() for path in files())
-    with locks.quiet_machine():
-        assert not entered(locks.quiet_machine())
+    with locks.timing_lock():
+        assert not entered(locks.timing_lock())
 
 
 def test_holders_that_follow_each_other_let_in_who_needs_the_machine_alone():
-    with locks.quiet_machine(shared=True):
-        alone = threading.Thread(target=entered, args=(locks.quiet_machine(), 5), daemon=True)
+    with locks.timing_lock(shared=True):
+        alone = threading.Thread(target=entered, args=(locks.timing_lock(), 5), daemon=True)
         alone.start()
         time.sleep(0.1)
-        assert not entered(locks.quiet_machine(shared=True))
+        assert not entered(locks.timing_lock(shared=True))
     alone.join(5)
     assert not alone.is_alive()
 
 
 def waited(capsys, context=None):
     """The message on standard error, printed once, while a lock is waited for, by default the machine's."""
-    threading.Thread(target=entered, args=(context or locks.quiet_machine(),), daemon=True).start()
+    threading.Thread(target=entered, args=(context or locks.timing_lock(),), daemon=True).start()
     deadline, said = time.monotonic() + 10, ""
     while not said.endswith("\n") and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -182,7 +182,7 @@ def test_who_waits_for_several_says_so(capsys):
 
 @pytest.mark.parametrize("text", ["", "{", '{"process": 1}\n', "[]\n5\n", "\x00\xff", '{"process": "\ud800"}'])
 def test_a_holder_that_says_nothing_sensible_is_waited_for_all_the_same(capsys, text):
-    with locks.quiet_machine():
+    with locks.timing_lock():
         for path in files():
             path.write_bytes(text.encode(errors="surrogatepass"))
         assert waited(capsys) == "ladder: waits for another process, which holds the machine for timing."
@@ -190,24 +190,24 @@ def test_a_holder_that_says_nothing_sensible_is_waited_for_all_the_same(capsys, 
 
 def test_what_a_holder_says_is_one_line(capsys):
     odd = holders.signature() | {"does": "a\nb\x1b[1m", "since": 1e300, "process": 10**30}
-    with locks.quiet_machine():
+    with locks.timing_lock():
         for path in files():
             path.write_text(json.dumps(odd))
         assert waited(capsys).startswith("ladder: waits for `a?b?[1m`, process 1")
 
 
 def test_who_waits_for_a_card_or_for_a_folder_says_so_too(capsys, tmp_path):
-    with locks.first_free(["GPU-1"]):
-        assert f"process {os.getpid()} in " in (said := waited(capsys, locks.first_free(["GPU-1"])))
+    with locks.first_free_lock(["GPU-1"]):
+        assert f"process {os.getpid()} in " in (said := waited(capsys, locks.first_free_lock(["GPU-1"])))
         assert ", which has held GPU-1 since " in said
-    with locks.alone_in(tmp_path / "build"):
-        said = waited(capsys, locks.alone_in(tmp_path / "build"))
+    with locks.folder_lock(tmp_path / "build"):
+        said = waited(capsys, locks.folder_lock(tmp_path / "build"))
     assert f", which has held {tmp_path / 'build'} for compiling since " in said
 
 
 def test_nothing_is_said_where_nobody_waits(capsys):
     for shared in (False, True):
-        with locks.quiet_machine(shared=shared), locks.first_free(["a"]):
+        with locks.timing_lock(shared=shared), locks.first_free_lock(["a"]):
             pass
     assert capsys.readouterr().err == ""
 
@@ -232,20 +232,20 @@ ODD = pytest.mark.parametrize("make", [linked, folder_with_a_file, os.mkfifo, de
 def test_what_is_no_lock_of_this_user_s_is_a_sentence(make, tmp_path):
     make(files()[1])
     with pytest.raises(LadderError, match=r"shm/ladder-timing-\d+.lock, a lock of this machine, .* Delete it"):
-        locks.quiet_machine().__enter__()
+        locks.timing_lock().__enter__()
     assert not (tmp_path / "precious").exists()
 
 
 @ODD
 @pytest.mark.parametrize(
     ("name", "begin"),
-    [(".lock", lambda folder: locks.alone_in(folder).__enter__()), (runs.OF_A_RUN, runs.clear_stale)],
+    [(".lock", lambda folder: locks.folder_lock(folder).__enter__()), (runs.LOCK_NAME, runs.remove_stale_locks)],
 )
 def test_what_is_no_lock_of_a_folder_is_to_be_deleted(make, tmp_path, name, begin):
     folder = tmp_path / "here"
     folder.mkdir()
     make(folder / name)
-    assert not runs.is_at_work(folder)
+    assert not runs.may_be_running(folder)
     with pytest.raises(
         LadderError, match=rf"here/{name} can't be written: it isn't a plain file\. Delete it, then run"
     ):
@@ -256,28 +256,28 @@ def test_what_is_no_lock_of_a_folder_is_to_be_deleted(make, tmp_path, name, begi
 def test_an_empty_folder_gives_way_to_a_lock(tmp_path):
     (tmp_path / "here/.lock").mkdir(parents=True)
     files()[0].mkdir()
-    with locks.alone_in(tmp_path / "here"), locks.quiet_machine():
+    with locks.folder_lock(tmp_path / "here"), locks.timing_lock():
         assert (tmp_path / "here/.lock").is_file()
 
 
 def test_another_user_s_file_is_a_sentence(monkeypatch):
-    with locks.quiet_machine():
+    with locks.timing_lock():
         pass
     stat = os.fstat
     monkeypatch.setattr(locks.os, "fstat", lambda file: os.stat_result([*stat(file)[:4], 4711, *stat(file)[5:]]))
     with pytest.raises(LadderError, match=r"it isn't a plain file of this user's\. Delete it"):
-        locks.quiet_machine().__enter__()
+        locks.timing_lock().__enter__()
 
 
 def test_one_folder_will_do_and_none_is_a_sentence(folders):
     folders[1].rmdir()
-    with locks.quiet_machine():
+    with locks.timing_lock():
         pass
     files()[0].unlink()
     files("turn")[0].unlink()
     folders[0].rmdir()
     with pytest.raises(LadderError, match=r"The locks of this machine can't be written \(.*\). Make /tmp writable\."):
-        locks.quiet_machine().__enter__()
+        locks.timing_lock().__enter__()
 
 
 def test_what_a_holder_started_keeps_the_machine_when_it_dies(capsys):
@@ -290,14 +290,14 @@ def test_what_a_holder_started_keeps_the_machine_when_it_dies(capsys):
             assert f"process {process.pid} in " in waited(capsys)
         finally:
             os.kill(sleeping, signal.SIGKILL)
-        assert entered(locks.quiet_machine(), 10)
+        assert entered(locks.timing_lock(), 10)
 
 
 @pytest.mark.parametrize(
     "begin",
     [
         runs.begin,
-        runs.clear_stale,
+        runs.remove_stale_locks,
         lambda: libraries.ensure("gemm", "c_openmp", "dtype=float64,flags=O2"),
         lambda: compiler.ensure("sm_90", "gemm", "cuda_naive", "dtype=float64,block=16"),
     ],

@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
     """Snakemake's folder with a lock in it, on the file system that a test says."""
     (tmp_path / "locks").mkdir()
     lock(tmp_path).touch()
-    monkeypatch.setattr(runs, "held", [])
+    monkeypatch.setattr(runs, "held_files", [])
     monkeypatch.setattr(runs, "PATIENCE", 0.2)
     monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mounts")
     return tmp_path
@@ -41,7 +41,7 @@ def lock(folder):
 
 def begun(folder, **signature):
     """Give the folder's last run this signature."""
-    (folder / runs.OF_A_RUN).write_text(json.dumps(holders.signature() | signature) + "\n")
+    (folder / runs.LOCK_NAME).write_text(json.dumps(holders.signature() | signature) + "\n")
 
 
 def mounted(kind, options=""):
@@ -58,10 +58,10 @@ def test_a_note_of_snakemakes_that_is_damaged_goes_unless_a_run_is_at_work(folde
         path.write_bytes(text)
     lock(folder).unlink()
     runs.begin(folder)
-    runs.drop_unsound(MetadataRecord.model_validate, folder)
+    runs.remove_invalid_metadata(MetadataRecord.model_validate, folder)
     assert all(path.exists() for path in notes)
-    runs.held.pop().close()
-    runs.drop_unsound(MetadataRecord.model_validate, folder)
+    runs.held_files.pop().close()
+    runs.remove_invalid_metadata(MetadataRecord.model_validate, folder)
     assert [path.exists() for path in notes] == [True, False]
 
 
@@ -70,19 +70,19 @@ def test_a_stale_lock_that_is_a_folder_is_a_sentence(folder):
     lock(folder).unlink()
     lock(folder).mkdir()
     with pytest.raises(LadderError, match=r"0.input.lock, a stale lock, can't be deleted: .*\. Delete it"):
-        runs.clear_stale(folder)
+        runs.remove_stale_locks(folder)
 
 
 def test_what_a_killed_run_left_goes_whatever_the_machine_is_called(folder):
     begun(folder, host="a container that is gone")
-    assert not runs.is_at_work(folder)
-    runs.clear_stale(folder)
+    assert not runs.may_be_running(folder)
+    runs.remove_stale_locks(folder)
     assert not lock(folder).exists()
     lock(folder).touch()
     runs.begin(folder)
     assert not lock(folder).exists()
-    assert runs.is_at_work(folder)
-    assert json.loads((folder / runs.OF_A_RUN).read_text())["host"] == os.uname().nodename
+    assert runs.may_be_running(folder)
+    assert json.loads((folder / runs.LOCK_NAME).read_text())["host"] == os.uname().nodename
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_of_another_machine_s_run_the_file_system_knows(folder, kind, options, g
     mounted(kind, options)
     begun(folder, boot="another", host=os.uname().nodename)
     if text is not None:  # torn, or an earlier version's
-        (folder / runs.OF_A_RUN).write_text(text)
-    assert runs.is_at_work(folder) is not goes
+        (folder / runs.LOCK_NAME).write_text(text)
+    assert runs.may_be_running(folder) is not goes
     if goes:
         runs.begin(folder)
     else:
         with pytest.raises(LadderError, match=r"may still be at work: .* by `snakemake --unlock`"):
             runs.begin(folder)
-        runs.clear_stale(folder)
+        runs.remove_stale_locks(folder)
     assert lock(folder).exists() is not goes
     if not goes:
         lock(folder).unlink()
@@ -121,9 +121,9 @@ def test_of_another_machine_s_run_the_file_system_knows(folder, kind, options, g
 def test_without_anything_to_tell_starts_of_machines_apart_their_names_do(folder, monkeypatch):
     monkeypatch.setattr(holders, "BOOT", folder / "nowhere")
     begun(folder, host="another")
-    assert runs.is_at_work(folder)
+    assert runs.may_be_running(folder)
     begun(folder)
-    assert not runs.is_at_work(folder)
+    assert not runs.may_be_running(folder)
 
 
 def test_a_live_run_is_told_of_and_its_death_frees_the_folder(folder):
@@ -132,21 +132,21 @@ def test_a_live_run_is_told_of_and_its_death_frees_the_folder(folder):
         try:
             assert run.stdout.readline() == "began\n"
             lock(folder).touch()
-            runs.clear_stale(folder)
+            runs.remove_stale_locks(folder)
             assert lock(folder).exists()
-            assert runs.is_at_work(folder)
+            assert runs.may_be_running(folder)
             with pytest.raises(LadderError, match=rf"Another run is at work .* process {run.pid} in .* on .*, since "):
                 runs.begin(folder)
         finally:
             run.kill()
-    assert not runs.is_at_work(folder)
+    assert not runs.may_be_running(folder)
     runs.begin(folder)
     assert not lock(folder).exists()
 
 
 def test_a_run_waits_for_who_only_looks(folder):
     """Else it would go on without a lock, and the next run would take it for dead."""
-    with Path(folder, runs.OF_A_RUN).open("w", encoding="utf-8") as look:
+    with Path(folder, runs.LOCK_NAME).open("w", encoding="utf-8") as look:
         runs.fcntl.flock(look, runs.fcntl.LOCK_SH)
         line = [sys.executable, "-c", RUN, str(folder)]
         with subprocess.Popen(line, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True) as run:
@@ -185,11 +185,11 @@ def test_a_lock_that_goes_while_snakemake_reads_it_is_in_nobodys_way(tmp_path):
         yield
         begun.append("left")
 
-    with runs.locked(of_snakemake):
+    with runs.hold_snakemake_lock(of_snakemake):
         assert begun == ["entered", "entered"]
     assert begun == ["entered", "entered", "left"]
 
 
 def test_an_error_while_the_lock_is_held_is_that_of_the_run(tmp_path):
-    with pytest.raises(FileNotFoundError), runs.locked(contextlib.nullcontext):
+    with pytest.raises(FileNotFoundError), runs.hold_snakemake_lock(contextlib.nullcontext):
         (tmp_path / "missing").open()

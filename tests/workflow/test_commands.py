@@ -34,7 +34,7 @@ SENTENCES = [
     (["artefact", "gemm", "x.npz", "--out", "x.npz"], "gemm makes no 'x.npz': its artefacts are none"),
     (["measure", "gemm", "x", SLUG, "--out", "x.json"], "There is no variant 'x' of gemm"),
     (["measure", "x", "blas", SLUG, "--out", "x.json"], "There is no workload 'x'"),
-    (["measure", "gemm", "blas", "m=1", "--out", "x.json"], "doesn't say which cache protocol it means"),
+    (["measure", "gemm", "blas", "m=1", "--out", "x.json"], "has no cache protocol"),
     (["measure", "gemm", "blas", "m=1,n=1,k=1,cache=cold,threads=1", "--out", "x.json"], "isn't written in full"),
     ([*MEASURE, "--protocol", "{"], "--protocol isn't JSON"),
     ([*MEASURE, "--protocol", '{"x": 1}'], "The configuration is wrong at protocol"),

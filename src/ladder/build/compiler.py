@@ -30,7 +30,7 @@ def ensure(architecture, workload, variant, slug):
     """The path of a binary, compiled now if it is missing or its source has changed. Raises LadderError."""
     path, source = binaries.path_of(architecture, workload, variant, slug), binaries.source_of(workload, variant)
     note, fingerprint = note_of(path), sources.kernel_fingerprint(source)
-    with locks.alone_in(path.parent):  # other processes that need the same binary wait for it
+    with locks.folder_lock(path.parent):  # other processes that need the same binary wait for it
         if path.exists() and note.exists():
             contents = read_json(note)
             # Notes of early versions have no digest.

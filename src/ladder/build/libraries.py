@@ -51,7 +51,7 @@ WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
 def needed(case):
     """The libraries of a case and the variants it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
     dtype, variant_key = case.sizes["dtype"], (case.workload, case.variant)
-    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used(case))]
+    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used_variants(case))]
     return {(*key, slug(*key, dtype, tuning)) for *key, tuning in tunings if is_in_c(*key)}
 
 
@@ -133,7 +133,7 @@ def ensure(workload, variant, slug):
     path = path_of(workload, variant, slug)
     inputs = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
     report = path.with_suffix(".json")
-    with locks.alone_in(path.parent):  # other processes that need the same library wait for it
+    with locks.folder_lock(path.parent):  # other processes that need the same library wait for it
         if path.exists() and report.exists() and is_as_reported(path, report, inputs):
             return path
         report.unlink(missing_ok=True)  # a library without a report is invalid

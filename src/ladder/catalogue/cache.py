@@ -38,7 +38,7 @@ def get_or_compute(key, compute):
             return entry["value"]
     value, dependencies = compute()
     with contextlib.suppress(LadderError, OSError):  # a folder that can't be written, a file that has been deleted
-        if all(code().get(dependency) == digest(dependency) for dependency in dependencies):
+        if all(file_digests().get(dependency) == digest(dependency) for dependency in dependencies):
             store(path, {"key": key, "value": value})
     return value
 
@@ -52,18 +52,22 @@ def store(path, entry):
 
 def entry_path(key):
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
-    return FOLDER / state() / f"{name}.json"
+    return FOLDER / code_digest() / f"{name}.json"
 
 
 @functools.cache
-def state():
+def code_digest():
     """The digest of all files of the code, of the folders searched and of Python's version."""
-    parts = [sys.version, *map(str, workloads.roots()), *(f"{path} {digest}" for path, digest in code().items())]
+    parts = [
+        sys.version,
+        *map(str, workloads.roots()),
+        *(f"{path} {digest}" for path, digest in file_digests().items()),
+    ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 @functools.cache
-def code():
+def file_digests():
     """The digests of the files that a walk may reach, {path: digest}: ladder's own and those of users' workloads."""
     user_folders = [folder for root in workloads.roots() for folder in root.glob("*") if holds_code(folder)]
     paths = {path for folder in (imports.HOME, *user_folders) for path in folder.rglob("*") if is_code(path)}

@@ -19,7 +19,7 @@ REQUIRED, OPTIONAL = "required", "optional"
 # Optional names of a workload, which are found in this module where the workload lacks them.
 DEFAULT, DEFAULTS = "default", "ladder.harness.defaults"
 # How similar two names must be for one to be the other one misspelt.
-SIMILAR = 0.75
+MIN_SIMILARITY = 0.75
 LITERAL = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set)
 
 
@@ -120,7 +120,7 @@ FIGURE = Contract(
     },
 )
 # A module without a TITLE supports figures, unless that is misspelt.
-NO_FIGURE = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
+FIGURE_HELPER = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
 # The modules of a chapter, beside its figures and the functions of `tables.py`, which TABLES names.
 CHAPTER = {
     "__init__": Contract(
@@ -178,7 +178,7 @@ def require_chapter(folder):
         elif "TITLE" in definitions(path):
             require(path, FIGURE)
         else:
-            refuse_misspelt(path, NO_FIGURE)
+            refuse_misspelt(path, FIGURE_HELPER)
 
 
 def require(path, contract):
@@ -192,9 +192,9 @@ def require(path, contract):
             require_function(path, name, entry, defined)
         elif entry.need == REQUIRED and entry.unless not in defined and "*" not in defined:
             kind, other = "" if entry.arguments is None else "function ", entry.unless
-            alternative = f", unless it has {written(other, contract.names[other])}" if other else ""
+            alternative = f", unless it has {signature(other, contract.names[other])}" if other else ""
             raise LadderError(
-                f"{path} has no {kind}`{name}`: {contract.owner} must have {written(name, entry)}{alternative}. "
+                f"{path} has no {kind}`{name}`: {contract.owner} must have {signature(name, entry)}{alternative}. "
                 "See docs/contracts.md."
             )
 
@@ -209,9 +209,9 @@ def refuse_misspelt(path, contract):
             continue
         is_function = isinstance(node, syntax.FUNCTIONS)
         candidates = {right.lower(): right for right, entry in absent.items() if entry.arguments or not is_function}
-        for near in difflib.get_close_matches(name.lower(), candidates, 1, SIMILAR):
+        for near in difflib.get_close_matches(name.lower(), candidates, 1, MIN_SIMILARITY):
             right = candidates[near]
-            if contract.names[right].need == REQUIRED or not is_used(name, path):
+            if contract.names[right].need == REQUIRED or not is_name_used(name, path):
                 raise LadderError(
                     f"`{name}` in line {node.lineno} of {path} isn't a name that {contract.owner} may have: "
                     f"did you mean `{right}`?"
@@ -225,7 +225,7 @@ def require_function(path, name, entry, defined):
         return
     if entry.beside and entry.beside[0] in defined:
         arguments = entry.beside[1]
-    if isinstance(node, syntax.FUNCTIONS) and not takes(node.args, arguments):
+    if isinstance(node, syntax.FUNCTIONS) and not accepts(node.args, arguments):
         definition = f"{name}({ast.unparse(node.args)})"
     elif isinstance(node, ast.Assign) and isinstance(node.value, LITERAL):
         definition = name
@@ -235,7 +235,7 @@ def require_function(path, name, entry, defined):
     raise LadderError(f"`{definition}` in line {node.lineno} of {path} must be `{name}({arguments})`.{hint}")
 
 
-def takes(function, arguments):
+def accepts(function, arguments):
     """Whether a function's arguments, an `ast.arguments`, are those of a contract, which may end with keywords.
 
     An argument may have a name of its own, but none that resembles one of the contract's: it would be misspelt, or in
@@ -244,7 +244,7 @@ def takes(function, arguments):
     wanted = [argument for argument in arguments.split(", ") if argument[0] not in "*<"]
     names = [argument.arg for argument in [*function.posonlyargs, *function.args]]
     for name, right in zip(names, wanted, strict=False):
-        if name.strip("_") != right and difflib.get_close_matches(name, wanted, 1, SIMILAR):
+        if name.strip("_") != right and difflib.get_close_matches(name, wanted, 1, MIN_SIMILARITY):
             return False
     if "<tuning>" in arguments:
         return len(names) == len(wanted)
@@ -254,7 +254,7 @@ def takes(function, arguments):
     return is_enough and len(names) - len(function.defaults) <= len(wanted) and None not in function.kw_defaults
 
 
-def written(name, entry):
+def signature(name, entry):
     """A name as docs/contracts.md writes it."""
     return f"`{name}`" if entry.arguments is None else f"`{name}({entry.arguments})`"
 
@@ -265,8 +265,8 @@ def definitions(path):
     defined = {}
     for statement in literals.statements(path):
         is_whole = isinstance(statement, (*syntax.FUNCTIONS, ast.ClassDef))
-        for node in [statement] if is_whole else syntax.with_inner(statement):
-            names = syntax.bound(node)
+        for node in [statement] if is_whole else syntax.nested_statements(statement):
+            names = syntax.bound_names(node)
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
             for name in names:
@@ -274,7 +274,7 @@ def definitions(path):
     return defined
 
 
-def is_used(name, path):
+def is_name_used(name, path):
     """Whether a module uses a name that it defines, or another one of its folder, or a template of the chapter."""
     others = (other for other in path.parent.rglob("*.py") if other.is_file() and other != path)
     templates = (template.read_text(encoding="utf-8") for template in path.parent.glob("*.tex"))
@@ -290,7 +290,7 @@ def reads(path, name):
     scopes = [
         statement
         for statement in literals.statements(path)
-        if not isinstance(statement, syntax.FUNCTIONS) or name not in syntax.locals_of(statement)
+        if not isinstance(statement, syntax.FUNCTIONS) or name not in syntax.local_names(statement)
     ]
     names = (node for node in nodes(scopes) if isinstance(node, ast.Name) and node.id == name)
     return any(isinstance(node.ctx, ast.Load) for node in names)

@@ -137,9 +137,9 @@ class Module:
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         self.imported, self.bound, self.unnamed = {}, {}, []
         for node in literals.parse(path):
-            names = syntax.bound(node)
+            names = syntax.bound_names(node)
             if not names:
-                self.imported |= syntax.imported(node, self.package)
+                self.imported |= syntax.imported_names(node, self.package)
             if syntax.is_definition(node) and not names & DESCRIPTIONS:
                 definition = Definition(self, node)
                 for name in names:
@@ -167,7 +167,9 @@ class Module:
     def workload_references(self):
         """The modules of workloads that it imports, by statements at any depth, and its native sources."""
         names = [
-            name for node in literals.statements(self.path) for name in syntax.imported(node, self.package).values()
+            name
+            for node in literals.statements(self.path)
+            for name in syntax.imported_names(node, self.package).values()
         ]
         modules = (find_module(name) for dotted in names for name in (dotted, dotted.rpartition(".")[0]))
         return [*(module for module in modules if module and module.is_workload), *native_sources.of(self.path)]

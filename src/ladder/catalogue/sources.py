@@ -32,7 +32,7 @@ def code(case):
 
 def roots_of(case):
     """The modules of a case's workload and variants."""
-    variants = [(case.workload, case.variant), *sorted(workloads.used(case))]
+    variants = [(case.workload, case.variant), *sorted(workloads.used_variants(case))]
     return [f"ladder.workloads.{case.workload}", *(f"ladder.workloads.{'.'.join(names)}" for names in variants)]
 
 
@@ -79,9 +79,9 @@ def kernel_fingerprint(source):
 
 def forget():
     """Clear all caches of this process, so that changed files and folders are read again."""
-    for cached in (literals.read, literals.statements, imports.path_in, imports.read, native_sources.read, cache.code):
+    for cached in (literals.read, literals.statements, imports.path_in, imports.read, native_sources.read):
         cached.cache_clear()
     for cached in (contracts.definitions, workloads.require_contract, workloads.variant_path, workloads.constants):
         cached.cache_clear()
-    for cached in (workloads.tunings, cache.state, of, code_of):
+    for cached in (workloads.tunings, cache.file_digests, cache.code_digest, of, code_of):
         cached.cache_clear()

@@ -8,12 +8,12 @@ from ladder.catalogue.literals import statements
 
 MODULE_NAME = re.compile(r"ladder(\.\w+)+\.?")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+NAME_BINDERS = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields that hold statements
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def bound(node):
+def bound_names(node):
     """The names that a top-level statement defines or assigns: none for imports, and for `if`, `with` and the like."""
     if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
         return {node.name}
@@ -33,10 +33,10 @@ def is_docstring(node):
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def imported(node, package):
+def imported_names(node, package):
     """The names that a statement of a package's module imports from ladder, at any depth: {name: dotted name}."""
     origins = {}
-    for statement in with_inner(node):
+    for statement in nested_statements(node):
         if isinstance(statement, ast.Import):
             for alias in statement.names:
                 first = alias.name.partition(".")[0]
@@ -45,10 +45,10 @@ def imported(node, package):
         elif isinstance(statement, ast.ImportFrom):
             base = import_base(statement, package)
             origins |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in statement.names}
-    return {name: origin.removesuffix(".*") for name, origin in origins.items() if is_ours(origin)}
+    return {name: origin.removesuffix(".*") for name, origin in origins.items() if is_from_ladder(origin)}
 
 
-def with_inner(node):
+def nested_statements(node):
     """A statement and those inside of it, in the order of `ast.walk`, which visits expressions, too."""
     nodes = [node]
     for outer in nodes:  # which grows meanwhile
@@ -63,7 +63,7 @@ def import_base(node, package):
     return ".".join([*above, *([node.module] if node.module else [])])
 
 
-def is_ours(origin):
+def is_from_ladder(origin):
     return origin.partition(".")[0] == "ladder"
 
 
@@ -97,7 +97,7 @@ class Normaliser(ast.NodeTransformer):
 
     def __init__(self, node, module, find):
         self.module, self.find = module, find
-        self.imports = module.imported | imported(node, module.package)
+        self.imports = module.imported | imported_names(node, module.package)
         self.locals, self.names = [], []
         if "*" in self.imports:
             self.names.append((self.imports["*"], True))
@@ -136,28 +136,28 @@ class Normaliser(ast.NodeTransformer):
         return node
 
     def visit_Import(self, node):
-        for origin in imported(node, self.module.package).values():
+        for origin in imported_names(node, self.module.package).values():
             self.refer(origin, is_used=False)
-        node.names = [alias for alias in node.names if not is_ours(alias.name)]
+        node.names = [alias for alias in node.names if not is_from_ladder(alias.name)]
         return node if node.names else None
 
     def visit_ImportFrom(self, node):
-        for origin in imported(node, self.module.package).values():
+        for origin in imported_names(node, self.module.package).values():
             self.refer(origin, is_used=False)
-        return None if is_ours(import_base(node, self.module.package)) else node
+        return None if is_from_ladder(import_base(node, self.module.package)) else node
 
     def visit_FunctionDef(self, node):
         # Decorators, defaults and annotations stand outside of the function.
         for name in ("decorator_list", "args", "returns"):
             self.visit_field(node, name)
-        self.inside(node, locals_of(node), ["body"])
+        self.inside(node, local_names(node), ["body"])
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node):
         self.visit_field(node, "args")
-        self.inside(node, locals_of(node), ["body"])
+        self.inside(node, local_names(node), ["body"])
         return node
 
     def visit_ClassDef(self, node):
@@ -196,23 +196,23 @@ def without_docstring(body):
     return body[1:] if is_docstring(body[0]) else body
 
 
-def locals_of(function):
+def local_names(function):
     """The local names of a function: its arguments, and what it assigns."""
     arguments = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
     if isinstance(function, ast.Lambda):
-        return arguments | set(assigned([function.body]))
-    shared = {name for each in with_inner(function) if isinstance(each, ast.Global) for name in each.names}
-    return (arguments | set(assigned(function.body))) - shared
+        return arguments | set(assigned_names([function.body]))
+    shared = {name for each in nested_statements(function) if isinstance(each, ast.Global) for name in each.names}
+    return (arguments | set(assigned_names(function.body))) - shared
 
 
-def assigned(nodes):
+def assigned_names(nodes):
     """The names that nodes assign, without those inside nested functions, classes and comprehensions."""
     for node in nodes:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):
                 yield node.id
             continue
-        if isinstance(node, NAMING) and node.name:
+        if isinstance(node, NAME_BINDERS) and node.name:
             yield node.name
         if not isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef, ast.Lambda)):
-            yield from assigned(ast.iter_child_nodes(node))
+            yield from assigned_names(ast.iter_child_nodes(node))

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from ladder.catalogue import contracts, literals
 from ladder.errors import LadderError
-from ladder.records.files import require_utf8, shortened
+from ladder.records.files import abbreviate, require_utf8
 
 HOME = Path(__file__).parents[1] / "workloads"
 # Tunings that are counts of at least one.
 COUNTS = ("threads", "ranks", "chunks", "gpus")
 # Variables that the harness sets: threads, GPUs, paths.
-NOT_NAMED = (
+HARNESS_VARIABLES = (
     "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS NUMBA_NUM_THREADS NUMBA_THREADING_LAYER "
     "NUMBA_CACHE_DIR CUDA_VISIBLE_DEVICES PATH HOME PYTHONPATH PYTHONSAFEPATH PYTHONUTF8 LC_ALL"
 ).split()
@@ -33,11 +33,11 @@ KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "st
 
 def roots():
     """The folders that hold workloads, the project's own first."""
-    return [HOME, *split(os.environ.get("LADDER_VARIANTS", ""))]
+    return [HOME, *split_folders(os.environ.get("LADDER_VARIANTS", ""))]
 
 
 @functools.cache
-def split(folders):
+def split_folders(folders):
     """The folders in a text, separated by ':'. Raises LadderError if there is no such folder."""
     paths = [home_expanded(folder) for folder in folders.split(":") if folder]
     for folder in paths:
@@ -48,7 +48,7 @@ def split(folders):
 def require_folder(folder):
     """Refuse a folder of the user's that doesn't exist or whose path isn't UTF-8."""
     if not os.path.isdir(folder):  # noqa: PTH112, that of Path raises for a name of 3,000 characters
-        raise LadderError(f"There is no folder {shortened(folder)}, which `variant_folders` or LADDER_VARIANTS names.")
+        raise LadderError(f"There is no folder {abbreviate(folder)}, which `variant_folders` or LADDER_VARIANTS names.")
     require_utf8(folder)
 
 
@@ -255,7 +255,7 @@ def require_sound(case):
         raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")
     require_tuning(case.workload, case.variant, case.tuning)
     require_variables(case)
-    for other in used(case):
+    for other in used_variants(case):
         variant_path(*other)
     if reason := beyond_limits(case):
         raise LadderError(f"The case {case.key} can't be measured: {reason}.")
@@ -278,7 +278,7 @@ def beyond_limits(case):
     return None
 
 
-def used(case):
+def used_variants(case):
     """The variants of other workloads that a case's tuning names: {(workload, variant)}."""
     uses = constants(case.workload, case.variant).get("USES", {})
     tuning = defaults(case.workload, case.variant) | case.tuning if uses else {}
@@ -298,7 +298,7 @@ def gpus(case):
 def runtime(case):
     """The runtime of a case's threads: the variant's RUNTIME, or that of the variant whose kernels it uses."""
     own_runtime = constants(case.workload, case.variant).get("RUNTIME")
-    runtimes = [own_runtime] if own_runtime else [constants(*other)["RUNTIME"] for other in sorted(used(case))]
+    runtimes = [own_runtime] if own_runtime else [constants(*other)["RUNTIME"] for other in sorted(used_variants(case))]
     return runtimes[0] if runtimes else None
 
 
@@ -314,14 +314,14 @@ def require_variables(case):
     for name in case.variables:
         if name in variant_sets:
             raise LadderError(f"{name} is set by the variant {case.workload}/{case.variant}: leave it to its tunings.")
-        if name in NOT_NAMED or name.startswith("LADDER_"):
+        if name in HARNESS_VARIABLES or name.startswith("LADDER_"):
             raise LadderError(f"{name} can't be named by the key `environment`: the harness sets it for every case.")
 
 
 def precision(case):
     """The precision of a case's arithmetic: its dtype, or a lower one by PRECISION or, for float32, by `math`."""
     dtype = case.sizes["dtype"]
-    for workload, variant in [(case.workload, case.variant), *sorted(used(case))]:
+    for workload, variant in [(case.workload, case.variant), *sorted(used_variants(case))]:
         dtype = constants(workload, variant).get("PRECISION", {}).get(dtype, dtype)
     math = case.tuning.get("math", "default")
     return dtype if math == "default" or dtype == "float64" else math
@@ -347,14 +347,15 @@ def complete(workload, sizes):
             f"{workload} has no size named {', '.join(sorted(unknown))}: its sizes are {', '.join(module.SIZES)}."
         )
     full = {
-        name: checked(workload, name, kind, sizes.get(name, default_of(kind))) for name, kind in module.SIZES.items()
+        name: require_size(workload, name, kind, sizes.get(name, default_of(kind)))
+        for name, kind in module.SIZES.items()
     }
     if problem := module.refuse(full):
         raise LadderError(problem)
     return full
 
 
-def checked(workload, name, kind, value):
+def require_size(workload, name, kind, value):
     """A size's value, checked against its kind in SIZES. Raises LadderError if it doesn't fit; None never does."""
     if value is None:
         raise LadderError(f"{workload} needs a value for its size {name!r}.")

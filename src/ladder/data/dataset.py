@@ -29,14 +29,14 @@ class Dataset:
 def load(folder):
     """The data set in `folder`. Raises LadderError if a file is missing or corrupt, or if two files disagree."""
     folder = Path(folder)
-    train = pair(folder / TRAIN_IMAGES, folder / TRAIN_LABELS)
-    return Dataset(*train, *pair(folder / TEST_IMAGES, folder / TEST_LABELS))
+    train = load_pair(folder / TRAIN_IMAGES, folder / TRAIN_LABELS)
+    return Dataset(*train, *load_pair(folder / TEST_IMAGES, folder / TEST_LABELS))
 
 
-def pair(image_path, label_path):
+def load_pair(image_path, label_path):
     """Images and their labels, which must belong together."""
     for path in (image_path, label_path):
-        if mistake := checksums.mistake(path):
+        if mistake := checksums.mismatch(path):
             raise LadderError(f"{path} isn't what was written: {mistake}; delete it and fetch the data set again.")
     images, labels = idx.read(image_path), idx.read(label_path)
     if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE):

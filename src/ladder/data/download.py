@@ -19,8 +19,8 @@ from ladder.records.files import write_atomically
 
 TIMEOUT = 30  # seconds for a connection, and for each read
 # Three more attempts after statuses that may pass, with pauses of 0, 2 and 4 s whatever the server proposes.
-PASSING = (408, 425, 429, 500, 502, 503, 504)
-RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=PASSING, respect_retry_after_header=False)
+TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
+RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=TRANSIENT, respect_retry_after_header=False)
 
 
 class Expected(NamedTuple):
@@ -30,7 +30,7 @@ class Expected(NamedTuple):
     sha256: str
 
 
-class Unusable(Exception):
+class UnusableFile(Exception):
     """Why a mirror's file is refused."""
 
 
@@ -42,14 +42,14 @@ def fetch(path, expected, mirrors):
     none has the expected bytes, or `path` can't be written.
     """
     path, failures = Path(path), []
-    with contextlib.suppress(Unusable, OSError):
-        checked(path.read_bytes(), expected)
+    with contextlib.suppress(UnusableFile, OSError):
+        require_expected(path.read_bytes(), expected)
         return None
-    for mirror, base in [(mirror, location(str(mirror))) for mirror in mirrors]:
+    for mirror, base in [(mirror, parse_mirror(str(mirror))) for mirror in mirrors]:
         try:
-            read = from_folder if isinstance(base, Path) else from_server
-            contents = checked(read(base, path.name, expected.size), expected)
-        except (Unusable, OSError, urllib3.exceptions.HTTPError) as error:
+            read = read_from_folder if isinstance(base, Path) else read_from_server
+            contents = require_expected(read(base, path.name, expected.size), expected)
+        except (UnusableFile, OSError, urllib3.exceptions.HTTPError) as error:
             failures.append(f"{mirror}: {cause(error)}")
         else:
             write_atomically(path, contents)
@@ -60,7 +60,7 @@ def fetch(path, expected, mirrors):
     )
 
 
-def location(mirror):
+def parse_mirror(mirror):
     """A mirror's text as the URL of a server or the Path of a folder."""
     with contextlib.suppress(ValueError, RuntimeError):  # a malformed host, the home of an unknown user
         parts = urlsplit(mirror)
@@ -76,13 +76,13 @@ def location(mirror):
     )
 
 
-def from_folder(folder, name, size):
+def read_from_folder(folder, name, size):
     """The file's contents from a folder, compressed or not."""
     packed = folder / f"{name}.gz"
-    return decompressed(packed.read_bytes(), size) if packed.is_file() else (folder / name).read_bytes()
+    return decompress(packed.read_bytes(), size) if packed.is_file() else (folder / name).read_bytes()
 
 
-def from_server(url, name, size):
+def read_from_server(url, name, size):
     """The file's contents from a server; no more bytes are received than the file can have."""
     limit = size + size // 1000 + 2**16  # gzip adds less to what it can't compress
     with requests.Session() as session:
@@ -91,28 +91,28 @@ def from_server(url, name, size):
         headers = {"Accept-Encoding": "identity"}
         response = session.get(f"{url}/{name}.gz", headers=headers, stream=True, timeout=TIMEOUT)
         if response.status_code != 200:
-            raise Unusable(f"HTTP status {response.status_code}")
+            raise UnusableFile(f"HTTP status {response.status_code}")
         packed = response.raw.read(limit + 1, decode_content=False)
     if len(packed) > limit:
-        raise Unusable(f"sends more than {limit} bytes, which can't be the file")
-    return decompressed(packed, size)
+        raise UnusableFile(f"sends more than {limit} bytes, which can't be the file")
+    return decompress(packed, size)
 
 
-def decompressed(packed, size):
+def decompress(packed, size):
     """The contents of a gzip file, of which at most a byte more than `size` is unpacked."""
     try:
         return gzip.GzipFile(fileobj=io.BytesIO(packed)).read(size + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise Unusable(f"not an intact gzip file ({error})") from None
+        raise UnusableFile(f"not an intact gzip file ({error})") from None
 
 
-def checked(contents, expected):
+def require_expected(contents, expected):
     """The contents, if they are what is expected. Raises Unusable."""
     if len(contents) != expected.size:
         amount = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
-        raise Unusable(f"holds {amount} {expected.size} bytes")
+        raise UnusableFile(f"holds {amount} {expected.size} bytes")
     if (sha256 := hashlib.sha256(contents).hexdigest()) != expected.sha256:
-        raise Unusable(f"its sha256 is {sha256} where it should be {expected.sha256}")
+        raise UnusableFile(f"its sha256 is {sha256} where it should be {expected.sha256}")
     return contents
 
 

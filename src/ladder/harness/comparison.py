@@ -111,7 +111,7 @@ def require_same_conditions(cases, results):
     for name in results:
         agreement.require_same(results[name], f"The processes of case {name.upper()}")
     with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases.values()}) == 1
-    agreement.require_same(agreement.shared([*results["a"], *results["b"]], with_libraries), "The two cases")
+    agreement.require_same(agreement.shared_conditions([*results["a"], *results["b"]], with_libraries), "The two cases")
 
 
 def report(comparison):

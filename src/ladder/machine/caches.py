@@ -11,8 +11,8 @@ import numpy as np
 CPUS = Path("/sys/devices/system/cpu")
 UNITS = {"K": 2**10, "M": 2**20}
 # Assumed if the sizes are unknown.
-USUAL_SHARED, USUAL_PRIVATE = 32 * 2**20, 2 * 2**20
-MIN_FLUSH = 64 * 2**20
+DEFAULT_SHARED, DEFAULT_L2 = 32 * 2**20, 2 * 2**20
+MIN_FLUSHED_BYTES = 64 * 2**20
 
 
 # Linux's names of the kinds, and the letters that they add to a cache's name.
@@ -48,7 +48,7 @@ def last_level():
     levels = Counter()
     for (level, _), size in data_caches().items():
         levels[level] += size
-    return max(*levels.values(), sysconf("SC_LEVEL2_CACHE_SIZE"), sysconf("SC_LEVEL3_CACHE_SIZE")) or USUAL_SHARED
+    return max(*levels.values(), sysconf("SC_LEVEL2_CACHE_SIZE"), sysconf("SC_LEVEL3_CACHE_SIZE")) or DEFAULT_SHARED
 
 
 def sysconf(name):
@@ -59,9 +59,9 @@ def sysconf(name):
         return 0
 
 
-def private():
+def largest_l2():
     """Bytes of the largest L2 cache of any core; 2 MiB if Linux reports none."""
-    return max((size for (level, _), size in data_caches().items() if level == 2), default=USUAL_PRIVATE)
+    return max((size for (level, _), size in data_caches().items() if level == 2), default=DEFAULT_L2)
 
 
 def flusher(cpus, processes=1):
@@ -72,8 +72,8 @@ def flusher(cpus, processes=1):
     waiting, Linux might wake it on a CPU that a thread of the timed call needs, which costs milliseconds.
     """
     threads = [ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {cpu})) for cpu in cpus]
-    buffers = [np.zeros(2 * private(), np.uint8) for _ in cpus]
-    shared = np.zeros(max(MIN_FLUSH, 2 * last_level()) // processes, np.uint8)
+    buffers = [np.zeros(2 * largest_l2(), np.uint8) for _ in cpus]
+    shared = np.zeros(max(MIN_FLUSHED_BYTES, 2 * last_level()) // processes, np.uint8)
     state = iter(range(2**62))
 
     def flush():

@@ -8,11 +8,11 @@ import os
 import re
 from pathlib import Path
 
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, control_groups
 from ladder.machine.programs import output
 
-INFORMATION = Path("/proc/cpuinfo")
+CPUINFO = Path("/proc/cpuinfo")
 NODES = Path("/sys/devices/system/node")
 
 
@@ -27,7 +27,7 @@ def require_quota(threads):
     quota = control_groups.quota()
     if quota is not None and quota < threads:
         raise LadderError(
-            f"The case uses {counted(threads, 'CPU')}, but the control group of this process has a quota of "
+            f"The case uses {pluralize(threads, 'CPU')}, but the control group of this process has a quota of "
             f"{quota:.3g}: it would be throttled in every tenth of a second while it is timed. "
             "Raise the quota (`--cpus` of a container, "
             "CPUQuota of systemd), or lower `cores` in the configuration."
@@ -36,31 +36,31 @@ def require_quota(threads):
 
 def cpu():
     """The CPU's model, topology, caches and vector units, {property: text}; "unknown" if Linux doesn't report it."""
-    properties = information()
+    properties = first_cpu()
     threads, packages = siblings("thread_siblings"), siblings("core_siblings")
     flags = set(properties.get("flags", "").split())
     return {
-        "Model name": model(properties),
-        "Socket(s)": known(len(packages)),
-        "Core(s) per socket": known(len(threads) // max(1, len(packages))),
-        "Thread(s) per core": known(max(map(size_of, threads), default=0)),
-        "NUMA node(s)": known(len(list(NODES.glob("node[0-9]*")))),
+        "Model name": model_name(properties),
+        "Socket(s)": count_or_unknown(len(packages)),
+        "Core(s) per socket": count_or_unknown(len(threads) // max(1, len(packages))),
+        "Thread(s) per core": count_or_unknown(max(map(count_cpus, threads), default=0)),
+        "NUMA node(s)": count_or_unknown(len(list(NODES.glob("node[0-9]*")))),
         **{f"{name} cache": text for name, text in caches_by_name().items()},
         "Vector units": next((unit for unit in ("avx512f", "avx2", "avx", "sse2") if unit in flags), "unknown"),
     }
 
 
-def information():
+def first_cpu():
     """The properties of the first CPU in /proc/cpuinfo, {property: text}; empty if it can't be read."""
     try:
-        text = INFORMATION.read_text(encoding="utf-8", errors="replace")
+        text = CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
     pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def model(properties):
+def model_name(properties):
     """The model's name: on x86 from Linux; other vendors' numbers are decoded by lscpu."""
     if "flags" in properties and "model name" in properties:
         return properties["model name"]
@@ -79,12 +79,12 @@ def siblings(kind):
     return masks
 
 
-def size_of(mask):
+def count_cpus(mask):
     """The number of CPUs in a mask."""
     return int(mask.replace(",", ""), 16).bit_count()
 
 
-def known(count):
+def count_or_unknown(count):
     return str(count) if count else "unknown"
 
 
@@ -94,12 +94,12 @@ def caches_by_name():
     for (level, kind, _), size in caches.all_caches().items():
         sizes.setdefault(f"L{level}{caches.LETTERS.get(kind, '')}", []).append(size)
     return {
-        name: f"{binary(sum(sizes[name]))} ({len(sizes[name])} instance{'s' * (len(sizes[name]) > 1)})"
+        name: f"{in_binary_units(sum(sizes[name]))} ({len(sizes[name])} instance{'s' * (len(sizes[name]) > 1)})"
         for name in sorted(sizes)
     }
 
 
-def binary(size):
+def in_binary_units(size):
     """Bytes in the largest binary unit that isn't larger than them, to a tenth."""
     unit = max(0, (size.bit_length() - 1) // 10)
     tenths = (20 * size + 2 ** (10 * unit)) // 2 ** (10 * unit + 1)  # rounds half up

@@ -69,14 +69,14 @@ def visible(gpus, choice):
         require_bus_order(choice)
     numbers = []
     for word in choice.split(","):
-        named = [number for number, gpu in gpus.items() if is_uuid_of(gpu, word)] if by_uuid else numbered(word)
+        named = [number for number, gpu in gpus.items() if is_uuid_of(gpu, word)] if by_uuid else leading_number(word)
         if len(named) != 1 or named[0] not in gpus:
             break
         numbers += named
     return [gpus[number] for number in numbers] if len(set(numbers)) == len(numbers) else []
 
 
-def numbered(word):
+def leading_number(word):
     """The number at the beginning of a word, in a list, as strtoul reads it into 32 bits; empty without a number."""
     match = NUMBER.match(word)
     if not match:

@@ -16,11 +16,13 @@ from functools import partial
 from ladder.errors import LadderError
 from ladder.records import locks
 
-LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
 PARENT = "LADDER_PARENT"
-joined = {}
-LOST = b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
+run_parents = {}
+LOST_MESSAGE = (
+    b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
+)
 AT_LIMIT = (
     "No more processes and threads can be started: raise the limit (`ulimit -u`, pids.max of the control group, "
     "`--pids-limit` of a container), or end others."
@@ -33,11 +35,11 @@ def die_with_parent(*parents):
     `parents` are the numbers of processes of which one must be the parent, which may already have died. For Linux, the
     parent is the thread that started this process: that thread must live as long.
     """
-    if LIBRARY:
-        LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if LIBC:
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() not in parents:
             with contextlib.suppress(OSError):
-                os.write(2, LOST)
+                os.write(2, LOST_MESSAGE)
             os._exit(1)
 
 
@@ -47,7 +49,7 @@ def join_run():
     Exits with a sentence if the variable is wrong, which only a user can have set.
     """
     if parents := os.environ.pop(PARENT, ""):
-        joined[PARENT] = parents  # needed if this process replaces itself by exec
+        run_parents[PARENT] = parents  # needed if this process replaces itself by exec
         try:
             numbers = list(map(int, parents.split()))
         except ValueError:
@@ -112,7 +114,7 @@ def main():
     """Run a module as a job of a run."""
     join_run()
     del sys.argv[0]
-    with locks.quiet_machine(shared=True):
+    with locks.timing_lock(shared=True):
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 

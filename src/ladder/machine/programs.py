@@ -17,14 +17,14 @@ def launcher(choice):
     """
     if choice != "auto":
         if choice is not None:
-            words(choice, "The launcher of MPI's ranks, the key `mpi`,")
+            split_command(choice, "The launcher of MPI's ranks, the key `mpi`,")
         return choice
     beside = Path(sys.executable).with_name("mpiexec")
     path = str(beside) if beside.exists() else shutil.which("mpiexec")
     return path and shlex.quote(path)
 
 
-def words(text, what):
+def split_command(text, what):
     """The words of a command line, at least one. Raises LadderError, which calls the command line `what`."""
     try:
         words = shlex.split(text)

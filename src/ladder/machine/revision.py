@@ -23,19 +23,19 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.records.files import shortened
+from ladder.records.files import abbreviate
 
 DIRTY = "-dirty"
 UNKNOWN = {"commit": "unknown", "dirty": True}
 PATIENCE = 10  # seconds for one command of git
 COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
-GIVEN = re.compile(f"(?:{COMMIT.pattern})(?:{DIRTY})?|{UNKNOWN['commit']}")  # as `format` writes a revision
+REVISION = re.compile(f"(?:{COMMIT.pattern})(?:{DIRTY})?|{UNKNOWN['commit']}")  # as `format` writes a revision
 ENTRY = re.compile(r"\d{6} \w+ ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git's list of files: mode, kind, digest, path
 # Paths from the project's folder.
-HERE = "src/ladder/machine/revision.py"
-OTHERS = ("results", "docs", "paper", "tests")
-MEASURING = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # what a job depends on
-CACHES = ("__pycache__", "*.egg-info", ".*", "*~")  # files and folders under `src` that no measurement reads
+THIS_FILE = "src/ladder/machine/revision.py"
+IRRELEVANT = ("results", "docs", "paper", "tests")
+RELEVANT = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # what a job depends on
+IGNORED = ("__pycache__", "*.egg-info", ".*", "*~")  # files and folders under `src` that no measurement reads
 
 
 def current():
@@ -66,9 +66,9 @@ def of(files):
 
 def of_variable(text):
     """The revision that LADDER_COMMIT gives, {commit, dirty}. Raises LadderError unless it is one."""
-    if not GIVEN.fullmatch(text):
+    if not REVISION.fullmatch(text):
         raise LadderError(
-            f"LADDER_COMMIT={shortened(text)!r} is no commit: write its 40 or 64 hexadecimal digits, as "
+            f"LADDER_COMMIT={abbreviate(text)!r} is no commit: write its 40 or 64 hexadecimal digits, as "
             f"`git rev-parse HEAD` prints them, and append {DIRTY} if the sources were changed since."
         )
     return parse(text)
@@ -78,10 +78,10 @@ def revision_of(project, folder):
     """The revision of the project in a folder. Raises LadderError, with the reason, if its commit is unknown."""
     commit = run(project, folder, "rev-parse", "--verify", "HEAD^{commit}").strip()
     if not COMMIT.fullmatch(commit):
-        raise LadderError(f"git prints {shortened(commit)!r} in {project} instead of a commit; is it git?")
+        raise LadderError(f"git prints {abbreviate(commit)!r} in {project} instead of a commit; is it git?")
     entries = map(ENTRY.fullmatch, run(project, folder, "ls-tree", "-r", "-z", commit).split("\0"))
     committed = {entry[2]: entry[1] for entry in entries if entry}
-    if HERE not in committed:
+    if THIS_FILE not in committed:
         raise LadderError(f"{project} is in a git repository whose commit doesn't contain its files.")
     is_changed = any(differs(project, path, digest) for path, digest in committed.items())
     return {"commit": commit, "dirty": is_changed or not committed.keys() >= set(sources(project))}
@@ -90,12 +90,12 @@ def revision_of(project, folder):
 def differs(project, path, digest):
     """Whether a file of the commit may affect a measurement and isn't as it is there."""
     top = path.partition("/")[0]
-    if top in OTHERS:
+    if top in IRRELEVANT:
         return False
     try:
         return object_id(project / path, "sha1" if len(digest) == 40 else "sha256") != digest
     except (FileNotFoundError, NotADirectoryError):
-        return top in MEASURING
+        return top in RELEVANT
     except OSError:
         return True
 
@@ -112,15 +112,15 @@ def object_id(path, algorithm):
 def sources(project):
     """The paths, from the project's folder, of the files under `src` and of links to folders."""
     for folder, folders, names in os.walk(project / "src"):
-        folders[:] = [name for name in folders if not is_cache(name)]
+        folders[:] = [name for name in folders if not is_ignored(name)]
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in [*links, *names]:
-            if not is_cache(name):
+            if not is_ignored(name):
                 yield Path(folder, name).relative_to(project).as_posix()
 
 
-def is_cache(name):
-    return any(fnmatch(name, pattern) for pattern in CACHES)
+def is_ignored(name):
+    return any(fnmatch(name, pattern) for pattern in IGNORED)
 
 
 def for_jobs():
@@ -137,7 +137,7 @@ def for_jobs():
 
 def state_of(project):
     """A digest of the paths, sizes and times of the files that a job depends on; "" if one disappears meanwhile."""
-    tops = [Path(project, name) for name in MEASURING]
+    tops = [Path(project, name) for name in RELEVANT]
     paths = [top for top in tops if top.is_file()]
     for folder, folders, names in (step for top in tops for step in os.walk(top)):
         folders[:] = [name for name in folders if name != "__pycache__"]

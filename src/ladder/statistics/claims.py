@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 from ladder.statistics.intervals import exp, location, log_medians, median_of, require_processes
 
 # A claim holds within MARGIN too: results of different machines never agree better.
-from ladder.statistics.verdicts import MARGIN, UNDECIDED, farther, shift_between
+from ladder.statistics.verdicts import MARGIN, UNDECIDED, detectable_half_widths, shift_between
 
 LEVEL = 0.99
 CONFIRMED, WEAKER, REFUTED, NOT_TESTED = "confirmed", "weaker", "refuted", "not tested"
@@ -46,7 +46,7 @@ class Ratio:
         """The smallest relative change beyond a margin that an interval of this width detects with a power of 80 %."""
         if not 0 < self.low <= self.high < math.inf:
             return math.inf
-        return (1 + margin) * max(self.high / self.value, self.value / self.low) ** farther(LEVEL) - 1
+        return (1 + margin) * max(self.high / self.value, self.value / self.low) ** detectable_half_widths(LEVEL) - 1
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ def quotient(
     only these determine the interval.
     """
     logarithms = (log_medians(require_processes(times, "the case")) for times in (a, b if tested is None else tested))
-    return extended(middle(a) / middle(b), shift_between(*logarithms, LEVEL), cases)
+    return ratio_with_interval(middle(a) / middle(b), shift_between(*logarithms, LEVEL), cases)
 
 
 def multiple(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
     """The time of a over an exact time; the interval is that of a's median, a rank interval from 8 processes on."""
     _, low, high = location(log_medians(require_processes(a, "the case")), LEVEL)
     shift = math.log(seconds)
-    return extended(middle(a) / seconds, (0.0, low - shift, high - shift), cases)
+    return ratio_with_interval(middle(a) / seconds, (0.0, low - shift, high - shift), cases)
 
 
-def extended(value, logarithms, cases):
+def ratio_with_interval(value, logarithms, cases):
     """A ratio with the interval of (centre, low, high) in logarithms, extended to the ratio if necessary."""
     _, low, high = exp(logarithms)
     return Ratio(value, float(min(low, value)), float(max(high, value)), cases)
@@ -117,10 +117,10 @@ def decide(ratio: Ratio | None, lower: float, upper: float = math.inf, margin: f
     if upper <= 1 and 0 < lower < 1:
         inverse = decide(ratio.inverse(), 1 / upper, 1 / lower, margin)
         return Answer(inverse.verdict, ratio, lower, upper, inverse.detectable)
-    return Answer(word(ratio, lower, upper, margin), ratio, lower, upper, ratio.detectable(margin))
+    return Answer(verdict_on(ratio, lower, upper, margin), ratio, lower, upper, ratio.detectable(margin))
 
 
-def word(ratio, lower, upper, margin):
+def verdict_on(ratio, lower, upper, margin):
     """The verdict on a claim above 1, of equality, or of an upper bound."""
     beyond = 1 + margin
     start, end = lower / beyond, upper * beyond

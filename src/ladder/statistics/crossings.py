@@ -32,15 +32,15 @@ def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float
     `points` are (size, ratio) in ascending order of the sizes. The interval is between the sizes at which the two ends
     of the ratio's interval cross 1; an end that doesn't cross is 0 or inf. None if the ratio doesn't fall through 1.
     """
-    value = falls([(size, ratio.value) for size, ratio in points])
+    value = first_fall([(size, ratio.value) for size, ratio in points])
     if value is None:
         return None
-    low = falls([(size, ratio.low) for size, ratio in points])
-    high = falls([(size, ratio.high) for size, ratio in points])
+    low = first_fall([(size, ratio.low) for size, ratio in points])
+    high = first_fall([(size, ratio.high) for size, ratio in points])
     return value, 0.0 if low is None else min(low, value), math.inf if high is None else max(high, value)
 
 
-def falls(points):
+def first_fall(points):
     """The first size at which a value falls through 1; None if it never does."""
     for (size, value), (next_size, next_value) in itertools.pairwise(points):
         if value >= 1 > next_value:

@@ -53,7 +53,7 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> tuple[floa
     For samples from several processes use `summary`.
     """
     times = require_times(samples, "the list of samples")
-    k = median_rank(times.size, checked_level(level))
+    k = median_rank(times.size, require_level(level))
     median, low, high = between_ranks(times, k) if k else (median_of(times), 0.0, np.inf)
     return float(median), float(low), float(high)
 
@@ -148,11 +148,11 @@ def t_interval(centre: float, error: float, freedom: float, level: float) -> tup
     """Centre and its two-sided interval by Student's t; infinite without a degree of freedom."""
     if freedom <= 0:
         return centre, -np.inf, np.inf
-    half_width = error * quantile()(freedom, (1 + level) / 2)
+    half_width = error * student_quantile()(freedom, (1 + level) / 2)
     return centre, centre - half_width, centre + half_width
 
 
-def quantile():
+def student_quantile():
     """The quantile of Student's t by degrees of freedom, imported late: it takes as long as a short measurement."""
     from scipy.special import stdtrit
 
@@ -174,7 +174,7 @@ def rank_of(ways: Iterable[int], total: int, level: float) -> int:
     return next(k for k, below in enumerate(accumulate(ways)) if below > allowed)
 
 
-def checked_level(level: float) -> float:
+def require_level(level: float) -> float:
     if not 0 < level < 1:
         raise LadderError(f"The level of an interval is {level}, but must lie between 0 and 1, such as 0.95.")
     return level

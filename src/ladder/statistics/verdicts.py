@@ -15,12 +15,12 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.statistics.intervals import (
     between_ranks,
-    checked_level,
     exp,
     location,
     log_medians,
     mean_and_error,
     rank_of,
+    require_level,
     require_processes,
     t_interval,
 )
@@ -105,15 +105,15 @@ def compare(
             f"A paired comparison needs the same number of processes of both cases, but got {a.size} and {b.size}: "
             "measure the missing ones or compare unpaired."
         )
-    level = checked_level(level)
+    level = require_level(level)
     centre, low, high = location(a - b, level) if paired else shift_between(a, b, level)
     ratio, ratio_low, ratio_high = exp([centre, low, high])
     outcome = outcome_of(ratio_low, ratio_high, threshold)
-    detectable = (1 + threshold) * exp(farther(level) * max(high - centre, centre - low)) - 1
+    detectable = (1 + threshold) * exp(detectable_half_widths(level) * max(high - centre, centre - low)) - 1
     return Verdict(outcome, float(ratio), float(ratio_low), float(ratio_high), float(detectable))
 
 
-def farther(level: float) -> float:
+def detectable_half_widths(level: float) -> float:
     """The size of a change detected with probability POWER, in half widths of an interval at `level`."""
     normal = NormalDist()
     return 1 + normal.inv_cdf(POWER) / normal.inv_cdf((1 + level) / 2)
