@@ -99,7 +99,7 @@ def test_every_wrong_length(path, dtype, shape):
     raw = path.read_bytes()
     for wrong in [raw[:length] for length in range(len(raw))] + [raw + b"\0", raw + raw]:
         path.write_bytes(wrong)
-        with pytest.raises(LadderError, match=f"{path} is not a sound IDX file"):
+        with pytest.raises(LadderError, match=f"{path} is not a valid IDX file"):
             idx.read(path)
 
 
@@ -114,7 +114,7 @@ def test_every_wrong_byte_in_the_header(path):
         if wrong == raw or wrong[:4] in same_length:
             idx.read(path)
         else:
-            with pytest.raises(LadderError, match=f"{path} is not a sound IDX file"):
+            with pytest.raises(LadderError, match=f"{path} is not a valid IDX file"):
                 idx.read(path)
 
 
@@ -136,7 +136,7 @@ def test_every_wrong_byte_in_the_header(path):
 )
 def test_what_is_wrong_is_said(path, raw, what):
     path.write_bytes(raw)
-    with pytest.raises(LadderError, match=f"{path} is not a sound IDX file: .*{what}"):
+    with pytest.raises(LadderError, match=f"{path} is not a valid IDX file: .*{what}"):
         idx.read(path)
 
 
@@ -262,5 +262,5 @@ def test_digits_with_another_pixel_or_label_than_were_written_are_a_sentence(dig
     dataset.load(folder)
     contents = (folder / name).read_bytes()
     (folder / name).write_bytes(contents[:-1] + bytes([contents[-1] ^ 1]))
-    with pytest.raises(LadderError, match=f"{name} isn't what was written: .* delete it and fetch the data set again"):
+    with pytest.raises(LadderError, match=f"{name} has changed: .* delete it and fetch the data set again"):
         dataset.load(folder)

@@ -52,7 +52,7 @@ def test_a_job_whose_run_died_before_it_could_ask_does_nothing(tmp_path):
 def test_a_run_that_is_no_process_is_a_sentence(monkeypatch, text):
     monkeypatch.setenv("LADDER_PARENT", text)
     monkeypatch.setattr(processes, "run_parents", {})
-    with pytest.raises(SystemExit, match=rf"^ladder: LADDER_PARENT='{text}' is no number of a process: unset it"):
+    with pytest.raises(SystemExit, match=rf"^ladder: LADDER_PARENT='{text}' isn't a list of process ids: unset it"):
         processes.join_run()
 
 

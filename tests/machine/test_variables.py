@@ -48,7 +48,7 @@ def test_a_record_tells_what_may_matter_and_nothing_private():
 @pytest.mark.parametrize("text", ["0", "x", "", "-1", "1.5", "²", "9" * 5000])
 def test_a_number_of_nodes_that_is_none_is_a_sentence(monkeypatch, text):
     monkeypatch.setenv("LADDER_NODES", text)
-    with pytest.raises(LadderError, match=r"LADDER_NODES='.*' is no number of nodes: unset it"):
+    with pytest.raises(LadderError, match=r"LADDER_NODES='.*' isn't a number of nodes: unset it"):
         variables.nodes()
 
 

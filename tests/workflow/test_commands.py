@@ -41,7 +41,7 @@ SENTENCES = [
     ([*MEASURE, "--ceilings", "nowhere.json"], "nowhere.json can't be read: No such file or directory."),
     ([*MEASURE, "--ceilings", "torn.json"], "torn.json is not JSON"),
     ([*MEASURE, "--ceilings", "empty.json"], "empty.json can't be used as the ceilings: "),
-    ([*MEASURE, "--launcher", "'"], '--launcher is "\'", which is no command line: No closing quotation'),
+    ([*MEASURE, "--launcher", "'"], "--launcher is \"'\", which isn't a command line: No closing quotation"),
     ([*MEASURE, "--launcher", " "], "--launcher is empty: name a program"),
     ([*MEASURE, "--granted", "0"], "Snakemake grants 0 cores"),
     (["ceilings", "nowhere.json", "--margin", "1.5", "--out", "x.json"], "nowhere.json can't be read"),

@@ -1,6 +1,6 @@
-"""The CPUs that this process may use, and their properties, from the files of Linux's kernel.
+"""The CPUs that this process may use, and their properties, read from /proc and /sys.
 
-Names and format are those of lscpu, whose own output depends on the user's language and on its version.
+Properties are named and formatted as by lscpu, which isn't used because its output depends on language and version.
 """
 
 import math
@@ -17,20 +17,19 @@ NODES = Path("/sys/devices/system/node")
 
 
 def cores():
-    """The number of CPUs that this process may use: by its affinity and its control groups' quota, at least 1."""
+    """The number of CPUs that its affinity and its control groups' quota, rounded down, let this process use; min 1."""
     affinity, quota = len(os.sched_getaffinity(0)), control_groups.quota()
     return affinity if quota is None else max(1, min(affinity, math.floor(quota)))
 
 
 def require_quota(threads):
-    """Refuse to time more threads than a control group's quota allows: it would throttle them in every period."""
+    """Refuse to time more threads than the control groups' quota allows, which would throttle them in every period."""
     quota = control_groups.quota()
     if quota is not None and quota < threads:
         raise LadderError(
             f"The case uses {pluralize(threads, 'CPU')}, but the control group of this process has a quota of "
-            f"{quota:.3g}: it would be throttled in every tenth of a second while it is timed. "
-            "Raise the quota (`--cpus` of a container, "
-            "CPUQuota of systemd), or lower `cores` in the configuration."
+            f"{quota:.3g}: it would be throttled in every tenth of a second while it is timed. Raise the quota "
+            "(`--cpus` of a container, CPUQuota of systemd), or lower `cores` in the configuration."
         )
 
 
@@ -51,7 +50,7 @@ def cpu():
 
 
 def first_cpu():
-    """The properties of the first CPU in /proc/cpuinfo, {property: text}; empty if it can't be read."""
+    """The properties of the first CPU in /proc/cpuinfo, {property: text}; empty if the file can't be read."""
     try:
         text = CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -61,7 +60,7 @@ def first_cpu():
 
 
 def model_name(properties):
-    """The model's name: on x86 from Linux; other vendors' numbers are decoded by lscpu."""
+    """The CPU's model: on x86 its name from /proc/cpuinfo; elsewhere lscpu, which decodes the vendor's numbers."""
     if "flags" in properties and "model name" in properties:
         return properties["model name"]
     match = re.search(r"^Model name:[ \t]*(\S.*)", output("lscpu"), re.MULTILINE)
@@ -69,13 +68,13 @@ def model_name(properties):
 
 
 def siblings(kind):
-    """The sets of CPUs that share a core or a package, as hexadecimal masks."""
+    """The sets of CPUs that share a core (`thread_siblings`) or a package (`core_siblings`), as hexadecimal masks."""
     masks = set()
     for path in caches.CPUS.glob(f"cpu[0-9]*/topology/{kind}"):
         try:
             masks.add(path.read_text(encoding="ascii").strip())
         except OSError:
-            continue  # the CPU has been switched off meanwhile
+            continue  # the CPU was switched off meanwhile
     return masks
 
 
@@ -89,7 +88,7 @@ def count_or_unknown(count):
 
 
 def caches_by_name():
-    """The total size of the caches of each name, and their number: {"L2": "1 MiB (2 instances)"}."""
+    """The total size and the number of the caches of each name, such as {"L2": "1 MiB (2 instances)"}."""
     sizes = {}
     for (level, kind, _), size in caches.all_caches().items():
         sizes.setdefault(f"L{level}{caches.LETTERS.get(kind, '')}", []).append(size)
@@ -100,7 +99,7 @@ def caches_by_name():
 
 
 def in_binary_units(size):
-    """Bytes in the largest binary unit that isn't larger than them, to a tenth."""
+    """A number of bytes in the largest binary unit that gives at least 1, with one decimal, such as "1.3 MiB"."""
     unit = max(0, (size.bit_length() - 1) // 10)
     tenths = (20 * size + 2 ** (10 * unit)) // 2 ** (10 * unit + 1)  # rounds half up
     return f"{tenths / 10:g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"

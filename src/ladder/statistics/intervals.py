@@ -5,12 +5,12 @@ page placement, its address-space layout and the state of the machine at that mo
 independent: the process is the unit of replication, and more samples in a process do not replace more
 processes. We therefore compare one number per process, the logarithm of its median: the median
 removes outliers within a process, the logarithm makes ratios symmetric. The intervals of these numbers are rank
-intervals, which are robust against a process that a busy neighbour slowed down. If no rank interval
-reaches the level (at 95 %, below 6 processes of one case or 4 of each of two), we use Student's t, which
-is only approximate if processes fall into two groups, a fast and a slow one: in simulations 93 % of such
-intervals covered instead of 95 %, and 2 % of the outcomes of `verdicts.compare` were false instead of 1 %.
+intervals, which are robust against single slow processes. If no rank interval reaches the level (at 95 %, with fewer
+than 6 processes of one case or 4 of each of two), we use Student's t. It is only approximate if processes fall into a
+fast and a slow group: in simulations 93 % of such intervals contained the true value instead of 95 %, and 2 % of the
+outcomes of `verdicts.compare` were false instead of 1 %.
 
-Every function takes times in seconds and raises `LadderError` for times that aren't finite and positive. With
+Times are in seconds; functions that take samples raise `LadderError` for times that aren't finite and positive. With
 too few samples or processes, the interval is (0, inf): all that is known about a time, or about a ratio of times.
 
 Sources: T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (repetition at the
@@ -31,9 +31,9 @@ from ladder.errors import LadderError
 
 @dataclass(frozen=True)
 class Summary:
-    """A case in numbers: times in seconds, `n` samples from `processes` processes.
+    """The median of a case's times and its 95 % interval, in seconds, from `n` samples of `processes` processes.
 
-    `relative_half_width` is the longer arm of the interval over the median.
+    `relative_half_width` is the larger distance from the median to an end of the interval, divided by the median.
     """
 
     median: float
@@ -75,15 +75,15 @@ def summary(processes: Sequence[Sequence[float]]) -> Summary:
 
 
 def converged(processes: Sequence[Sequence[float]], target: float) -> bool:
-    """Whether the 95 % interval of the median (see `summary`) lies within ±`target` (relative) of it.
+    """Whether both ends of the 95 % interval by `summary` differ from the median by at most the fraction `target`.
 
-    If processes differ, only more processes narrow the interval, not more samples in the same ones.
+    If processes differ, only more processes narrow the interval, not more samples of the same processes.
     """
     return summary(processes).relative_half_width <= target
 
 
 def require_times(samples: Sequence[float], where: str) -> np.ndarray:
-    """Samples as float64, shape (n,), n >= 1, all finite and positive."""
+    """Samples as float64, shape (n,), n >= 1, all finite and positive. Raises LadderError with the place `where`."""
     try:
         times = np.asarray(samples, dtype=np.float64)
     except (TypeError, ValueError):
@@ -101,7 +101,7 @@ def require_times(samples: Sequence[float], where: str) -> np.ndarray:
 
 
 def require_processes(processes: Sequence[Sequence[float]], where: str) -> list[np.ndarray]:
-    """One array of times per process; at least one process is required."""
+    """One array of times, shape (n,), per process. Raises LadderError without processes or for invalid times."""
     if len(processes) == 0:
         raise LadderError(f"In {where} there is no process with samples: measure the case again.")
     return [require_times(samples, f"process {i} of {where}") for i, samples in enumerate(processes, 1)]
@@ -118,7 +118,7 @@ def median_of(times: np.ndarray) -> float:
 
 
 def exp(logarithms) -> np.ndarray:
-    with np.errstate(over="ignore"):  # such a wide interval ends at inf
+    with np.errstate(over="ignore"):  # a very wide interval ends at inf
         return np.exp(logarithms)
 
 
@@ -153,7 +153,7 @@ def t_interval(centre: float, error: float, freedom: float, level: float) -> tup
 
 
 def student_quantile():
-    """The quantile of Student's t by degrees of freedom, imported late: it takes as long as a short measurement."""
+    """SciPy's function (degrees of freedom, p) for quantiles of Student's t, imported late because that is slow."""
     from scipy.special import stdtrit
 
     return stdtrit
@@ -161,9 +161,9 @@ def student_quantile():
 
 @cache
 def median_rank(n: int, level: float) -> int:
-    """Rank of the ends of the interval of the median of n values; 0 if none reaches the level.
+    """Rank k of the interval of the median of n values, from the k-th smallest to the k-th largest; 0 if none suffices.
 
-    The number of values below the median is binomial: comb(n, k) of 2**n equally likely outcomes.
+    The number of values below the true median is binomial: comb(n, k) of 2**n equally likely outcomes give k.
     """
     return rank_of(accumulate(range(n), lambda ways, k: ways * (n - k) // (k + 1), initial=1), 2**n, level)
 

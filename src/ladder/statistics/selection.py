@@ -1,4 +1,4 @@
-"""The choice of the best of several cases, on other processes than those that test it, which removes selection bias."""
+"""The choice of the best of several cases; other processes than those of the choice test it, without selection bias."""
 
 from collections.abc import Hashable, Mapping, Sequence
 
@@ -8,8 +8,8 @@ from ladder.statistics.claims import middle
 def split_processes(processes: Sequence) -> tuple[list, list]:
     """A case's processes, in order, split into those for the choice and those for the test.
 
-    The second, fourth and so on are for the choice: of three, one chooses and two test. A single process does both; it
-    has no interval that could confirm anything.
+    The second, the fourth and so on are for the choice: of three processes, one chooses and two test. A single process
+    does both, but its interval is infinite and so confirms nothing.
     """
     return list(processes[1::2]) or list(processes), list(processes[::2])
 
