@@ -59,7 +59,7 @@ def with_empty_sum(path, text):
 
 FAULTS = [
     (torn, "can't be unpacked"),
-    (other, "has the sha256"),
+    (other, "has the SHA-256 sum"),
     (without_sum, "says nothing"),
     (with_empty_sum, "says nothing"),
 ]

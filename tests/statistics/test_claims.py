@@ -7,7 +7,7 @@ import pytest
 
 from ladder.errors import LadderError
 from ladder.statistics import verdicts
-from ladder.statistics.claims import Ratio, decide, middle, multiple, quotient
+from ladder.statistics.claims import Ratio, decide, median_time, exact_quotient, quotient
 from ladder.statistics.crossings import break_even, crossing
 from ladder.statistics.selection import choose_best
 
@@ -70,7 +70,7 @@ def test_a_claim_that_says_nothing_is_refused(claimed):
 def test_a_quotient_is_that_of_the_numbers_in_the_tables():
     """Processes count once each, however many samples they have."""
     one, other = [[4.0] * 9, [6.0], [8.0, 8.0]], [[2.0], [2.0, 9.0, 1.0], [3.0]]
-    assert (middle(one), middle(other)) == (6.0, 2.0)
+    assert (median_time(one), median_time(other)) == (6.0, 2.0)
     assert quotient(one, other).value == 3.0
 
 
@@ -100,9 +100,9 @@ def test_a_multiple_of_an_exact_time_has_the_interval_of_the_median():
     """Not that of a shift, which treated the exact time as a sample of five, and its range as 99 %."""
     rng = np.random.default_rng(2)
     studies = np.exp(0.05 * rng.standard_normal((500, 5, 1)))
-    covered = [one.low <= 1 / 3 <= one.high for one in (multiple(study, 3.0) for study in studies)]
+    covered = [one.low <= 1 / 3 <= one.high for one in (exact_quotient(study, 3.0) for study in studies)]
     assert np.mean(covered) >= 0.97
-    assert multiple(studies[0], 3.0).value == middle(studies[0]) / 3.0
+    assert exact_quotient(studies[0], 3.0).value == median_time(studies[0]) / 3.0
 
 
 def test_what_could_have_been_seen_is_beyond_the_margin_and_grows_with_the_noise():

@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ladder.statistics.claims import decide, multiple, quotient
+from ladder.statistics.claims import decide, exact_quotient, quotient
 from ladder.statistics.selection import choose_best, split_processes
 from ladder.statistics.verdicts import outcome_of
 
@@ -84,7 +84,7 @@ def test_the_best_of_equals_is_no_faster_than_another_of_them(kind):
     wrong = []
     for other, *cases in processes(kind, 9):
         best, tested = choose_best(dict(enumerate(cases)))
-        found = quotient(other, cases[best], tested=tested)
+        found = quotient(other, cases[best], test_processes=tested)
         wrong.append(found.low > 1.0)
     assert np.mean(wrong) <= WRONG
 
@@ -98,7 +98,7 @@ def test_luck_would_win_where_the_best_is_chosen_and_tested_on_the_same_processe
 def test_the_interval_of_a_best_case_holds_the_quotient_of_the_shown_times():
     other, *cases = processes("one state", 9)[0]
     best, tested = choose_best(dict(enumerate(cases)))
-    found = quotient(other, cases[best], tested=tested)
+    found = quotient(other, cases[best], test_processes=tested)
     assert found.value == np.median(other) / np.median(cases[best])
     assert found.low <= found.value <= found.high
 
@@ -106,7 +106,7 @@ def test_the_interval_of_a_best_case_holds_the_quotient_of_the_shown_times():
 @pytest.mark.parametrize("kind", NOISE)
 def test_a_time_at_its_floor_is_not_said_to_be_beyond_it(kind):
     """The lower bound is exact; it is the true median."""
-    found = [multiple(one, MEDIAN[kind]) for (one,) in processes(kind, 1)]
+    found = [exact_quotient(one, MEDIAN[kind]) for (one,) in processes(kind, 1)]
     assert np.mean([one.low > 1.0 or one.high < 1.0 for one in found]) <= WRONG
 
 
@@ -121,4 +121,4 @@ def test_no_process_both_chooses_and_tests_but_a_lone_one(count, choose, test):
 def test_a_lone_process_confirms_no_choice():
     best, tested = choose_best({"slow": [[2.0]], "fast": [[1.0]]})
     assert best == "fast"
-    assert quotient([[2.0]], [[1.0]], tested=tested).low == 0.0
+    assert quotient([[2.0]], [[1.0]], test_processes=tested).low == 0.0

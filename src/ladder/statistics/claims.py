@@ -63,7 +63,7 @@ class Answer:
     detectable: float = math.inf
 
 
-def middle(processes: Sequence[Sequence[float]]) -> float:
+def median_time(processes: Sequence[Sequence[float]]) -> float:
     """The median over processes of the processes' medians, in seconds."""
     return float(np.median([median_of(times) for times in require_processes(processes, "the case")]))
 
@@ -72,24 +72,25 @@ def quotient(
     a: Sequence[Sequence[float]],
     b: Sequence[Sequence[float]],
     cases: tuple = (),
-    tested: Sequence[Sequence[float]] | None = None,
+    test_processes: Sequence[Sequence[float]] | None = None,
 ) -> Ratio:
     """The time of a over the time of b, from the seconds of each process's samples; `cases` as in `Ratio`.
 
     The interval is that of `verdicts.shift_between`, extended to contain the ratio: with 5 or more processes of each a
     rank interval, else Welch's, which is slightly too narrow if processes fall into two groups. If b was chosen as the
-    best of several cases, only `tested` determines the interval: b's processes that weren't used for the choice
+    best of several cases, only `test_processes` determine the interval: b's processes that weren't used for the choice
     (`selection.split_processes`).
     """
-    logarithms = (log_medians(require_processes(times, "the case")) for times in (a, b if tested is None else tested))
-    return ratio_with_interval(middle(a) / middle(b), shift_between(*logarithms, LEVEL), cases)
+    test_side = b if test_processes is None else test_processes
+    logarithms = (log_medians(require_processes(times, "the case")) for times in (a, test_side))
+    return ratio_with_interval(median_time(a) / median_time(b), shift_between(*logarithms, LEVEL), cases)
 
 
-def multiple(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
+def exact_quotient(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
     """The time of a over an exact time; the interval is that of a's median, by ranks with 8 or more processes."""
     _, low, high = location(log_medians(require_processes(a, "the case")), LEVEL)
     shift = math.log(seconds)
-    return ratio_with_interval(middle(a) / seconds, (0.0, low - shift, high - shift), cases)
+    return ratio_with_interval(median_time(a) / seconds, (0.0, low - shift, high - shift), cases)
 
 
 def ratio_with_interval(value, logarithms, cases):

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from ladder.statistics.claims import middle
+from ladder.statistics.claims import median_time
 
 
 def split_processes(processes: Sequence) -> tuple[list, list]:
@@ -16,5 +16,5 @@ def split_processes(processes: Sequence) -> tuple[list, list]:
 
 def choose_best(cases: Mapping[Hashable, Sequence[Sequence[float]]]) -> tuple[Hashable, list]:
     """The key of the case with the shortest time in the processes for the choice, and its processes for the test."""
-    best = min(cases, key=lambda key: middle(split_processes(cases[key])[0]))
+    best = min(cases, key=lambda key: median_time(split_processes(cases[key])[0]))
     return best, split_processes(cases[best])[1]
