@@ -40,6 +40,7 @@ def greeting(request, monkeypatch, tmp_path):
     for name in ("gcc", "nvcc", "sbatch", "pdfinfo", "git"):
         (tmp_path / name).write_text(GREETING, encoding="utf-8")
         (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)  # where the programs create the files of -o
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     for name in ("LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LC_NUMERIC"):
         monkeypatch.delenv(name, raising=False)
