@@ -144,8 +144,8 @@ def test_a_gpu_writes_other_bytes_to_twice_its_cache_in_every_flush(monkeypatch,
     def make_buffer(size, dtype):
         return SimpleNamespace(fill=lambda value: writes.append((size * np.dtype(dtype).itemsize, value)))
 
-    card = SimpleNamespace(attributes={"L2CacheSize": 50 * MIB})
-    cupy = SimpleNamespace(empty=make_buffer, cuda=SimpleNamespace(Device=lambda: card))
+    gpu = SimpleNamespace(attributes={"L2CacheSize": 50 * MIB})
+    cupy = SimpleNamespace(empty=make_buffer, cuda=SimpleNamespace(Device=lambda: gpu))
     monkeypatch.setattr(gpus, "load_cupy", lambda: cupy)
     flush = devices.load(device).flusher()
     assert writes == []

@@ -35,14 +35,14 @@ def test_throttling_reasons_are_reasons():
 
 def test_a_gpus_state_has_what_it_reports(cards):
     cards(2, clock=1980, memory_clock=3201, temperature=41, power=312550, reasons=4, energy=7500)
-    card = nvidia.gpus()[1]["uuid"]
+    gpu = nvidia.gpus()[1]["uuid"]
     state = {"clock": 1980, "memory_clock": 3201, "temperature": 41, "power": 312.55, "reasons": ["sw_power_cap"]}
-    assert nvidia.state(card) == description.clocks(card)["gpu"] == state
-    assert nvidia.energy(card) == 7.5
+    assert nvidia.state(gpu) == description.clocks(gpu)["gpu"] == state
+    assert nvidia.energy(gpu) == 7.5
     assert nvidia.state("GPU-of-another-machine") == {}
     cards(2, temperature=31, reasons=0)
-    assert nvidia.state(card) == {"temperature": 31, "reasons": []}
-    assert nvidia.energy(card) is None
+    assert nvidia.state(gpu) == {"temperature": 31, "reasons": []}
+    assert nvidia.energy(gpu) is None
 
 
 def test_a_gpu_is_identified_by_its_address_on_the_bus(cards):
@@ -63,10 +63,10 @@ def test_the_gpus_are_those_that_this_process_may_use(cards, monkeypatch):
     ):
         if visible is not None:
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        assert [card["uuid"][-1] for card in nvidia.gpus()] == list(expected)
-    for card in nvidia.gpus():
-        del card["uuid"]
-        assert card == {"name": "No card", "memory": "100 MiB", "driver": "580.1", "capability": "9.0"}
+        assert [gpu["uuid"][-1] for gpu in nvidia.gpus()] == list(expected)
+    for gpu in nvidia.gpus():
+        del gpu["uuid"]
+        assert gpu == {"name": "No card", "memory": "100 MiB", "driver": "580.1", "capability": "9.0"}
 
 
 A, B = "GPU-68cfe46b-3647-42dc-337f-afe27d4402ac", "GPU-56d1cc52-0ceb-9662-8984-4211a5478206"
@@ -92,23 +92,23 @@ READ_BY_CUDA = [
     ("expected", "choice"), [(expected, choice) for expected, choices in READ_BY_CUDA for choice in choices]
 )
 def test_cuda_visible_devices_is_read_as_cuda_reads_it(expected, choice):
-    cards = {0: {"name": "H100", "uuid": A}, 1: {"name": "H100", "uuid": B}}
-    assert nvidia.visible(cards, choice) == [{"A": cards[0], "B": cards[1]}[letter] for letter in expected]
+    gpus = {0: {"name": "H100", "uuid": A}, 1: {"name": "H100", "uuid": B}}
+    assert nvidia.visible(gpus, choice) == [{"A": gpus[0], "B": gpus[1]}[letter] for letter in expected]
 
 
 def test_a_beginning_of_two_uuids_selects_no_gpu():
-    cards = {number: {"name": "H100", "uuid": f"GPU-6{number}"} for number in range(3)}
-    assert nvidia.visible(cards, "GPU-62,GPU-6,GPU-60") == [cards[2]]
+    gpus = {number: {"name": "H100", "uuid": f"GPU-6{number}"} for number in range(3)}
+    assert nvidia.visible(gpus, "GPU-62,GPU-6,GPU-60") == [gpus[2]]
 
 
 def test_numbers_of_different_gpus_require_the_order_of_the_bus(monkeypatch):
-    cards = {0: {"name": "T4", "uuid": A}, 1: {"name": "H100", "uuid": B}}
+    gpus = {0: {"name": "T4", "uuid": A}, 1: {"name": "H100", "uuid": B}}
     with pytest.raises(LadderError, match=r"=1 names GPUs by numbers.* Set CUDA_DEVICE_ORDER=PCI_BUS_ID"):
-        nvidia.visible(cards, "1")
-    assert nvidia.visible(cards, "GPU-5") == [cards[1]]
-    assert nvidia.visible(cards, "none") == []
+        nvidia.visible(gpus, "1")
+    assert nvidia.visible(gpus, "GPU-5") == [gpus[1]]
+    assert nvidia.visible(gpus, "none") == []
     monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    assert nvidia.visible(cards, "1") == [cards[1]]
+    assert nvidia.visible(gpus, "1") == [gpus[1]]
 
 
 def test_a_machine_without_a_driver_has_no_gpus(cards):

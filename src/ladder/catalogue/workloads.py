@@ -64,7 +64,7 @@ def folders(workload):
 
 def search_folders(folders):
     """Search these folders for variants and workloads too, in this process and its child processes."""
-    # Path.resolve raises for a name of 3,000 characters and for a link to itself.
+    # By realpath, since Path.resolve raises for a name of 3,000 characters and for a link to itself.
     paths = [os.path.realpath(home_expanded(folder)) for folder in folders]
     for folder in paths:
         require_folder(folder)

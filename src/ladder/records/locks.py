@@ -32,8 +32,8 @@ def folder_lock(folder):
 def timing_lock(shared=False):
     """Hold the machine's lock for timing, which all runs use; `shared` with others that hold it shared.
 
-    Whoever waits for the holders has the lock `turn`, for which later processes wait: otherwise shared holders that
-    overlap would starve a process that needs the machine exclusively.
+    A process that waits for the holders has the lock `turn`, on which later processes queue: otherwise shared holders
+    that overlap would starve a process that needs the machine exclusively.
     """
     timing, resource = partial(open_machine_lock, "timing"), "the machine for timing"
     with ExitStack() as stack:
