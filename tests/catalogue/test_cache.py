@@ -27,7 +27,7 @@ VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
 def results():
     """The fingerprint and the files of the variant, computed or cached as in a new process."""
     sources.forget()
-    return sources.of(MINE), sources.code_of(MINE)
+    return sources.digest(MINE), sources.code_of(MINE)
 
 
 def walks(monkeypatch):
@@ -100,7 +100,7 @@ def test_a_result_is_not_cached_if_a_file_was_edited_meanwhile(folder):
     sources.forget()
     cache.code_digest()
     (folder / "mine.py").write_text(VARIANT + "z = 1\n")
-    fingerprint = sources.of(MINE)
+    fingerprint = sources.digest(MINE)
     (folder / "mine.py").write_text(VARIANT)
     assert results()[0] != fingerprint
 
@@ -113,4 +113,4 @@ def test_a_folder_that_cant_be_written_caches_nothing_and_still_answers(folder, 
 def test_an_error_is_not_cached(folder):
     for _ in range(2):
         with pytest.raises(LadderError, match="There is no"):
-            sources.of("ladder.workloads.gemm.nothing")
+            sources.digest("ladder.workloads.gemm.nothing")

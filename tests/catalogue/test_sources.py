@@ -107,7 +107,7 @@ def test_a_definition_is_followed_unless_a_local_name_hides_it(folder, text, fol
 
 def test_a_reference_depends_on_its_code(folder):
     fingerprints = [sources.reference_fingerprint("gemm")]
-    assert fingerprints[0] == sources.of()
+    assert fingerprints[0] == sources.digest()
     for text in ("x = 1\n", "x = 2\n"):
         (folder / "reference.py").write_text(text)
         sources.forget()
@@ -125,7 +125,7 @@ def test_only_docstrings_of_a_functions_body_are_ignored(folder):
     def digest(first):
         sources.forget()
         (folder / "mine.py").write_text(f"def run():\n    {first}\n    return 1\n")
-        return sources.of("ladder.workloads.gemm.mine")
+        return sources.digest("ladder.workloads.gemm.mine")
 
     assert digest('"""Runs."""') == digest('"""Runs it."""')
     assert len({digest(first) for first in ('"""Runs."""', "x = 1", "x = 2", "1")}) == 4
@@ -136,9 +136,9 @@ def test_invalid_code_and_a_missing_root_are_refused(tmp_path):
     with pytest.raises(LadderError, match=r"broken\.py isn't valid Python"):
         literals.read(tmp_path / "broken.py")
     with pytest.raises(LadderError, match=r"There is no ladder\.harness\.nothing"):
-        sources.of("ladder.harness.nothing")
+        sources.digest("ladder.harness.nothing")
     with pytest.raises(LadderError, match=r"There is no ladder\.harness\.worker\.nothing"):
-        sources.of("ladder.harness.worker:nothing")
+        sources.digest("ladder.harness.worker:nothing")
 
 
 def test_the_harness_of_every_measurement_counts():
@@ -186,7 +186,7 @@ def changed_by(tmp_path, monkeypatch):
 
     def fingerprints():
         sources.forget()
-        return {name: sources.of(f"ladder.{name}") for name in DEVICES}
+        return {name: sources.digest(f"ladder.{name}") for name in DEVICES}
 
     def edit(name, old, new):
         before = fingerprints()
@@ -219,7 +219,7 @@ def test_the_order_of_two_modules_functions_of_one_name_counts(changed_by):
 def test_another_python_computes_the_same_fingerprint(folder, monkeypatch):
     """Since Python 3.12, functions and classes have a field for type parameters, which is empty here."""
     (folder / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[]):\n        return x\n')
-    before = sources.of("ladder.workloads.gemm.mine")
+    before = sources.digest("ladder.workloads.gemm.mine")
     for kind in (ast.FunctionDef, ast.ClassDef):
         if "type_params" not in kind._fields:
             monkeypatch.setattr(kind, "_fields", (*kind._fields, "type_params"))
@@ -234,10 +234,10 @@ def test_another_python_computes_the_same_fingerprint(folder, monkeypatch):
 
     monkeypatch.setattr(ast, "parse", newer)
     sources.forget()
-    assert sources.of("ladder.workloads.gemm.mine") == before
+    assert sources.digest("ladder.workloads.gemm.mine") == before
     (folder / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[0]):\n        return x\n')
     sources.forget()
-    assert sources.of("ladder.workloads.gemm.mine") != before
+    assert sources.digest("ladder.workloads.gemm.mine") != before
 
 
 def test_files_in_other_languages_with_a_modules_name_belong_to_it(folder):
@@ -267,7 +267,7 @@ def test_headers_beside_a_source_and_in_the_shared_folder_are_followed(folder):
 
     def fingerprints():
         sources.forget()
-        return sources.kernel_fingerprint(folder / "kernel.cu"), sources.of("ladder.workloads.gemm.mine")
+        return sources.kernel_fingerprint(folder / "kernel.cu"), sources.digest("ladder.workloads.gemm.mine")
 
     before = fingerprints()
     for name in ("near.cuh", "deep.cuh"):

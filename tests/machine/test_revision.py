@@ -306,7 +306,7 @@ def test_code_in_a_folder_of_the_user_is_in_no_commit(clone, tmp_path):
         ("tests/variants/gemm/mine.py", True),
         (tmp_path / "mine.py", True),
     ]:
-        assert revision.of([clone / revision.THIS_FILE, clone / path]) == revision.current() | {"dirty": dirty}
+        assert revision.of_files([clone / revision.THIS_FILE, clone / path]) == revision.current() | {"dirty": dirty}
 
 
 def test_a_sparse_clone_is_clean_and_lacks_no_source(clone):

@@ -106,7 +106,7 @@ def version():
 
 def executable_digest():
     """The digest of the program that is called as the compiler, perhaps a wrapper."""
-    return checksums.of(shutil.which(COMPILER))
+    return checksums.sha256(shutil.which(COMPILER))
 
 
 def steps():
@@ -139,7 +139,7 @@ def ensure(workload, variant, slug):
         report.unlink(missing_ok=True)  # a library without a report is invalid
         log = compile(source_of(workload, variant), options(slug), path)
         about = inputs | {
-            "digest": checksums.of(path),
+            "digest": checksums.sha256(path),
             "compiler": version(),
             "cpu": cpus.cpu()["Model name"],
             "vectorised": messages(VECTORISED, log),
@@ -151,7 +151,7 @@ def ensure(workload, variant, slug):
 
 def is_as_reported(path, report, inputs):
     """Whether a library was made from these inputs and is intact: with a changed byte it could give other results."""
-    return (inputs | {"digest": checksums.of(path)}).items() <= read_json(report).items()
+    return (inputs | {"digest": checksums.sha256(path)}).items() <= read_json(report).items()
 
 
 def messages(pattern, log):

@@ -209,13 +209,13 @@ def refuse_misspelt(path, contract):
         if name in contract.names or name.startswith("_") or is_imported or isinstance(node, ast.ClassDef):
             continue
         is_function = isinstance(node, syntax.FUNCTIONS)
-        candidates = {right.lower(): right for right, entry in absent.items() if entry.arguments or not is_function}
+        candidates = {other.lower(): other for other, entry in absent.items() if entry.arguments or not is_function}
         for match in difflib.get_close_matches(name.lower(), candidates, 1, MIN_SIMILARITY):
-            right = candidates[match]
-            if contract.names[right].need == REQUIRED or not is_name_used(name, path):
+            correct_name = candidates[match]
+            if contract.names[correct_name].need == REQUIRED or not is_name_used(name, path):
                 raise LadderError(
                     f"`{name}` in line {node.lineno} of {path} isn't a name that {contract.owner} may have: "
-                    f"did you mean `{right}`?"
+                    f"did you mean `{correct_name}`?"
                 )
 
 
@@ -244,8 +244,8 @@ def accepts(function, arguments):
     """
     expected = [argument for argument in arguments.split(", ") if argument[0] not in "*<"]
     names = [argument.arg for argument in [*function.posonlyargs, *function.args]]
-    for name, right in zip(names, expected, strict=False):
-        if name.strip("_") != right and difflib.get_close_matches(name, expected, 1, MIN_SIMILARITY):
+    for name, expected_name in zip(names, expected, strict=False):
+        if name.strip("_") != expected_name and difflib.get_close_matches(name, expected, 1, MIN_SIMILARITY):
             return False
     if "<tuning>" in arguments:
         return len(names) == len(expected)

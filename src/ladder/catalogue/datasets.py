@@ -73,7 +73,7 @@ def require_artefact(workload, name):
 
 def fingerprint(workload):
     """A short digest of the code that a workload's artefacts depend on."""
-    return sources.of(f"ladder.workloads.{workload}.artefacts")
+    return sources.digest(f"ladder.workloads.{workload}.artefacts")
 
 
 def make(workload, name, out, data):

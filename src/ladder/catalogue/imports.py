@@ -164,7 +164,7 @@ class Module:
     def references(self):
         """Everything that the module as a whole depends on."""
         imported = [target for name in self.imported.values() for target in targets(name, is_used=False)]
-        return [*self.definitions, *imported, *(native_sources.of(self.path) if self.is_workload else ())]
+        return [*self.definitions, *imported, *(native_sources.of_module(self.path) if self.is_workload else ())]
 
     @property
     def workload_references(self):
@@ -175,7 +175,7 @@ class Module:
             for name in syntax.imported_names(node, self.package).values()
         ]
         modules = (find_module(name) for dotted in names for name in (dotted, dotted.rpartition(".")[0]))
-        return [*(module for module in modules if module and module.is_workload), *native_sources.of(self.path)]
+        return [*(module for module in modules if module and module.is_workload), *native_sources.of_module(self.path)]
 
 
 class Definition:

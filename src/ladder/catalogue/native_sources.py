@@ -43,7 +43,7 @@ def include_folders():
     return [folder for folder in workloads.folders("include") if folder.is_dir()]
 
 
-def of(path):
+def of_module(path):
     """The NativeSources of a module: files beside it of the same name with another suffix, and its SOURCE."""
     paths = {sibling for sibling in path.parent.glob(f"{path.stem}.*") if sibling.suffix[:3] != ".py"}
     source = literals.read(path).get("SOURCE")

@@ -69,7 +69,7 @@ def publish(workload, file, path):
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]
     provenance = {
-        "source": revision.of([workloads.problem_path(workload)]),
+        "source": revision.of_files([workloads.problem_path(workload)]),
         "cards": gpus,
         "libraries": description.versions(),
     }

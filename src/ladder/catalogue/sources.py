@@ -22,7 +22,7 @@ HARNESS = (
 
 def fingerprint(case):
     """The fingerprint of a case: a short digest of the code that its measurement depends on."""
-    return of(*HARNESS, f"ladder.devices.{workloads.device(case)}", *defaults_of(case), *roots_of(case))
+    return digest(*HARNESS, f"ladder.devices.{workloads.device(case)}", *defaults_of(case), *roots_of(case))
 
 
 def code(case):
@@ -43,7 +43,7 @@ def defaults_of(case):
 
 
 @functools.cache
-def of(*roots):
+def digest(*roots):
     """A short digest of the code that roots depend on, each a module's dotted name or `module:name`."""
     return cache.get_or_compute(["fingerprint", *roots], lambda: imports.fingerprint(*roots))
 
@@ -63,7 +63,7 @@ def launcher_digest(name):
 def reference_fingerprint(workload):
     """A short digest of the code that a workload's reference depends on; without a reference, that of no code."""
     name = f"ladder.workloads.{workload}.reference"
-    return of(name) if imports.module_path(name) else of()
+    return digest(name) if imports.module_path(name) else digest()
 
 
 def kernel_fingerprint(source):
@@ -83,5 +83,5 @@ def forget():
         cached.cache_clear()
     for cached in (contracts.definitions, workloads.require_contract, workloads.variant_path, workloads.constants):
         cached.cache_clear()
-    for cached in (workloads.tunings, cache.file_digests, cache.code_digest, of, code_of):
+    for cached in (workloads.tunings, cache.file_digests, cache.code_digest, digest, code_of):
         cached.cache_clear()

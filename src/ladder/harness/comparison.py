@@ -147,6 +147,6 @@ def write(path, comparison):
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),
-        "source": revision.of([path for case in comparison.cases.values() for path in sources.code(case)]),
+        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code(case)]),
     }
     write_atomically(path, json.dumps(document, indent=1) + "\n")

@@ -92,7 +92,7 @@ def measure(
         )
     workloads.require_sound(case)
     require_met(case, reference)
-    sources, origin = fingerprint(case), revision.of(code(case))
+    sources, origin = fingerprint(case), revision.of_files(code(case))
     job = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them while these start.
     with hold_machine(case):
@@ -129,7 +129,7 @@ def measure(
             "wall": wall,
             "description": description.describe(),
             "clocks": {"before": before, "after": after},
-            "source": revision.combine(origin, revision.of(code(case))),
+            "source": revision.combine(origin, revision.of_files(code(case))),
             "environment": variables.for_record(environment.of_worker(case, prelude) | leases),
             "slurm": description.slurm(),
         },

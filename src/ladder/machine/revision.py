@@ -58,7 +58,7 @@ def current():
         return UNKNOWN
 
 
-def of(files):
+def of_files(files):
     """The revision of code in these files; it is dirty if a file is in a user's folder, outside of the commit."""
     source, revision = Path(__file__).resolve().parents[2], current()
     return revision | {"dirty": revision["dirty"] or not all(path.resolve().is_relative_to(source) for path in files)}

@@ -11,7 +11,7 @@ from ladder.records.files import write_atomically
 NAME = "SHA256SUMS"
 
 
-def of(path):
+def sha256(path):
     """The sha256 of a file, in hexadecimal digits."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -19,7 +19,7 @@ def of(path):
 
 def write(folder, names):
     """Write the sums of these files of a folder."""
-    write_atomically(Path(folder, NAME), "".join(f"{of(Path(folder, name))}  {name}\n" for name in names))
+    write_atomically(Path(folder, NAME), "".join(f"{sha256(Path(folder, name))}  {name}\n" for name in names))
 
 
 def mismatch(path):
@@ -28,7 +28,7 @@ def mismatch(path):
     try:
         lines = path.with_name(NAME).read_text(encoding="utf-8", errors="replace").splitlines()
         expected = [line.partition("  ")[0] for line in lines if line.endswith(f"  {path.name}")]
-        if expected and of(path) not in expected:
+        if expected and sha256(path) not in expected:
             return f"its SHA-256 sum differs from the one in the {NAME} beside it"
     except FileNotFoundError:
         pass

@@ -35,14 +35,14 @@ def from_path(text):
     return text.replace("+", ",")
 
 
-def require_valid(record, where):
+def require_valid(record, path):
     """Raise LadderError if a record doesn't fit the schema."""
     for violation in documents.violations(record, SCHEMA_FILE):
-        refuse(where, violation)
+        refuse(path, violation)
 
 
-def refuse(where, reason):
-    raise LadderError(f"{where} is not a sound record: {reason}. Delete it and measure again.")
+def refuse(path, reason):
+    raise LadderError(f"{path} is not a sound record: {reason}. Delete it and measure again.")
 
 
 def write(path, record):

@@ -82,29 +82,29 @@ def converged(processes: Sequence[Sequence[float]], target: float) -> bool:
     return summary(processes).relative_half_width <= target
 
 
-def require_times(samples: Sequence[float], where: str) -> np.ndarray:
-    """Samples as float64, shape (n,), n >= 1, all finite and positive. Raises LadderError with the place `where`."""
+def require_times(samples: Sequence[float], context: str) -> np.ndarray:
+    """Samples as float64, shape (n,), n >= 1, all finite and positive; a LadderError says where they are, `context`."""
     try:
         times = np.asarray(samples, dtype=np.float64)
     except (TypeError, ValueError):
         times = np.empty(0)
     if times.ndim != 1 or times.size == 0:
-        raise LadderError(f"In {where} there should be a flat list of at least one time: measure the case again.")
+        raise LadderError(f"In {context} there should be a flat list of at least one time: measure the case again.")
     invalid = ~(np.isfinite(times) & (times > 0))
     if invalid.any():
         first = invalid.argmax()
         raise LadderError(
-            f"In {where}, sample {first + 1} is {times[first]} s, but a time is finite and above zero: "
+            f"In {context}, sample {first + 1} is {times[first]} s, but a time is finite and above zero: "
             "measure the case again, with more work per sample if the clock ticks too coarsely for it."
         )
     return times
 
 
-def require_processes(processes: Sequence[Sequence[float]], where: str) -> list[np.ndarray]:
+def require_processes(processes: Sequence[Sequence[float]], context: str) -> list[np.ndarray]:
     """One array of times, shape (n,), per process. Raises LadderError without processes or for invalid times."""
     if len(processes) == 0:
-        raise LadderError(f"In {where} there is no process with samples: measure the case again.")
-    return [require_times(samples, f"process {i} of {where}") for i, samples in enumerate(processes, 1)]
+        raise LadderError(f"In {context} there is no process with samples: measure the case again.")
+    return [require_times(samples, f"process {i} of {context}") for i, samples in enumerate(processes, 1)]
 
 
 def log_medians(processes: list[np.ndarray]) -> np.ndarray:

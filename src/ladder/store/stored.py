@@ -60,7 +60,7 @@ def read(path, table=None):
 def key_of(*paths):
     """The digests of files that are as they were noted; None where one isn't, or isn't there."""
     try:
-        return None if any(map(checksums.mismatch, paths)) else " ".join(map(checksums.of, paths))
+        return None if any(map(checksums.mismatch, paths)) else " ".join(map(checksums.sha256, paths))
     except OSError:
         return None
 
