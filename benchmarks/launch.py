@@ -62,7 +62,7 @@ def median_of(timing, count):
 def main():
     device = devices.of(CASE)
     try:
-        with locks.quiet_machine(shared=True), device.lease() as variables:
+        with locks.timing_lock(shared=True), device.lease() as variables:
             os.environ.update(device.environment(1) | variables)
             alone, repeated = times()
     except LadderError as error:

@@ -226,7 +226,7 @@ def stand_ins(case):
             patch.setitem(sys.modules, name, module)
         for replacement in project_functions(log):
             patch.setattr(*replacement)
-        for variant in ((case.workload, case.variant), *workloads.used(case)):
+        for variant in ((case.workload, case.variant), *workloads.used_variants(case)):
             workloads.load_variant(*variant)
         patch_workloads(log, patch)
         yield log

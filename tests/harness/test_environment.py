@@ -70,7 +70,7 @@ def test_a_verb_that_computes_starts_again_in_its_own_environment(monkeypatch):
     made = environment.of_verb(3)
     assert made.items() >= {"PATH": "/bin", "OPENBLAS_NUM_THREADS": "3"}.items()
     assert "NPY_DISABLE_CPU_FEATURES" not in made
-    monkeypatch.setattr(processes, "joined", {"LADDER_PARENT": "1"})  # it stays a job of its run
+    monkeypatch.setattr(processes, "run_parents", {"LADDER_PARENT": "1"})  # it stays a job of its run
     environment.enter(made)
     assert began == [(sys.executable, [sys.executable, *sys.orig_argv[1:]], made | {"LADDER_PARENT": "1"})]
     monkeypatch.setattr(os, "environ", made)

@@ -26,7 +26,7 @@ def device(monkeypatch, tmp_path):
 def test_the_machine_is_shared_only_if_every_device_shares_it(device, kinds, shared):
     refused = contextlib.nullcontext() if shared else pytest.raises(BlockingIOError)
     cases = [SimpleNamespace(device=device(kind)) for kind in kinds]
-    (other,) = locks.opened("timing")
+    (other,) = locks.open_machine_lock("timing")
     with leases.hold_machine(*cases), refused:
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
@@ -38,7 +38,7 @@ def test_only_a_case_of_one_card_shares_the_machine(monkeypatch, device, shares)
     """What the host does, or sends, takes its cores and its memory, which others' timings would feel."""
     monkeypatch.setattr(devices, "of", devices.load)
     with leases.hold_machine(device), pytest.raises(BlockingIOError) if not shares else contextlib.nullcontext():
-        (other,) = locks.opened("timing")
+        (other,) = locks.open_machine_lock("timing")
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 

@@ -76,7 +76,7 @@ def measured(monkeypatch):
         monkeypatch.setattr(measure, name, stand_in)
     monkeypatch.setattr(measure.devices, "of", lambda case: device)
     monkeypatch.setattr(measure.compilation, "is_needed", lambda case: False)
-    for module, name in ((description, "describe"), (description, "slurm"), (revision, "of")):
+    for module, name in ((description, "describe"), (description, "slurm"), (revision, "of_files")):
         monkeypatch.setattr(module, name, lambda *given, name=name: f"{name} at {next(ticks)}")
     monkeypatch.setattr(revision, "combine", lambda before, after: f"{before}, then {after}")
     monkeypatch.setattr(measure.environment, "of_worker", lambda *job: {"OMP_NUM_THREADS": "2"})
@@ -104,7 +104,7 @@ def test_every_key_of_a_record_is_that_of_its_case_and_its_time(measured):
     assert found["wall"] == after[0] - 1 - (before[0] + 1)
     assert found["variables"] == {"CARDS": "3"}
     assert all(found[key].startswith(f"{name} at ") for key, name in (("description", "describe"), ("slurm", "slurm")))
-    assert found["source"].startswith("of at 1, then of at ")
+    assert found["source"].startswith("of_files at 1, then of_files at ")
     assert found["environment"] == {"CARDS": "3", "OMP_NUM_THREADS": "2"}
     assert found["asked"] == []
 

@@ -435,7 +435,9 @@ def test_a_plan_in_which_a_byte_has_changed_is_a_sentence(tmp_path):
         path.write_text(text, encoding="utf-8")
         assert read_plan(path)["cases"] == found["cases"]
     path.write_text(json.dumps(found).replace("threads=1", "threads=3"), encoding="utf-8")
-    with pytest.raises(LadderError, match=r"plan.json isn't the plan that was written, by its digest. Restore it"):
+    with pytest.raises(
+        LadderError, match=r"plan.json doesn't match its digest: the file has changed since it was written. Restore it"
+    ):
         read_plan(path)
 
 

@@ -33,7 +33,7 @@ def at_work():
     """A run that lives, for as long as the test."""
     runs.begin()
     yield
-    runs.held.pop().close()
+    runs.held_files.pop().close()
 
 
 def planned(m, left_out=None, machine="here"):
@@ -105,7 +105,7 @@ def test_what_was_running_when_snakemake_died_was_cut_off():
     run = begun(planned(1), planned(2))
     start(planned(1))
     start(planned(2), "4711")
-    assert not runs.is_at_work()
+    assert not runs.may_be_running()
     assert found(run, at_work=False) == ["cut off", "cut off"]
     report = status.report(run["cases"], run)
     assert "Snakemake is not at work." in report

@@ -19,7 +19,7 @@ NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("mpiexec '", 'is "mpiexec \'", which is no command line: No closing quotation'),
+        ("mpiexec '", "is \"mpiexec '\", which isn't a command line: No closing quotation"),
         (" ", "is empty: name a program"),
     ],
 )

@@ -41,7 +41,7 @@ OTHER = study.one_case(rows({8: 2.0}, threads=(1,)))
     ("found", "due"),
     {
         "middle": (study.middle(ONE), 1.0),
-        "processes": (claims.middle(study.processes(ONE)), 1.0),
+        "processes": (claims.median_time(study.processes(ONE)), 1.0),
         "energy": (study.energy(ONE), 1.0),
         "sustained": (study.middle(study.sustained(ONE)), 1.0),
         "fastest": (study.middle(study.fastest(ONE)), 1.0),

@@ -86,7 +86,9 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
     stored.load(".")
     path = Path("samples.csv")
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.7", 1))
-    with pytest.raises(LadderError, match=r"^The table samples.csv can't be read: its sha256 is not .* make it again"):
+    with pytest.raises(
+        LadderError, match=r"^The table samples.csv can't be read: its SHA-256 sum differs .* make it again"
+    ):
         stored.load(".")
 
 

@@ -139,7 +139,7 @@ def test_the_code_of_a_verb_is_its_own_and_that_of_all_chapters(monkeypatch):
     before = paper.code_of("numbers")
     assert before != paper.code_of("tables")
     roots = []
-    monkeypatch.setattr(paper.sources, "of", lambda *names: roots.extend(names))
+    monkeypatch.setattr(paper.sources, "digest", lambda *names: roots.extend(names))
     paper.code_of("numbers")
     assert roots[0] == "ladder.verbs.numbers"
     of_chapters = [chapters.data_modules(chapter.workload, chapter.folder) for chapter in chapters.chapters()]

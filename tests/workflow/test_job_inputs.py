@@ -227,7 +227,7 @@ def test_the_sensitivity_is_of_the_cases_that_this_machine_can_run():
     every = Sensitivity(planned({}, sensitivity="all"))
     first = Sensitivity(planned({}, sensitivity="first"))
     assert set(first.keys()) < set(every.keys())
-    assert first.fingerprint(None) == sources.of(
+    assert first.fingerprint(None) == sources.digest(
         "ladder.verbs.sensitivity",
         "ladder.devices.host",
         *sorted({root for case in first.cases for root in sources.roots_of(case)}),

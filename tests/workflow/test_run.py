@@ -118,7 +118,7 @@ def own_lock(monkeypatch):
     """Snakemake's lock, which is not taken, as `use_own_lock` changes it; the run that holds it ends with the test."""
     monkeypatch.setattr(PersistenceBase, "lock", lambda self: contextlib.nullcontext())
     yield
-    runs.held.pop().close()
+    runs.held_files.pop().close()
 
 
 @pytest.mark.parametrize(("is_on_cluster", "limit"), [(True, "100/1s"), (False, None)])
@@ -126,7 +126,7 @@ def test_a_run_holds_its_own_lock_and_on_this_machine_starts_jobs_without_delay(
     workflow = snakemake_workflow()
     run.use_own_lock(workflow, is_on_cluster)
     with PersistenceBase.lock(None):
-        assert Path(".snakemake", runs.OF_A_RUN).exists()
+        assert Path(".snakemake", runs.LOCK_NAME).exists()
         assert workflow.scheduling_settings.max_jobs_per_timespan == limit
 
 
@@ -135,7 +135,7 @@ def test_a_killed_runs_locks_and_torn_metadata_are_removed():
         Path(path).parent.mkdir(parents=True)
         Path(path).write_text("{", encoding="utf-8")
     runs.begin()
-    runs.held.pop().close()
+    runs.held_files.pop().close()
     run.tidy_up()
     assert not list(Path(".snakemake").glob("*/*"))
 

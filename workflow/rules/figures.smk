@@ -13,7 +13,7 @@ rule roofs:
     conda:
         ENVIRONMENT
     params:
-        sources=sources.of("ladder.verbs.roofs"),
+        sources=sources.digest("ladder.verbs.roofs"),
         tables=expand("results/tables/{experiment}", experiment=CEILINGS.experiments),
         published=expand("--published=results/published/{machine}", machine=STUDY.published),
     shell:

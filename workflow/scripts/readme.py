@@ -120,7 +120,8 @@ def results():
     for result in RESULTS:
         sides = result.before, result.after
         before, after = (processes(result.machine, *side[1:]) for side in sides)
-        cells = [f"{side[0]}: {time(claims.middle(times))}" for side, times in zip(sides, (before, after), strict=True)]
+        medians = map(claims.median_time, (before, after))
+        cells = [f"{side[0]}: {time(median)}" for side, median in zip(sides, medians, strict=True)]
         ratio = claims.quotient(before, after)
         gain = f"**{ratio.value:.3g} ×** [{ratio.low:.3g}, {ratio.high:.3g}]"
         lines.append(f"| {result.what}, {result.where} | {' | '.join(cells)} | {gain} |")

@@ -38,7 +38,7 @@ def is_in_cuda(workload, variant):
 def used(case):
     """The variants whose products a case uses, with every tuning that these may choose."""
     dtype = case.sizes["dtype"]
-    return [(*other, tuning) for other in sorted(workloads.used(case)) for tuning in choices(*other, dtype)]
+    return [(*other, tuning) for other in sorted(workloads.used_variants(case)) for tuning in choices(*other, dtype)]
 
 
 def choices(workload, variant, dtype):

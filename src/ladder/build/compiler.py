@@ -30,17 +30,17 @@ def ensure(architecture, workload, variant, slug):
     """The path of a binary, compiled now if it is missing or its source has changed. Raises LadderError."""
     path, source = binaries.path_of(architecture, workload, variant, slug), binaries.source_of(workload, variant)
     note, fingerprint = note_of(path), sources.kernel_fingerprint(source)
-    with locks.alone_in(path.parent):  # other processes that need the same binary wait for it
+    with locks.folder_lock(path.parent):  # other processes that need the same binary wait for it
         if path.exists() and note.exists():
             contents = read_json(note)
             # Notes of early versions have no digest.
-            digest = checksums.of(path)
+            digest = checksums.sha256(path)
             if contents.get("sources") == fingerprint and contents.get("digest", digest) == digest:
                 return path
         code, log, compiler = compile(source, binaries.macros(slug), architecture)
         note.unlink(missing_ok=True)  # a binary without a note is invalid
         path.write_bytes(code)
-        about = {"compiler": compiler, "sources": fingerprint, "digest": checksums.of(path), "log": log}
+        about = {"compiler": compiler, "sources": fingerprint, "digest": checksums.sha256(path), "log": log}
         write_atomically(note, json.dumps(about, indent=1) + "\n")
     return path
 

@@ -51,7 +51,7 @@ WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
 def needed(case):
     """The libraries of a case and the variants it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
     dtype, variant_key = case.sizes["dtype"], (case.workload, case.variant)
-    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used(case))]
+    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used_variants(case))]
     return {(*key, slug(*key, dtype, tuning)) for *key, tuning in tunings if is_in_c(*key)}
 
 
@@ -106,7 +106,7 @@ def version():
 
 def executable_digest():
     """The digest of the program that is called as the compiler, perhaps a wrapper."""
-    return checksums.of(shutil.which(COMPILER))
+    return checksums.sha256(shutil.which(COMPILER))
 
 
 def steps():
@@ -133,13 +133,13 @@ def ensure(workload, variant, slug):
     path = path_of(workload, variant, slug)
     inputs = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
     report = path.with_suffix(".json")
-    with locks.alone_in(path.parent):  # other processes that need the same library wait for it
+    with locks.folder_lock(path.parent):  # other processes that need the same library wait for it
         if path.exists() and report.exists() and is_as_reported(path, report, inputs):
             return path
         report.unlink(missing_ok=True)  # a library without a report is invalid
         log = compile(source_of(workload, variant), options(slug), path)
         about = inputs | {
-            "digest": checksums.of(path),
+            "digest": checksums.sha256(path),
             "compiler": version(),
             "cpu": cpus.cpu()["Model name"],
             "vectorised": messages(VECTORISED, log),
@@ -151,7 +151,7 @@ def ensure(workload, variant, slug):
 
 def is_as_reported(path, report, inputs):
     """Whether a library was made from these inputs and is intact: with a changed byte it could give other results."""
-    return (inputs | {"digest": checksums.of(path)}).items() <= read_json(report).items()
+    return (inputs | {"digest": checksums.sha256(path)}).items() <= read_json(report).items()
 
 
 def messages(pattern, log):

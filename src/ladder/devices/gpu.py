@@ -10,7 +10,7 @@ import numpy as np
 from ladder import cuda
 from ladder.cuda import gpus
 from ladder.devices.host import Host
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import description, nvidia
 from ladder.records import locks
 
@@ -35,10 +35,10 @@ class Gpu(Host):
         uuids = gpus.require_gpu()
         if len(uuids) < count:
             raise LadderError(
-                f"The case needs {counted(count, 'GPU')}, but `nvidia-smi` lists {len(uuids)} that it may use."
+                f"The case needs {pluralize(count, 'GPU')}, but `nvidia-smi` lists {len(uuids)} that it may use."
             )
         with contextlib.ExitStack() as stack:
-            held = [stack.enter_context(locks.first_free(uuids)) for _ in range(count)]
+            held = [stack.enter_context(locks.first_free_lock(uuids)) for _ in range(count)]
             yield {"CUDA_VISIBLE_DEVICES": ",".join(held)}
 
     def environment(self, threads, overrides=MappingProxyType({})):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, cpus, description
 from ladder.machine import conditions as machine_conditions
 
@@ -181,8 +181,8 @@ class Host:
             require_bound(case_threads, threads)
         if threads["cpus"] < case_threads:
             raise LadderError(
-                f"The case asks for {counted(case_threads, 'thread')}, but the process may only use "
-                f"{counted(threads['cpus'], 'CPU')}: give the job more cores, or lower `cores` in the configuration."
+                f"The case asks for {pluralize(case_threads, 'thread')}, but the process may only use "
+                f"{pluralize(threads['cpus'], 'CPU')}: give the job more cores, or lower `cores` in the configuration."
             )
         cpus.require_quota(case_threads)
         counts = {name: count for name, count in threads["runtimes"].items() if name.startswith(runtime)}
@@ -197,11 +197,11 @@ class Host:
             raise LadderError(f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded.")
         for name, count in counts.items():
             if count != case_threads:
-                raise LadderError(f"{name} runs {counted(count, 'thread')} instead of the case's {case_threads}.")
+                raise LadderError(f"{name} runs {pluralize(count, 'thread')} instead of the case's {case_threads}.")
         if threads["tasks"] < case_threads:
             raise LadderError(
-                f"The process has {counted(threads['tasks'], 'thread')}, fewer than the case's {case_threads}: is the "
-                "number of processes limited (`ulimit -u`, the control group's pids.max)?"
+                f"The process has {pluralize(threads['tasks'], 'thread')}, fewer than the case's {case_threads}: is "
+                "the number of processes limited (`ulimit -u`, the control group's pids.max)?"
             )
 
     def conditions(self):
@@ -260,7 +260,7 @@ def require_bound(case_threads, threads):
     required = min(case_threads, len({core(cpu) for cpu in threads["affinity"]}))
     if bound < required:
         raise LadderError(
-            f"OMP_PROC_BIND asks for threads that are bound to {counted(required, 'core')}, but Linux reports "
+            f"OMP_PROC_BIND asks for threads that are bound to {pluralize(required, 'core')}, but Linux reports "
             f"threads bound to {bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library "
             "other than libgomp."
         )

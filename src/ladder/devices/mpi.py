@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ladder.devices.host import AFFINITY, Host
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, description, processes
 
 # Versions 4 and 5 would bind a rank with all its threads to one core.
@@ -107,8 +107,8 @@ class Mpi(Host):
         processes.die_with_parent(os.getppid())
         if communicator().size != case.ranks:
             raise LadderError(
-                f"The launcher has started {counted(case.ranks, 'process')}, but MPI has "
-                f"{counted(communicator().size, 'rank')}: the launcher doesn't belong to the MPI that mpi4py "
+                f"The launcher has started {pluralize(case.ranks, 'process')}, but MPI has "
+                f"{pluralize(communicator().size, 'rank')}: the launcher doesn't belong to the MPI that mpi4py "
                 "loads. Name the right one with the key `mpi`."
             )
         communicator().Barrier()  # the first rank is ready when all are
@@ -166,8 +166,8 @@ class Mpi(Host):
         on_rank = threads["ranks"][rank]
         if on_rank["cpus"] < case_threads:
             raise LadderError(
-                f"Rank {rank} has {counted(case_threads, 'thread')}, but may only use "
-                f"{counted(on_rank['cpus'], 'CPU')}: have the launcher, the key `mpi` of the configuration, bind it "
+                f"Rank {rank} has {pluralize(case_threads, 'thread')}, but may only use "
+                f"{pluralize(on_rank['cpus'], 'CPU')}: have the launcher, the key `mpi` of the configuration, bind it "
                 "to as many cores, or to none."
             )
         super().require_threads(case_threads, runtime, on_rank)

@@ -21,7 +21,7 @@ from ladder import cuda
 from ladder.cuda import gpus
 from ladder.devices.gpu import Gpu
 from ladder.devices.mpi import Mpi, communicator
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import description, nvidia
 
 
@@ -116,7 +116,7 @@ def require_distinct(gpus):
     """Refuse ranks that share a GPU; `gpus` are those of all ranks."""
     if (count := len(set(gpus))) < len(gpus):
         raise LadderError(
-            f"{len(gpus)} ranks have {counted(count, 'GPU')}, so some share one: give the job a GPU for every rank, "
+            f"{len(gpus)} ranks have {pluralize(count, 'GPU')}, so some share one: give the job a GPU for every rank, "
             "for example with Slurm's --gpus-per-task=1."
         )
 

@@ -111,7 +111,7 @@ def require_same_conditions(cases, results):
     for name in results:
         agreement.require_same(results[name], f"The processes of case {name.upper()}")
     with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases.values()}) == 1
-    agreement.require_same(agreement.shared([*results["a"], *results["b"]], with_libraries), "The two cases")
+    agreement.require_same(agreement.shared_conditions([*results["a"], *results["b"]], with_libraries), "The two cases")
 
 
 def report(comparison):
@@ -147,6 +147,6 @@ def write(path, comparison):
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),
-        "source": revision.of([path for case in comparison.cases.values() for path in sources.code(case)]),
+        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code(case)]),
     }
     write_atomically(path, json.dumps(document, indent=1) + "\n")

@@ -5,12 +5,12 @@ import contextlib
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.machine import variables
-from ladder.records.locks import quiet_machine
+from ladder.records.locks import timing_lock
 
 
 def hold_machine(*cases):
     """Hold the machine while cases are timed: exclusively, or shared if their devices allow that."""
-    return quiet_machine(shared=all(devices.of(case).SHARES_MACHINE for case in cases))
+    return timing_lock(shared=all(devices.of(case).SHARES_MACHINE for case in cases))
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import code, fingerprint
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible
@@ -32,7 +32,7 @@ def start_workers(case, protocol, data, reference, launcher, prelude=()):
         # All start at once, since imports run side by side; then one measures while the others wait.
         at_once = protocol["processes"] if devices.of(case).share_start(case, launcher) else 1
         workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(at_once)]
-        intervals.quantile()  # needed at the end, imported while the workers import
+        intervals.student_quantile()  # needed at the end, imported while the workers import
         for worker in workers:
             worker.wait_ready()
         yield workers
@@ -87,12 +87,12 @@ def measure(
     """
     if granted is not None and granted < case.cores:
         raise LadderError(
-            f"The case asks for {counted(case.cores, 'thread')}, but Snakemake grants {counted(granted, 'core')}: "
+            f"The case asks for {pluralize(case.cores, 'thread')}, but Snakemake grants {pluralize(granted, 'core')}: "
             "raise --cores, or lower `cores` in the configuration so that the case is skipped."
         )
     workloads.require_sound(case)
     require_met(case, reference)
-    sources, origin = fingerprint(case), revision.of(code(case))
+    sources, origin = fingerprint(case), revision.of_files(code(case))
     job = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them while these start.
     with hold_machine(case):
@@ -129,7 +129,7 @@ def measure(
             "wall": wall,
             "description": description.describe(),
             "clocks": {"before": before, "after": after},
-            "source": revision.combine(origin, revision.of(code(case))),
+            "source": revision.combine(origin, revision.of_files(code(case))),
             "environment": variables.for_record(environment.of_worker(case, prelude) | leases),
             "slurm": description.slurm(),
         },

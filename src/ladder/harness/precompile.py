@@ -19,7 +19,7 @@ def precompile(case, protocol, prelude=()):
     variables = environment.of_worker(case, prelude)
     state = compilation.state(case, variables)
     # Of two processes that write to one index of Numba's, one would be lost.
-    with locks.alone_in(compilation.folder(case, variables)):
+    with locks.folder_lock(compilation.folder(case, variables)):
         if path.exists() and (note := read_json(path)).get("state") == state:
             return note
         worker = Worker(small, protocol, prelude=prelude)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.catalogue import datasets, workloads
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.harness import archives
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
@@ -115,7 +115,7 @@ def load(path, case):
     require_arrays(path, arrays, case)
     if not isinstance(epochs, int) or not 1 <= epochs < case.sizes["epochs"]:
         raise LadderError(
-            f"{path} has {counted(epochs, 'epoch')}, and the case ends at {case.sizes['epochs']}: raise `epochs`."
+            f"{path} has {pluralize(epochs, 'epoch')}, and the case ends at {case.sizes['epochs']}: raise `epochs`."
         )
     return State(epochs, arrays)
 

@@ -14,7 +14,7 @@ from ladder.errors import LadderError
 from ladder.machine import programs
 from ladder.planning.yaml_files import parse, read
 from ladder.records import documents
-from ladder.records.files import shortened
+from ladder.records.files import abbreviate
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
@@ -176,7 +176,7 @@ def validate_site(site, path):
         fill_defaults(nodes, schema["$defs"]["kind"])
         for key, text in (("launcher", nodes["launcher"]), ("options", " ".join(nodes["options"]))):
             if text:
-                programs.words(text, f"The cluster's description {path} is wrong: nodes.{kind}.{key}")
+                programs.split_command(text, f"The cluster's description {path} is wrong: nodes.{kind}.{key}")
         if nodes["count"] > 1 and kind == "cpu":
             raise LadderError(
                 f"The cluster's description {path} is wrong at nodes.cpu.count: only MPI ranks, of nodes.mpi and "
@@ -194,7 +194,7 @@ def require_fit(values, schema, what, hint):
     errors = extend(Draft202012Validator, type_checker=types)(schema).iter_errors(values)
     for error in sorted(errors, key=lambda error: len(error.absolute_path)):
         where = ".".join(map(str, error.absolute_path)) or "the top level"
-        raise LadderError(f"{what} is wrong at {where}: {shortened(error.message)}. {advice(error)}{hint}")
+        raise LadderError(f"{what} is wrong at {where}: {abbreviate(error.message)}. {advice(error)}{hint}")
 
 
 def is_whole(_, value):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ladder import devices
 from ladder.catalogue import datasets, sources, workloads
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
 from ladder.planning.reasons import Skipped
@@ -113,7 +113,7 @@ def cases(name, experiment):
                 ):
                     texts = {variable: str(value) for variable, value in environment.items()}
                     case = Case(workload, variant, sizes, tuning, cache, texts)
-                    for other in workloads.used(case):
+                    for other in workloads.used_variants(case):
                         workloads.variant_path(*other)
                     workloads.require_variables(case)
                     unique[case.key] = case
@@ -133,14 +133,14 @@ def skip_reason(case, peers, target):
     if (cores := -(-case.ranks // nodes) * case.threads) > target.cores:
         return Skipped("cores of a node" if nodes > 1 else "cores", cores, target.cores)
     if target.quota is not None and cores > target.quota:
-        return Skipped("quota", counted(cores, "core"), f"{target.quota:.3g}")
+        return Skipped("quota", pluralize(cores, "core"), f"{target.quota:.3g}")
     if case.ranks > 1 and not target.launcher:
         return Skipped("launcher")
     if gpus > (available := target.gpus * (target.nodes if case.ranks > 1 else 1)) > 0:
         return Skipped("GPUs of a node" if available < target.gpus * target.nodes else "GPUs", gpus, available)
-    if sentence := workloads.beyond_limits(case) or files.beyond_limits(log_of(case, target)):
+    if sentence := workloads.beyond_limits(case) or files.too_long_reason(log_of(case, target)):
         return Skipped("other", sentence)
-    variants = [(case.workload, case.variant), *workloads.used(case)]
+    variants = [(case.workload, case.variant), *workloads.used_variants(case)]
     for constants in (workloads.constants(*variant) for variant in variants):
         if constants["DEVICE"] in ("cuda", "mpi_cuda", "offload") and not target.gpus:
             return Skipped("GPU")

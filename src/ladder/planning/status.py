@@ -17,7 +17,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.records import documents, record, runs
 from ladder.records.files import read_json, write_atomically
 
@@ -139,7 +139,7 @@ def reason(log):
 
 def report(cases, run=None):
     """What `ladder status` prints about cases, those of `run` if there is one."""
-    at_work = runs.is_at_work()
+    at_work = runs.may_be_running()
     current = states(cases, run["began"] if run else 0, at_work)
     began = f"The last run began on {datetime.fromtimestamp(run['began'] / 1e9):%Y-%m-%d at %H:%M:%S}. " if run else ""
     head = f"{began}Snakemake is {'' if at_work else 'not '}at work."
@@ -159,7 +159,7 @@ def summary(run):
     counts = Counter(final)
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [
-        f"ladder: Of {counted(len(cases), 'case')} {len(new)} measured now, {counts['done'] - len(new)} before, "
+        f"ladder: Of {pluralize(len(cases), 'case')} {len(new)} measured now, {counts['done'] - len(new)} before, "
         f"{counts['failed']} failed, {unmeasured} not begun or cut off, {counts['skipped']} skipped. "
         f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(walls))} of it measuring.",
         *details(cases, final, limit=10),

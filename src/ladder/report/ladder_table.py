@@ -44,4 +44,4 @@ def cells(rung):
 
 def measured(rows):
     """The median of the processes' medians."""
-    return latex.seconds(claims.middle(study.processes(rows))) if len(rows) else NONE
+    return latex.seconds(claims.median_time(study.processes(rows))) if len(rows) else NONE

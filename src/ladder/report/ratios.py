@@ -34,7 +34,7 @@ def of_best(rows, cases):
 def over(rows, seconds):
     """The time of a case over one that is known exactly, or None where one of them is missing."""
     rows = study.one_case(rows)
-    return claims.multiple(study.processes(rows), seconds, study.cases(rows)) if len(rows) and seconds else None
+    return claims.exact_quotient(study.processes(rows), seconds, study.cases(rows)) if len(rows) and seconds else None
 
 
 def bounded(low, high):

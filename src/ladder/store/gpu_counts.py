@@ -38,7 +38,7 @@ def rows_of(frame):
                 "tuning": without(case.tuning, GPUS),
                 GPUS: case.tuning[GPUS],
                 IMAGES: case.sizes[IMAGES],
-                "seconds": claims.middle(study.processes(rows)),
+                "seconds": claims.median_time(study.processes(rows)),
                 "cold_start": float(rows.groupby("process")["cold_start"].first().median()),
             }
         )

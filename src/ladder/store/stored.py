@@ -60,7 +60,7 @@ def read(path, table=None):
 def key_of(*paths):
     """The digests of files that are as they were noted; None where one isn't, or isn't there."""
     try:
-        return None if any(map(checksums.mistake, paths)) else " ".join(map(checksums.of, paths))
+        return None if any(map(checksums.mismatch, paths)) else " ".join(map(checksums.sha256, paths))
     except OSError:
         return None
 
@@ -130,7 +130,7 @@ def lines_of(path):
 
 def lines_in(path):
     """A table's lines, the last of which ends. Raises ValueError where the table isn't the one that was written."""
-    if wrong := checksums.mistake(path):
+    if wrong := checksums.mismatch(path):
         raise ValueError(wrong)
     content = Path(path).read_bytes()
     text = (gzip.decompress(content) if Path(path).suffix == ".gz" else content).decode()

@@ -165,7 +165,7 @@ def cases(*frames):
 
 def middle(rows):
     """Seconds of the one case, the median over processes of the processes' medians; None without one."""
-    return claims.middle(processes(rows)) if len(rows) else None
+    return claims.median_time(processes(rows)) if len(rows) else None
 
 
 def energy(frame):

@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
 from ladder.harness.leases import lease_devices
 from ladder.machine import nvidia
@@ -42,7 +42,7 @@ def count_gpus(options, formats, sizes):
     gpus = nvidia.gpus()
     if options.gpus is not None:
         if options.gpus > len(gpus):
-            raise LadderError(f"--gpus {options.gpus}: this machine has {counted(len(gpus), 'GPU')}.")
+            raise LadderError(f"--gpus {options.gpus}: this machine has {pluralize(len(gpus), 'GPU')}.")
         return options.gpus
     if not gpus:
         return 0

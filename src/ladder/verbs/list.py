@@ -1,7 +1,7 @@
 """Print the cases of a configuration: which would run, which are skipped and why; or the rungs of every workload."""
 
 from ladder.catalogue import workloads
-from ladder.errors import counted
+from ladder.errors import pluralize
 from ladder.planning import plan, targets
 from ladder.verbs.arguments import at_least_one, at_least_zero, read_configuration
 
@@ -30,7 +30,8 @@ def run(options):
         print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")
     runs = {item.case.key for item in planned if not item.skipped}
     skipped = {item.case.key for item in planned if item.skipped}
-    print(f"{counted(len(runs), 'case')} to run on {counted(machine['cpu'].cores, 'core')}, {len(skipped)} skipped.")
+    cores = pluralize(machine["cpu"].cores, "core")
+    print(f"{pluralize(len(runs), 'case')} to run on {cores}, {len(skipped)} skipped.")
 
 
 def rungs(workload):

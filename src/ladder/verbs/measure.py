@@ -30,7 +30,7 @@ def add_arguments(parser):
 
 def run(options):
     if options.launcher:
-        programs.words(options.launcher, "--launcher")
+        programs.split_command(options.launcher, "--launcher")
     case = Case.parse(options.workload, options.variant, options.case)
     require_writable(options.out)
     ceilings = read_ceilings(options.ceilings) if options.ceilings else None

@@ -51,7 +51,7 @@ def code_of(verb):
     modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
     for chapter in chapters.chapters():
         modules += chapters.data_modules(chapter.workload, chapter.folder, chapters.DATA)
-    return sources.of(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
+    return sources.digest(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
 
 
 def chapters_fingerprint():

@@ -11,7 +11,7 @@ from snakemake.persistence import MetadataRecord, PersistenceBase
 from ladder.errors import LadderError
 from ladder.planning import slurm, status, targets
 from ladder.records import runs
-from ladder.records.files import bring_to_now, require_writable_folders
+from ladder.records.files import clamp_future_times, require_writable_folders
 from ladder.workflow import interruption
 from ladder.workflow.mistakes import ending_run
 from ladder.workflow.study_plan import case_of
@@ -23,9 +23,9 @@ def tidy_up():
 
     In a dry run too: Snakemake locks the folder for it.
     """
-    runs.clear_stale()
-    runs.drop_unsound(MetadataRecord.model_validate)
-    bring_to_now("results")
+    runs.remove_stale_locks()
+    runs.remove_invalid_metadata(MetadataRecord.model_validate)
+    clamp_future_times("results")
 
 
 def use_own_lock(workflow, is_on_cluster):
@@ -41,7 +41,7 @@ def use_own_lock(workflow, is_on_cluster):
             # With a limit on jobs started per second, Snakemake polls for startable jobs once per second for each job
             # that has ended: after 200 jobs this takes a fifth of a core, beside the timed case.
             workflow.scheduling_settings.max_jobs_per_timespan = None
-        with runs.locked(lambda: lock_of_snakemake(persistence)):
+        with runs.hold_snakemake_lock(lambda: lock_of_snakemake(persistence)):
             yield
 
     PersistenceBase.lock = lock

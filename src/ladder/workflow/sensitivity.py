@@ -23,4 +23,4 @@ class Sensitivity:
     def fingerprint(self, _):
         """The fingerprint of the code behind the sensitivity, including that of the cases' workloads and variants."""
         roots = {root for case in self.cases for root in sources.roots_of(case)}
-        return sources.of("ladder.verbs.sensitivity", "ladder.devices.host", *sorted(roots))
+        return sources.digest("ladder.verbs.sensitivity", "ladder.devices.host", *sorted(roots))

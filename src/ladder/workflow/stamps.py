@@ -15,7 +15,7 @@ FOLDER = "results/stamps"
 
 def path_of(case):
     """The stamp of one variant's measurements on one problem."""
-    code = "-".join([case.workload, case.variant, *(name for _, name in sorted(workloads.used(case)))])
+    code = "-".join([case.workload, case.variant, *(name for _, name in sorted(workloads.used_variants(case)))])
     return f"{FOLDER}/{code}/{replace(case, tuning={}).slug}.txt"
 
 

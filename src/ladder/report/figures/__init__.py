@@ -96,7 +96,7 @@ def fingerprint(name):
     """A short digest of the code that a figure depends on: its module's, that of whatever draws it, and all looks."""
     constants(name)
     workload, path = modules()[name]
-    code = sources.of(*chapters.data_modules(workload, path.parent), named(workload, path), f"{__name__}:write")
+    code = sources.digest(*chapters.data_modules(workload, path.parent), named(workload, path), f"{__name__}:write")
     return hashlib.sha256(f"{code} {methods.looks()} {methods.of_chapters('METHOD')}".encode()).hexdigest()[:16]
 
 

@@ -135,14 +135,14 @@ def spread(processes, at):
     """Each process's median and its place on a rung's line, one below the other."""
     step = SPREAD / max(len(processes) - 1, 1)
     start = at - step * (len(processes) - 1) / 2
-    return [(claims.middle([times]), start + step * number) for number, times in enumerate(processes)]
+    return [(claims.median_time([times]), start + step * number) for number, times in enumerate(processes)]
 
 
 def write(axes, places, rungs):
     """Beside each rung its time; beside that, between two rungs, how many times the upper one's time is the lower's."""
     right = bars.BESIDE | {"xycoords": ("axes fraction", "data")}
     for at, rung in zip(places, rungs, strict=True):
-        axes.annotate(formats.time(claims.middle(rung.processes)), (1, at), (3, 0), **right)
+        axes.annotate(formats.time(claims.median_time(rung.processes)), (1, at), (3, 0), **right)
     for at, upper, lower in zip(places, rungs, rungs[1:], strict=False):
         if not (lower.is_peer or lower.begins):
             gain = claims.quotient(upper.processes, lower.processes)
