@@ -103,7 +103,7 @@ def rows_of(experiment, machine, drop, without, processes, converged):
     """The rows of an experiment on a machine, {table: rows}; cases of the variants `drop` or devices `without` miss."""
     rows = {name: [] for name in collect.TABLES}
     for case in planned()[experiment]:
-        own = collect.own_columns(machine, experiment, case.workload, case.variant, case.slug)
+        own = collect.case_columns(machine, experiment, case.workload, case.variant, case.slug)
         if case.variant in drop or workloads.device(case) in without:
             rows["missing"].append(own | {"why": "it is not installed"})
             continue

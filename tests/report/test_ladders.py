@@ -188,7 +188,7 @@ def test_luck_in_the_processes_that_choose_makes_no_speed_up():
     """The second, fourth and so on choose; on two threads they alone are fast."""
     slow = 1.0 + 1e-3 * np.arange(10)
     cases = {1: rows_of(1, *slow), 2: rows_of(2, *np.where(np.arange(10) % 2, 0.5, slow))}
-    best, tested = study.chosen_apart(cases)
+    best, tested = study.best_and_test_rows(cases)
     assert best == 2
     assert set(tested["process"]) == {0, 2, 4, 6, 8}
     assert ratios.of_best(cases[1], cases).low < 1.01

@@ -110,7 +110,7 @@ def test_sizes_never_mix():
     samples = [tables(made.measurements(name))[name]["samples"] for name in experiments]
     frame = pd.concat(samples).query("dtype == 'float64'")
     assert set(frame["m"]) == {512, 1024, 2048}
-    assert set(study_of.one_size(frame)["m"]) == {2048}
+    assert set(study_of.largest_size(frame)["m"]) == {2048}
 
 
 def test_a_case_of_one_process_gives_no_verdict(whole):

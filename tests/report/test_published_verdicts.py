@@ -33,7 +33,7 @@ def published():
     tables = {}
     for name in collect.TABLES:
         frames = [stored.published(folder, name) for folder in FOLDERS]
-        frame = collect.concatenated([one.assign(machine=one["machine"] + PUBLISHED) for one in frames if len(one)])
+        frame = collect.concatenate([one.assign(machine=one["machine"] + PUBLISHED) for one in frames if len(one)])
         for experiment, rows in frame.groupby("experiment"):
             tables.setdefault(experiment, {})[name] = rows.dropna(axis="columns", how="all")
     whole = {one: {name: rows.get(name, pd.DataFrame()) for name in collect.TABLES} for one, rows in tables.items()}

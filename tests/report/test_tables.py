@@ -200,7 +200,7 @@ def test_times_by_cards_are_those_of_the_machine_that_measured_on_most(tmp_path)
         (tmp_path / name / gpu_counts.TIMES).write_text(json.dumps(rows))
         description = made_up.description() | {"gpus": [{"name": model}]}
         (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": description}))
-    found = gpu_counts.measured("w", {"channels": 3}, "v", {"batch": 2}, "model", tmp_path)
+    found = gpu_counts.published_times("w", {"channels": 3}, "v", {"batch": 2}, "model", tmp_path)
     assert found == {1: {5: (2.0, 20.0), 7: (3.0, 30.0)}, 2: {5: (4.0, 40.0)}}
 
 

@@ -362,7 +362,7 @@ def test_one_table_of_all_experiments(here):
         collect.collect(here.plan(name) if name != "empty" else {**here.plan(name), "cases": []}, name)
     collect.join(["small", "other", "empty"], "table.csv")
     assert stored.read("table.csv")["experiment"].tolist() == ["small", "other"]
-    with pytest.raises(LadderError, match="nothing to put into the table"):
+    with pytest.raises(LadderError, match="The table would be empty"):
         collect.join(["empty"], "table.csv")
     with pytest.raises(LadderError, match="can't be read"):
         collect.join(["nowhere"], "table.csv")

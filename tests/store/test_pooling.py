@@ -34,7 +34,7 @@ def is_of_one(seconds):
 
 
 ONE = rows(threads=(1,))
-OTHER = study.one_case(rows({8: 2.0}, threads=(1,)))
+OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ OTHER = study.one_case(rows({8: 2.0}, threads=(1,)))
         "energy": (study.energy(ONE), 1.0),
         "sustained": (study.middle(study.sustained(ONE)), 1.0),
         "fastest": (study.middle(study.fastest(ONE)), 1.0),
-        "chosen_apart": (study.middle(study.chosen_apart(study.by_threads(ONE))[1]), 1.0),
+        "best_and_test_rows": (study.middle(study.best_and_test_rows(study.by_threads(ONE))[1]), 1.0),
         "over": (ratios.over(ONE, 2.0).value, 0.5),
         "of, above": (ratios.of(ONE, OTHER).value, 0.5),
         "of, below": (ratios.of(OTHER, ONE).value, 2.0),
@@ -72,7 +72,7 @@ def test_summaries_are_of_a_case_each(by):
     found = medians.summaries(frame, by)
     assert len(found) == study.count(frame) == 4
     assert found["median"].map(is_of_one).all()
-    assert medians.one_each(found, by)["median"].max() < 2
+    assert medians.first_cases(found, by)["median"].max() < 2
 
 
 def test_a_case_of_two_experiments_is_summed_up_once():

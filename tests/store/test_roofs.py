@@ -175,5 +175,5 @@ def test_no_published_share_of_a_ceiling_exceeds_one(published, workload, device
         else:
             top = roofs.bandwidth(published, threads) if threads else roofs.gpu_bandwidth(published)
         if top:
-            shares.append(getattr(case, ceilings.bound(workload)) / case.seconds / top)
+            shares.append(getattr(case, ceilings.work_column(workload)) / case.seconds / top)
     assert 0.3 < max(shares, default=1.0) <= MOST

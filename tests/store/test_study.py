@@ -64,7 +64,7 @@ def test_sizes_and_caches_never_mix():
         f"n={n},cache={cache},threads={threads}" for n in (1, 2) for cache in ("warm", "cold") for threads in (1, 2)
     ]
     found = frame(*(rows(1.0, case=case, flops=8.0 * int(case[2])) for case in cases))
-    assert study.one_size(found)["case"].tolist() == ["n=2,cache=cold,threads=1", "n=2,cache=cold,threads=2"]
+    assert study.largest_size(found)["case"].tolist() == ["n=2,cache=cold,threads=1", "n=2,cache=cold,threads=2"]
 
 
 def test_rows_are_those_of_the_subject_in_an_experiment():

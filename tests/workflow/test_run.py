@@ -115,7 +115,7 @@ def test_what_a_failed_job_restored_is_older_than_its_inputs_and_so_rebuilt():
 
 @pytest.fixture
 def own_lock(monkeypatch):
-    """Snakemake's lock, which is not taken, as `use_own_lock` changes it; the run that holds it ends with the test."""
+    """Snakemake's lock as `replace_lock` changes it, held by a run that ends with the test."""
     monkeypatch.setattr(PersistenceBase, "lock", lambda self: contextlib.nullcontext())
     yield
     runs.held.pop().close()
@@ -124,7 +124,7 @@ def own_lock(monkeypatch):
 @pytest.mark.parametrize(("is_on_cluster", "limit"), [(True, "100/1s"), (False, None)])
 def test_a_run_holds_its_own_lock_and_on_this_machine_starts_jobs_without_delay(own_lock, is_on_cluster, limit):
     workflow = snakemakes()
-    run.use_own_lock(workflow, is_on_cluster)
+    run.replace_lock(workflow, is_on_cluster)
     with PersistenceBase.lock(None):
         assert Path(".snakemake", runs.OF_A_RUN).exists()
         assert workflow.scheduling_settings.max_jobs_per_timespan == limit
@@ -157,7 +157,7 @@ print("goes on")
 @pytest.mark.parametrize(
     ("case", "code", "text"),
     [
-        ("handled", 130, "ladder: Interrupted while planning: nothing was begun.\n"),
+        ("handled", 130, "ladder: Interrupted while planning: no job was started.\n"),
         ("ignored", 0, "goes on\n"),
         ("left to Snakemake", -signal.SIGINT, "KeyboardInterrupt"),
     ],

@@ -431,7 +431,7 @@ def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
 
 def test_a_set_up_that_waits_says_for_which(machine):
     assert machine.run(SETUP).returncode == 0
-    (number,) = re.findall(r"process (\d+), at work since \d\d:\d\d:\d\d", (machine.folder / ".venv.lock").read_text())
+    (number,) = re.findall(r"process (\d+), running since \d\d:\d\d:\d\d", (machine.folder / ".venv.lock").read_text())
     with (machine.folder / SETUP).open() as script:
         fcntl.flock(script, fcntl.LOCK_EX)
         line = [machine.folder / SETUP]
@@ -439,7 +439,7 @@ def test_a_set_up_that_waits_says_for_which(machine):
         with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True) as process:
             said = process.stderr.readline()
             fcntl.flock(script, fcntl.LOCK_UN)
-    assert said.startswith(f"ladder: waits for the set-up in this folder by process {number}, at work since ")
+    assert said.startswith(f"ladder: waiting for the set-up in this folder by process {number}, running since ")
     assert process.returncode == 0
 
 

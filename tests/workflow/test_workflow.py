@@ -331,7 +331,7 @@ def test_ctrl_c_while_planning_is_one_sentence(study):
         module.write("\nimport os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     out, status = study.snakemake("-n")
     assert status == 130
-    assert "ladder: Interrupted while planning: nothing was begun." in out
+    assert "ladder: Interrupted while planning: no job was started." in out
     assert "Traceback" not in out
 
 

@@ -254,7 +254,7 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
         (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": about}))
     variant, tuning = formats.VARIANTS["offload"]
     sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
-    found = gpu_counts.measured("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
+    found = gpu_counts.published_times("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
     assert set(found) == {1, 2, 4}
     seconds, start = found[1][5248]
     assert seconds == pytest.approx(2 * found[2][5248][0], rel=0.02)
@@ -265,14 +265,14 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
         (sizes, "cuda", tuning, "NVIDIA H200"),
         (sizes | {"channels": 64}, variant, tuning, "NVIDIA H200"),
     ):
-        assert gpu_counts.measured("dcgan", *other, tmp_path) == {}
+        assert gpu_counts.published_times("dcgan", *other, tmp_path) == {}
     for missing in ("cold_start", "images"):
         assert gpu_counts.rows_of(frame.drop(columns=missing)) == []
 
 
 def test_published_measurements_tell_how_long_cards_take():
     sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
-    found = gpu_counts.measured("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
+    found = gpu_counts.published_times("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
     most = max(set(found[1]) & set(found[2]))
     assert 0 < found[2][most][0] < found[1][most][0] < found[1][most][1]
     assert gpu_counts.best(found, most, 2) == 1

@@ -55,9 +55,9 @@ def origin(subject):
 
 def cases(study):
     """The numbers of cases measured, skipped and not measured, and of their processes and samples."""
-    everything = study.everything("samples", *queries.OF_ONE_RECORD, "phase", "process", "converged", "cache")
+    everything = study.all_rows("samples", *queries.RECORD, "phase", "process", "converged", "cache")
     calls = queries.where(everything, machine=study.subject, phase="total")
-    missing = queries.where(study.everything("missing", "machine", *queries.CASE, "why"), machine=study.subject)
+    missing = queries.where(study.all_rows("missing", "machine", *queries.CASE, "why"), machine=study.subject)
     by_case = [rows for _, rows in calls.groupby(queries.CASE)] if len(calls) else []
     per_process = [count for rows in by_case for count in rows.groupby(["experiment", "process"]).size()]
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
@@ -75,7 +75,7 @@ def cases(study):
 def warmer(study):
     """How many cold cases of all machines on several threads began warmer than their label says; or None."""
     columns = ["machine", *queries.CASE, "cache", "device", "threads", "commit"]
-    calls = study.everything("samples", *columns).reindex(columns=columns)
+    calls = study.all_rows("samples", *columns).reindex(columns=columns)
     cold = calls[(calls["cache"] == "cold") & (calls["device"] != "cuda") & (calls["threads"] > 1)]
     count = len(cold[cold["commit"].isin(WARMER)].drop_duplicates(["machine", *queries.CASE]))
     return f"\\num{{{count}}}" if count else None
@@ -97,7 +97,7 @@ def limits(protocol, margin):
 
 def validation(study):
     """How many comparisons with a reference there were, and the one nearest its bound."""
-    checks = study.everything("checks", "machine", *queries.CASE, "process", "check", "error", "bound", "dtype")
+    checks = study.all_rows("checks", "machine", *queries.CASE, "process", "check", "error", "bound", "dtype")
     if checks.empty:
         return dict.fromkeys(("checks", "worst-share", "worst-case"))
     checks = checks.drop_duplicates(["machine", *queries.CASE, "process", "check"]).reset_index(drop=True)

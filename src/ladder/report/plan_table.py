@@ -24,7 +24,7 @@ def plan(study):
         if len(ran) or len(absent):
             counts = [str(queries.count(frame)) for frame in (ran, absent)]
             rows.append([code(experiment), *counts, reasons(absent, ran)])
-    every = [study.everything(table, "machine", *CASE) for table in ("samples", "missing")]
+    every = [study.all_rows(table, "machine", *CASE) for table in ("samples", "missing")]
     for name in study.machines():
         if name != study.subject:
             counts = [str(queries.count(queries.where(frame, machine=name))) for frame in every]

@@ -17,7 +17,7 @@ def of(rows, other):
     """The time of a case over that of another, or None where one of them wasn't measured."""
     if not (len(rows) and len(other)):
         return None
-    rows, other = map(study.one_case, (rows, other))
+    rows, other = map(study.first_case, (rows, other))
     return claims.quotient(*map(study.processes, (rows, other)), study.cases(rows, other))
 
 
@@ -25,15 +25,15 @@ def of_best(rows, cases):
     """The time of a case over that of the best of {key: rows}, chosen and tested on different processes; or None."""
     if not (len(rows) and cases):
         return None
-    rows, cases = study.one_case(rows), {key: study.one_case(case) for key, case in cases.items()}
-    best, tested = study.chosen_apart(cases)
+    rows, cases = study.first_case(rows), {key: study.first_case(case) for key, case in cases.items()}
+    best, tested = study.best_and_test_rows(cases)
     of_all, apart = study.processes(cases[best]), study.processes(tested)
     return claims.quotient(study.processes(rows), of_all, study.cases(rows, cases[best]), apart)
 
 
 def over(rows, seconds):
     """The time of a case over one that is known exactly, or None where one of them is missing."""
-    rows = study.one_case(rows)
+    rows = study.first_case(rows)
     return claims.multiple(study.processes(rows), seconds, study.cases(rows)) if len(rows) and seconds else None
 
 
@@ -46,7 +46,7 @@ def of_parts(rows, other):
     """The time of some phases over that of others of the same passes, or None without either."""
     if rows.empty or other.empty:
         return None
-    rows, other = map(study.one_case, (rows, other))
+    rows, other = map(study.first_case, (rows, other))
     summed = (part.groupby(["process", "sample"])["seconds"].sum() for part in (rows, other))
     processes = ([list(process) for _, process in times.groupby("process")] for times in summed)
     return claims.quotient(*processes, study.cases(rows))
@@ -54,7 +54,7 @@ def of_parts(rows, other):
 
 def parts(ratio):
     """A ratio and the ends of its interval as text; no ends where there is no interval, or next to none."""
-    return told_apart(ratio, decimals_of(ratio.value))
+    return distinct_texts(ratio, decimals_of(ratio.value))
 
 
 def decimals_of(value):
@@ -62,7 +62,7 @@ def decimals_of(value):
     return DIGITS - 1 - math.floor(math.log10(value))
 
 
-def told_apart(ratio, decimals):
+def distinct_texts(ratio, decimals):
     """The same with so many decimals, or as many more as tell it from the ends, or else the ends from each other.
 
     Where one more decimal shows it, no end is rounded to a 1 that the interval doesn't reach.
@@ -134,7 +134,7 @@ def efficiency(ratio, count):
     share = ratio.times(100 / count)
     decimals = max(decimals_of(share.value), 0)
     is_narrow = share.high <= NARROW * share.low
-    value, ends = (rounded(share.value, decimals), None) if is_narrow else told_apart(share, decimals)
+    value, ends = (rounded(share.value, decimals), None) if is_narrow else distinct_texts(share, decimals)
     return f"\\qty{{{value}}}{{\\percent}}" + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 
 

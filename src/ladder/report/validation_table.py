@@ -13,7 +13,7 @@ COLUMNS = ("machine", *CASE, "process", "check", "error", "bound")
 
 def nearest(study):
     """Per workload, variant, product and dtype, the comparison that came nearest to its bound: a frame."""
-    checks = study.everything("checks", *COLUMNS, "product", "dtype")
+    checks = study.all_rows("checks", *COLUMNS, "product", "dtype")
     if checks.empty:
         return checks
     product = checks["product"] if "product" in checks else pd.Series(None, index=checks.index, dtype=object)
@@ -53,7 +53,7 @@ def latex_table(study):
 def by_workload(study):
     """What this build measured, by workload: cases, comparisons, and the largest share of a bound that one used."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
-    checks = study.everything("checks", *COLUMNS)
+    checks = study.all_rows("checks", *COLUMNS)
     checks = checks[checks["machine"].isin(local)] if len(checks) else checks
     rows = [
         [

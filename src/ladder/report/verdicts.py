@@ -102,7 +102,7 @@ def toy(study, deciding):
 
 def samples_behind(study, cases):
     """How many processes the cases behind the verdicts have, and how many samples those have."""
-    everything = study.everything("samples", *queries.OF_ONE_RECORD, "phase", "process", "sample")
+    everything = study.all_rows("samples", *queries.RECORD, "phase", "process", "sample")
     if everything.empty or not cases:
         return {"study/behind/processes": None, "study/behind/samples": None}
     calls = everything[everything["phase"] == "total"]

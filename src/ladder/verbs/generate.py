@@ -50,7 +50,7 @@ def count_gpus(options, formats, sizes):
     from ladder.store import gpu_counts
 
     others = gpu_counts.without(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
-    times = gpu_counts.measured(
+    times = gpu_counts.published_times(
         options.workload, others, *formats.VARIANTS["offload"], gpus[0]["name"], options.published
     )
     return gpu_counts.best(times, sizes[gpu_counts.IMAGES], len(gpus))

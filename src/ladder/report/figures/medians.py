@@ -68,7 +68,7 @@ def summaries(rows, by=("method", "threads")):
     return pd.DataFrame(cases, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)
 
 
-def one_each(summaries, by):
+def first_cases(summaries, by):
     """The summaries of the first case at each place, by columns, where the cases at one differ in other tunings."""
     return summaries.drop_duplicates(list(by))
 

@@ -33,7 +33,7 @@ def calls_to_pay(chapter, kept, other):
     An answer of `crossings.break_even`: a number with the ends of its interval, or a word. None if one of them wasn't
     measured.
     """
-    rows, others = study.one_case(chapter.find(kept)), study.processes(chapter.find(other))
+    rows, others = study.first_case(chapter.find(kept)), study.processes(chapter.find(other))
     before = chapter.phases(kept, before=True)
     if rows.empty or before.empty or not others:
         return None

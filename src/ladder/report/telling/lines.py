@@ -50,7 +50,7 @@ class Source:
     def rows(self, machine):
         """The timed calls of the study about a machine."""
         frames = [machine.samples(name, **fixed(self.conditions)) for name in self.experiments]
-        rows = narrowed(frames[0] if len(frames) == 1 else collect.concatenated(frames), self.conditions)
+        rows = narrowed(frames[0] if len(frames) == 1 else collect.concatenate(frames), self.conditions)
         return self.prepare(rows) if self.prepare and len(rows) else rows
 
 

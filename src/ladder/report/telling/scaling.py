@@ -48,7 +48,7 @@ def summaries_of(study, panel, work):
     for selection, look in panel.lines:
         if len(rows := along(study, selection)):
             rows = rows.assign(method=look.label, at=[width(row) for row in rows.to_dict("records")])
-            summaries = medians.one_each(medians.summaries(rows, ("method", "at")), ("method", "at"))
+            summaries = medians.first_cases(medians.summaries(rows, ("method", "at")), ("method", "at"))
             rates.append(medians.rates(summaries, rows[work].iloc[0] / 1e9))
     return pd.concat(rates or [pd.DataFrame()])
 

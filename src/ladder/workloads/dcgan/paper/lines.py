@@ -20,7 +20,7 @@ PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
 def of_network(rows):
     """The rows of the full network's layers, of the most images."""
-    every = collect.concatenated([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.FULL)])
+    every = collect.concatenate([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.FULL)])
     return every[every["images"] == every["images"].max()] if len(every) else every
 
 

@@ -31,7 +31,7 @@ def draw(study):
         for device in LINES_OF:
             if len(rows := where(solves, device=device)):
                 rows = along(rows)
-                panel = device, rows, medians.one_each(medians.summaries(rows, line), line)
+                panel = device, rows, medians.first_cases(medians.summaries(rows, line), line)
                 groups.setdefault(name, []).append(panel)
     if not groups:
         return layout.empty("times to solution")

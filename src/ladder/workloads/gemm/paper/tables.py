@@ -8,7 +8,7 @@ from ladder.report.latex import code, digits
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.ladder import ruled
 from ladder.store import rates
-from ladder.store.study import NO_ROWS, by_threads, one_size, values, where
+from ladder.store.study import NO_ROWS, by_threads, largest_size, values, where
 from ladder.workloads.gemm import RUNGS, SIZES
 from ladder.workloads.gemm.paper.lines import LINES, ON_HOST, SQUARE, TRAINING
 from ladder.workloads.gemm.paper.text import error
@@ -53,7 +53,7 @@ def threads(study):
     frame, groups = study.frame("threads"), []
     for form in FORMS:
         groups.append([])
-        for name, rows in variants(one_size(where(frame, form=form))):
+        for name, rows in variants(largest_size(where(frame, form=form))):
             cases = by_threads(rows)
             single, largest = cases.get(1, NO_ROWS), max(cases)
             ceiling = rates.products(study.machine("host"), "float64", largest)

@@ -131,7 +131,7 @@ def gpus(study):
             pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
             return [*named(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
 
-        frame = collect.concatenated([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
+        frame = collect.concatenate([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
         name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
         groups.append([name, None, *rows_by_matrix(frame, row)])
     return latex.long_table("rllrrrrrrrr", head, ruled(groups))

@@ -18,7 +18,7 @@ def peers(chapter):
     host, groups = chapter.machine("host"), []
     frame = host.samples("mlp_peers", dtype=DTYPE)
     for batch in study.values(frame, "batch"):
-        rows, group = study.one_size(study.where(frame, batch=batch)), []
+        rows, group = study.largest_size(study.where(frame, batch=batch)), []
         for name, tuning in PEERS.items():
             for count, case in study.by_threads(study.where(rows, **tuning)).items():
                 of_ceiling = share(case, rates.products(host, DTYPE, count), 2)
@@ -51,12 +51,12 @@ def compared(chapter):
 
 def of_machine(machine, name):
     """The line of a machine, each training on the best number of threads, which other processes choose than test it."""
-    square = study.one_size(machine.samples("gemm_square", threads=1, dtype=DTYPE, form="nn"))
+    square = study.largest_size(machine.samples("gemm_square", threads=1, dtype=DTYPE, form="nn"))
     cells = [code(name), f"${square['m'].iloc[0]}^3$" if len(square) else NONE]
     cells += [flops(study.where(square, variant=variant), 1e9) for variant in PRODUCTS]
-    trainings = study.one_size(machine.samples("mlp_threads", dtype=DTYPE, device="host"))
+    trainings = study.largest_size(machine.samples("mlp_threads", dtype=DTYPE, device="host"))
     for product in ("openmp", "blas"):
         counts = study.by_threads(study.where(trainings, product=product))
-        best, tested = study.chosen_apart(counts) if counts else (None, ())
+        best, tested = study.best_and_test_rows(counts) if counts else (None, ())
         cells.append(f"{median(tested)} ({best})" if counts else NONE)
     return cells
