@@ -32,7 +32,7 @@ def plain(value):
 
 def text(workload, study):
     """The texts of a chapter as one line."""
-    return " ".join(" ".join(texts.rendered_chapter(CHAPTERS[workload], study).values()).split())
+    return " ".join(" ".join(texts.render_chapter(CHAPTERS[workload], study).values()).split())
 
 
 def tables(workload, study):

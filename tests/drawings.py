@@ -157,7 +157,7 @@ def draw(name, found, known=None, is_laid_out=False):
     if figures.constants(name)["USES_CEILINGS"]:
         given["ceilings"] = ceilings() if known is None else known
     with theme.context():
-        figure = figures.drawn(name, **given)
+        figure = figures.draw(name, **given)
         if is_laid_out:
             figure.draw_without_rendering()
     return figure

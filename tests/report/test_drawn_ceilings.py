@@ -156,7 +156,7 @@ def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
     words = []
     monkeypatch.setattr(waterfall, "figure", lambda found, *said, **options: words.append(said[:2]) or found)
     known, found = (given, {HERE: given[THERE]}), tables(name)
-    slower, faster = (times(figures.drawn(name, tables=found, ceilings=one)) for one in known)
+    slower, faster = (times(figures.draw(name, tables=found, ceilings=one)) for one in known)
     assert slower[0] == pytest.approx(7 * faster[0])
     assert all(one == other or one > other for one, other in zip(slower, faster, strict=True))
     assert slower[1:] != faster[1:]

@@ -46,19 +46,19 @@ def test_an_efficiency_is_of_its_interval_too():
 def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
     assert ratios.prose(Ratio(2.0, 1.99, 2.01)) == r"\num{2.0}\,$\times$"
     assert ratios.prose(Ratio(2.0, 1.9, 2.1)).endswith(r"[\num{1.9}, \num{2.1}]")
-    assert ratios.compared(Ratio(2.0, 1.99, 2.01), "it") == r"is \num{2.0}\,$\times$ faster than it"
-    assert ratios.compared(Ratio(0.5, 0.499, 0.501), "it") == r"is \num{2.0}\,$\times$ slower than it"
+    assert ratios.comparison(Ratio(2.0, 1.99, 2.01), "it") == r"is \num{2.0}\,$\times$ faster than it"
+    assert ratios.comparison(Ratio(0.5, 0.499, 0.501), "it") == r"is \num{2.0}\,$\times$ slower than it"
     # What is undecided says which change could have been seen.
-    hidden = ratios.compared(Ratio(1.1, 0.9, 1.3), "it")
+    hidden = ratios.comparison(Ratio(1.1, 0.9, 1.3), "it")
     assert (
         hidden == r"does not differ significantly from it (a difference of \qty{32}{\percent} would have been detected)"
     )
-    nothing = ratios.compared(Ratio(2.0, 0.0, math.inf), "it")
+    nothing = ratios.comparison(Ratio(2.0, 0.0, math.inf), "it")
     assert nothing == "does not differ significantly from it (too few processes to detect any difference)"
     # A difference of less than one per cent is none, as in every comparison of the paper.
     for ratio in (Ratio(1.006, 1.004, 1.009), Ratio(0.994, 0.992, 0.996)):
-        assert ratios.compared(ratio, "it") == r"ties with it within \qty{1}{\percent}"
-    assert ratios.compared(Ratio(1.0, 0.97, 1.05), "it") == r"ties with it within \qty{5}{\percent}"
+        assert ratios.comparison(ratio, "it") == r"ties with it within \qty{1}{\percent}"
+    assert ratios.comparison(Ratio(1.0, 0.97, 1.05), "it") == r"ties with it within \qty{5}{\percent}"
 
 
 def test_a_sentence_shows_an_interval_from_two_per_cent_on():
@@ -128,7 +128,7 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     ],
 )
 def test_what_is_claimed_is_the_bound_that_decides(bounds, text):
-    assert verdict_table.claimed(decide(None, *bounds)) == text + r"\,$\times$"
+    assert verdict_table.claimed_range(decide(None, *bounds)) == text + r"\,$\times$"
 
 
 def rung(label, seconds, predicted=None, is_peer=False, processes=4):

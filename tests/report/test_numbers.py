@@ -72,9 +72,9 @@ def of_the_product(whole, variant):
 
 def test_numbers_are_those_of_the_rule(whole):
     plain, tiled, in_c = (of_the_product(whole, name) for name in ("openmp", "tiled", "c_openmp"))
-    assert ratios.compared(ratios.of(plain, tiled), "it").startswith(r"is \num{25}\,$\times$ faster")
-    assert ratios.compared(ratios.of(tiled, plain), "it").startswith(r"is \num{25}\,$\times$ slower")
-    assert ratios.compared(ratios.of(in_c, plain), "it").startswith(("does not differ", "ties with it"))
+    assert ratios.comparison(ratios.of(plain, tiled), "it").startswith(r"is \num{25}\,$\times$ faster")
+    assert ratios.comparison(ratios.of(tiled, plain), "it").startswith(r"is \num{25}\,$\times$ slower")
+    assert ratios.comparison(ratios.of(in_c, plain), "it").startswith(("does not differ", "ties with it"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_case_of_one_process_gives_no_verdict(whole):
     rows = whole.samples("gemm_square", form="nn", dtype="float64")
     once = rows[rows["process"] == 0]
     plain, tiled = once[once["variant"] == "openmp"], once[once["variant"] == "tiled"]
-    told = ratios.compared(ratios.of(tiled, plain), "it")
+    told = ratios.comparison(ratios.of(tiled, plain), "it")
     assert told == "does not differ significantly from it (too few processes to detect any difference)"
 
 
@@ -184,8 +184,8 @@ def test_text_is_escaped():
 
 def test_left_out_cases_are_named_by_products():
     columns = ["variant", "threads"]
-    assert len(plan_table.grouped(columns, [("a", 4), ("a", 6), ("b", 4), ("b", 6)])) == 1
-    parts = plan_table.grouped(columns, [("a", 4), ("a", 6), ("b", 4)])
+    assert len(plan_table.combine(columns, [("a", 4), ("a", 6), ("b", 4), ("b", 6)])) == 1
+    parts = plan_table.combine(columns, [("a", 4), ("a", 6), ("b", 4)])
     assert len(parts) == 2
     assert all("6" not in part for part in parts if "texttt{b}" in part)
 

@@ -78,7 +78,7 @@ def build(found, folder, document="paper"):
 
 def texts_of(found):
     """All texts about a study, as the typesetting reads them."""
-    return chapters.texts() | captions.text() | texts.rendered(found, values_of(found), sorted(PAPER.glob("*.tex")))
+    return chapters.texts() | captions.text() | texts.render(found, values_of(found), sorted(PAPER.glob("*.tex")))
 
 
 def text_of(pdf):
@@ -300,8 +300,8 @@ def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, m
 
 def test_a_missing_package_is_named_with_what_to_install():
     log = "This is pdfTeX\n./paper/preamble.tex:9: LaTeX Error: File `siunitx.sty' not found.\n\nl.10 \\usepackage\n"
-    assert "siunitx.sty" in typesetting.complaint(log)
-    assert "texlive-science" in typesetting.complaint(log)
+    assert "siunitx.sty" in typesetting.first_error(log)
+    assert "texlive-science" in typesetting.first_error(log)
 
 
 def test_a_complaint_has_the_line_that_latex_stopped_at():
@@ -315,11 +315,11 @@ def test_a_complaint_has_the_line_that_latex_stopped_at():
         "<recently read> \\no",
     ]
     assert (
-        typesetting.complaint("\n".join([*log, "", r"l.12 \no", "later"])) == r"Undefined control sequence [l.12 \no]"
+        typesetting.first_error("\n".join([*log, "", r"l.12 \no", "later"])) == r"Undefined control sequence [l.12 \no]"
     )
-    assert typesetting.complaint("\n".join([*log, *[""] * 6, r"l.12 \no"])) == "Undefined control sequence"
-    assert typesetting.complaint("Output\n Fatal error: no bibtex \nand more") == "Fatal error: no bibtex"
-    assert typesetting.complaint("All is well") == ""
+    assert typesetting.first_error("\n".join([*log, *[""] * 6, r"l.12 \no"])) == "Undefined control sequence"
+    assert typesetting.first_error("Output\n Fatal error: no bibtex \nand more") == "Fatal error: no bibtex"
+    assert typesetting.first_error("All is well") == ""
 
 
 def test_without_a_log_the_messages_are_what_latexmk_printed(tmp_path, monkeypatch):
@@ -334,7 +334,7 @@ def test_where_latex_says_nothing_its_status_is_told(tmp_path, monkeypatch):
     silent = SimpleNamespace(returncode=12, stdout="", stderr="")
     monkeypatch.setattr(typesetting, "run_latex", lambda name, folder: (silent, "", "x.log"))
     monkeypatch.setattr(typesetting.shutil, "which", lambda program: program)
-    with pytest.raises(LadderError, match=r"LaTeX stopped: latexmk ended with status 12. All of it: x.log"):
+    with pytest.raises(LadderError, match=r"LaTeX stopped: latexmk ended with status 12. The log is x.log"):
         typesetting.build(tiny(tmp_path, ""), [], tmp_path / "build", tmp_path / "tiny.pdf")
 
 

@@ -74,7 +74,7 @@ LaTeX Warning: Reference `fig:one' on page 1 undefined on input line 9.
         "A box is 1.01 points too wide.",
         "A box is 12.5 points too high.",
         "A float is 7.0 points too high for a page.",
-        "fig:one is defined nowhere.",
+        "The reference fig:one is undefined.",
     ]
 
 
@@ -111,6 +111,6 @@ def document(tmp_path, monkeypatch):
 
 def test_a_page_is_half_full_at_least_but_before_a_heading_and_at_the_end(document):
     """The figure is wider than 160 mm, 453.5 points, by more than a point."""
-    wide = "wide.pdf is 455 points wide, beyond the text's 454: its type is scaled."
+    wide = "wide.pdf is 455 points wide and the text 454: its type is scaled."
     assert proof.faults(document, max_pages=4) == [wide, "Page 1 is filled to 41 % only."]
-    assert "The document has 4 pages, 3 at most are wanted." in proof.faults(document, max_pages=3)
+    assert "The document has 4 pages; at most 3 are allowed." in proof.faults(document, max_pages=3)

@@ -189,12 +189,12 @@ def test_phases_of_one_name_add_up():
 def test_some_phases_over_the_rest(study):
     sent = select("ship", "ranks")
     times = phase_times(study.phases(sent))
-    inside = study.over_the_rest(sent, ["compute"])
+    inside = study.ratio_to_rest(sent, ["compute"])
     assert inside.value == pytest.approx(times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01)
-    assert study.over_the_rest(sent, ["compute"], inverse=True).value == pytest.approx(1 / inside.value, rel=0.01)
+    assert study.ratio_to_rest(sent, ["compute"], inverse=True).value == pytest.approx(1 / inside.value, rel=0.01)
     for selection, name in ((sent, "nothing"), (select("openmp", "threads"), "compute")):
         with pytest.raises(NotMeasured):
-            study.over_the_rest(selection, [name])
+            study.ratio_to_rest(selection, [name])
 
 
 ABSENT = select("openmp", "threads", threads=99)

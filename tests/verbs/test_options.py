@@ -119,7 +119,7 @@ def test_numbers_and_texts_are_of_the_study_and_the_protocol_that_are_named(monk
     monkeypatch.setattr("ladder.store.study.load", lambda *given: asked.append(given) or "study")
     monkeypatch.setattr("ladder.report.numbers.numbers", lambda *given: asked.append(given) or {"a": 1})
     monkeypatch.setattr("ladder.report.numbers.text", lambda values: f"numbers {values}")
-    monkeypatch.setattr("ladder.report.texts.rendered", lambda *given: asked.append(given) or {"gemm/one.tex": "text"})
+    monkeypatch.setattr("ladder.report.texts.render", lambda *given: asked.append(given) or {"gemm/one.tex": "text"})
     line = ["numbers", "t/a", "--machine", "m", "--description", "d.json", "--roofs", "r.json", "--margin", "1.5"]
     line += ["--protocol", '{"processes": 2}', "--template", "x.tex", "--texts", str(tmp_path / "texts")]
     main([*line, "--out", str(tmp_path / "numbers.tex")])

@@ -21,5 +21,5 @@ def run(options):
     values = numbers.numbers(results, protocol, options.margin)
     latex.write(options.out, numbers.text(values))
     if options.texts:
-        for name, text in texts.rendered(results, values, options.template).items():
+        for name, text in texts.render(results, values, options.template).items():
             write_atomically(f"{options.texts}/{name}", text)

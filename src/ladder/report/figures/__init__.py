@@ -113,7 +113,7 @@ def module(name):
     return importlib.import_module(named(workload, path))
 
 
-def drawn(name, **inputs):
+def draw(name, **inputs):
     """The Figure, from what its constants ask for."""
     _, path = modules()[name]
     if (path.parent / chapters.LINES).is_file() and "tables" in inputs:
@@ -130,6 +130,6 @@ def write(name, out, **inputs):
     from ladder.report.figures import theme  # here, because planning need not wait for matplotlib
 
     with theme.context():
-        figure = drawn(name, **inputs)
+        figure = draw(name, **inputs)
         for suffix in FORMATS:
             theme.save(figure, f"{out}.{suffix}")

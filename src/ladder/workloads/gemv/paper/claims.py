@@ -36,7 +36,7 @@ def has_one_memory(host):
 
 def communication(study, selection=SENT):
     """The time of all phases but the computation over that of the computation."""
-    return study.over_the_rest(selection, [COMPUTE], inverse=True)
+    return study.ratio_to_rest(selection, [COMPUTE], inverse=True)
 
 
 def scattering(study, ratio):

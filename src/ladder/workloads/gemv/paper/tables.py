@@ -10,7 +10,7 @@ from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import phase_times, whole
-from ladder.report.telling.ladder import ruled
+from ladder.report.telling.ladder import with_rules
 from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.store import collect
 from ladder.store.study import middle, where
@@ -35,7 +35,7 @@ def by_matrix(rows):
 
 def rows_by_matrix(rows, row):
     """The cells that `row` makes of every case, with rules between matrices."""
-    return ruled([[row(case) for case in every] for _, every in by_matrix(rows)])
+    return with_rules([[row(case) for case in every] for _, every in by_matrix(rows)])
 
 
 def codes(rows, *columns):
@@ -116,8 +116,8 @@ def gpu(study):
             cells = [cell for rows in (case, single) for cell in rate_cells(study, machine, rows)]
             groups[-1].append([f"${n} \\times {m}$", words, *cells])
     cells = ["time", "GB/s", "share"]
-    head = latex.grouped(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
-    return latex.table("rlrrrrrr", head, ruled(groups))
+    head = latex.group_head(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
+    return latex.table("rlrrrrrr", head, with_rules(groups))
 
 
 def gpus(study):
@@ -134,4 +134,4 @@ def gpus(study):
         frame = collect.concatenate([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
         name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
         groups.append([name, None, *rows_by_matrix(frame, row)])
-    return latex.long_table("rllrrrrrrrr", head, ruled(groups))
+    return latex.long_table("rllrrrrrrrr", head, with_rules(groups))

@@ -3,7 +3,7 @@
 from ladder.report import latex
 from ladder.report.cells import NONE, flops, median, share
 from ladder.report.latex import code
-from ladder.report.telling.ladder import ruled
+from ladder.report.telling.ladder import with_rules
 from ladder.store import rates, study
 from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, PRODUCTS
 
@@ -24,7 +24,7 @@ def peers(chapter):
                 of_ceiling = share(case, rates.products(host, DTYPE, count), 2)
                 group.append([str(batch), code(name), str(count), median(case), of_ceiling])
         groups.append(group)
-    return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], ruled(groups))
+    return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], with_rules(groups))
 
 
 def gpu(chapter):
@@ -37,14 +37,14 @@ def gpu(chapter):
                 words = code(name) + (", TF32" if rows["precision"].iloc[0] == "tf32" else "")
                 times = (median(study.where(rows, graph=graph)) for graph in ("off", "on"))
                 groups[-1].append([words, code(dtype), *times])
-    return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], ruled(groups))
+    return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], with_rules(groups))
 
 
 def compared(chapter):
     """The machines side by side: the rungs on the square product, and the best training by two of them."""
     rows = [of_machine(chapter.study.of(name), name) for name in chapter.study.machines()]
     groups = {"product, GFLOP/s": PRODUCTS, "training, best time (threads)": ("openmp", "blas")}
-    head = latex.grouped(["Machine", "Size"], {words: [*map(code, names)] for words, names in groups.items()})
+    head = latex.group_head(["Machine", "Size"], {words: [*map(code, names)] for words, names in groups.items()})
     columns = r">{\raggedright}p{0.19\linewidth}lrrrrrr"
     return latex.table(columns, head, [row for row in rows if {*row[2:]} != {NONE}])
 
