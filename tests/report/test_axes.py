@@ -46,8 +46,8 @@ def test_every_figure_with_axes_is_here():
 
 @pytest.mark.parametrize("name", AXES)
 def test_the_axes_of_a_figure_say_what_they_measure(name):
-    drawn = draw(name, tables(name))
-    assert {(axes.get_xlabel(), axes.get_ylabel()) for axes in drawn.axes} - {("", "")} == AXES[name]
+    figure = draw(name, tables(name))
+    assert {(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes} - {("", "")} == AXES[name]
 
 
 def milliseconds(text):
@@ -60,10 +60,10 @@ def milliseconds(text):
 @pytest.mark.parametrize(("name", "share", "count"), [("gemv_phases", 0.95, 8), ("mlp_parts", 1.0, 4)])
 def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count):
     for axes in draw(name, tables(name)).axes:
-        told = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
+        labels = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
         dots = {round(at, 6): x for x, at in axes.collections[-1].get_offsets()}
-        assert len(told) >= count
-        assert {at: dots[at] for at in told} == pytest.approx(told, rel=5e-3)
+        assert len(labels) >= count
+        assert {at: dots[at] for at in labels} == pytest.approx(labels, rel=5e-3)
         sums = defaultdict(float)
         for bar in axes.patches:
             sums[round(bar.get_y() + bar.get_height() / 2, 6)] += bar.get_width()
@@ -73,8 +73,10 @@ def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count)
 # Bytes over operations of a product with a large matrix in float64: 8 bytes take two operations.
 @pytest.mark.parametrize(("name", "scale"), [("mlp_scaling", 1), ("backprop_host", 1), ("gemv_scaling", 4)])
 def test_rates_are_those_of_the_made_up_times_in_billions(name, scale):
-    drawn = draw(name, tables(name))
-    at_one = {line.get_ydata()[0] for axes in drawn.axes for line in axes.lines if list(line.get_xdata()[:2]) == [1, 2]}
-    assert at_one
-    for rate in at_one:
-        assert any(rate == pytest.approx(scale * due, rel=0.015) for due in {*RATES.values(), 10.0})
+    figure = draw(name, tables(name))
+    first_rates = {
+        line.get_ydata()[0] for axes in figure.axes for line in axes.lines if list(line.get_xdata()[:2]) == [1, 2]
+    }
+    assert first_rates
+    for rate in first_rates:
+        assert any(rate == pytest.approx(scale * expected, rel=0.015) for expected in {*RATES.values(), 10.0})

@@ -156,7 +156,7 @@ def test_problems_stand_in_the_order_of_the_plan_each_with_the_row_of_its_first_
     frame = pd.DataFrame(rows, columns=["form", "m", "cache", "variant"]).assign(workload="gemm")
     found = [(row["form"], row["cache"], row["variant"], [*own["variant"]]) for row, own in medians.problems(frame)]
     assert found == [("nn", "cold", "b", ["b", "a"]), ("tn", "cold", "a", ["a"]), ("nn", "warm", "a", ["a"])]
-    assert [len(own) for _, own in medians.problems(frame, but=["form", "m"])] == [3, 1]
+    assert [len(own) for _, own in medians.problems(frame, ignored=["form", "m"])] == [3, 1]
     assert medians.problems(frame.iloc[:0]) == []
 
 
@@ -280,7 +280,7 @@ def test_letters_are_white_on_dark_colours_alone():
 @pytest.mark.parametrize("places", [[1], [1, 2], [1, 2, 5.4]])
 def test_a_bar_is_as_high_whether_there_are_others(axes, places):
     bars.draw(axes, pd.DataFrame({"at": places, "value": 1.0}), x="value", color="red")
-    assert [one.get_height() for one in axes.patches] == pytest.approx([bars.WIDE] * len(places))
+    assert [one.get_height() for one in axes.patches] == pytest.approx([bars.THICKNESS] * len(places))
 
 
 def test_an_axis_of_bars_holds_the_longest_with_all_of_its_parts(axes):

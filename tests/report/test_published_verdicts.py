@@ -103,7 +103,7 @@ def test_cold_cases_that_began_warm_are_counted(published):
     """Of machines published before every core emptied its own cache, and of no other."""
     assert int(re.search(r"\d+", about.warmer(published))[0]) > 0
     kept = {
-        name: tables | {"samples": tables["samples"][~tables["samples"]["commit"].isin(about.WARMER)]}
+        name: tables | {"samples": tables["samples"][~tables["samples"]["commit"].isin(about.WARM_CACHE_COMMITS)]}
         for name, tables in published.tables.items()
         if len(tables["samples"])
     }

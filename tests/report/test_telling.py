@@ -200,16 +200,16 @@ def test_some_phases_over_the_rest(study):
 ABSENT = select("openmp", "threads", threads=99)
 
 
-def answered(study, **claim):
-    return claims.answered(study, Claim("key", "`openmp` over one", **claim))
+def decide_claim(study, **claim):
+    return claims.decided(study, Claim("key", "`openmp` over one", **claim))
 
 
 def test_a_claim_is_answered_from_its_data(study):
-    plain = answered(study, slower="serial", faster="openmp", cause=Cause("over `ship`", "ship", "openmp"))
+    plain = decide_claim(study, slower="serial", faster="openmp", cause=Cause("over `ship`", "ship", "openmp"))
     assert plain.text == r"\texttt{openmp} over one"
     assert plain.answer.verdict == "confirmed"
     assert plain.cause.startswith(r"over \texttt{ship}: \num{")
-    missing = answered(study, slower="serial", faster=ABSENT, cause=Cause("it", ABSENT, "serial"), needs="`it`")
+    missing = decide_claim(study, slower="serial", faster=ABSENT, cause=Cause("it", ABSENT, "serial"), needs="`it`")
     assert (missing.answer.verdict, missing.cause) == ("not tested", None)
     assert verdict_table.cause(missing) == r"needs \texttt{it}"
 
@@ -218,11 +218,11 @@ def test_odd_claims_are_functions(study):
     def needing(study):
         raise NotMeasured(needs="two nodes")
 
-    odd = answered(
+    odd = decide_claim(
         study, ratio=lambda study: study.ratio("openmp", "serial"), cause=lambda study, ratio: f"{ratio.value:.2f}"
     )
     assert (odd.answer.verdict, odd.cause) == ("refuted", "0.04")
-    assert answered(study, ratio=needing).needs == "two nodes"
+    assert decide_claim(study, ratio=needing).needs == "two nodes"
 
 
 @pytest.mark.parametrize(

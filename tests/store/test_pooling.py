@@ -16,21 +16,28 @@ SIZES = {"elements": 10, "dtype": "float64"}
 
 def rows(seconds=None, threads=(1, 2), column="frobnicate", **common):
     """Timed calls of `mine` on some threads, of two cases that differ in a column of which the kit has never heard."""
-    found = []
+    samples = []
     for count, (value, time) in itertools.product(threads, (seconds or SECONDS).items()):
         slug = f"elements=10,dtype=float64,cache=cold,{column}={value},threads={count}"
-        own = {"machine": "here", "experiment": "e", "workload": "stream", "variant": "mine", "case": slug}
-        own |= SIZES | {"cache": "cold", column: value, "threads": count, "device": "host", "phase": "total"}
-        own |= {"converged": True, "flops": 1e6, "bytes": 1e6, "joules": time, "sustained": time, "cold_start": time}
+        columns = {"machine": "here", "experiment": "e", "workload": "stream", "variant": "mine", "case": slug}
+        columns |= SIZES | {"cache": "cold", column: value, "threads": count, "device": "host", "phase": "total"}
+        columns |= {
+            "converged": True,
+            "flops": 1e6,
+            "bytes": 1e6,
+            "joules": time,
+            "sustained": time,
+            "cold_start": time,
+        }
         for process, sample in itertools.product(range(5), range(3)):
             noise = 1 + (process + sample) / 1000
-            found.append(own | common | {"process": process, "sample": sample, "seconds": time * noise})
-    return pd.DataFrame(found)
+            samples.append(columns | common | {"process": process, "sample": sample, "seconds": time * noise})
+    return pd.DataFrame(samples)
 
 
 def is_of_one(seconds):
     """Whether a time is that of one of the cases."""
-    return any(0.95 < seconds / one < 1.05 for one in SECONDS.values())
+    return any(0.95 < seconds / case_seconds < 1.05 for case_seconds in SECONDS.values())
 
 
 ONE = rows(threads=(1,))
@@ -69,10 +76,10 @@ def test_cells_of_tables_have_the_time_of_one_case():
 @pytest.mark.parametrize("by", [("method", "threads"), ("method",), ("variant", "dtype", "threads")])
 def test_summaries_are_of_a_case_each(by):
     frame = medians.samples({"samples": rows()})
-    found = medians.summaries(frame, by)
-    assert len(found) == study.count(frame) == 4
-    assert found["median"].map(is_of_one).all()
-    assert medians.first_cases(found, by)["median"].max() < 2
+    summaries = medians.summaries(frame, by)
+    assert len(summaries) == study.count(frame) == 4
+    assert summaries["median"].map(is_of_one).all()
+    assert medians.first_cases(summaries, by)["median"].max() < 2
 
 
 def test_a_case_of_two_experiments_is_summed_up_once():

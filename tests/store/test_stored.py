@@ -52,16 +52,16 @@ def changed(change, name="samples"):
     Path(f"{name}.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
 
 
-def said():
+def messages_of():
     """What is said of the changed table in either place."""
-    found = []
+    messages = []
     for read in (lambda: stored.load("."), lambda: [stored.published(".", name, "small") for name in TABLES]):
         with pytest.raises(
             LadderError, match=r"^The table \S+ can't be read: .* Restore it, or make it again\.$"
         ) as error:
             read()
-        found.append(str(error.value))
-    return found
+        messages.append(str(error.value))
+    return messages
 
 
 def test_whole_tables_are_read_alike():
@@ -91,7 +91,7 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
 
 
 @pytest.mark.parametrize(
-    ("change", "wrong"),
+    ("change", "mistake"),
     [
         (lambda text: "", "it is cut off"),
         (lambda text: text[:-1], "it is cut off"),
@@ -108,13 +108,13 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
         (lambda text: text.replace("float64", ""), "its row 1 has nan as its precision"),
     ],
 )
-def test_a_damaged_table_is_a_sentence_that_says_where(change, wrong):
+def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
     changed(change)
-    assert all(wrong in one for one in said())
+    assert all(mistake in message for message in messages_of())
 
 
 @pytest.mark.parametrize(
-    ("change", "wrong"),
+    ("change", "mistake"),
     [
         (lambda text: "\n", "it has no rows"),
         (lambda text: text[: text.index("\n") + 1], "it has no rows"),
@@ -126,9 +126,9 @@ def test_a_damaged_table_is_a_sentence_that_says_where(change, wrong):
     ],
 )
 @pytest.mark.parametrize("name", ["samples", "checks"])
-def test_what_is_published_has_rows_of_its_machine(name, change, wrong):
+def test_what_is_published_has_rows_of_its_machine(name, change, mistake):
     changed(change, name)
-    with pytest.raises(LadderError, match=wrong):
+    with pytest.raises(LadderError, match=mistake):
         stored.published(".", name, "small")
 
 

@@ -33,8 +33,8 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 )
 def test_a_job_imports_at_first_what_it_uses_alone(module, uses):
     line = [sys.executable, "-c", PROGRAM, f"ladder.{module}"]
-    found = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
-    assert set(SLOW) & set(found) == uses
+    imported = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    assert set(SLOW) & set(imported) == uses
 
 
 def exit_code(monkeypatch):
