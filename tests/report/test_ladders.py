@@ -100,8 +100,8 @@ def test_the_ladder_shows_the_median_of_the_processes_medians():
     assert "no measurement" in ladder_table.table(rungs[1:], "Iteration")
 
 
-def claim(found, least=2.0):
-    return verdict_table.Claim("key", "It is so", "a measurement", "a cause", decide(found, least))
+def claim(ratio, minimum=2.0):
+    return verdict_table.Claim("key", "It is so", "a measurement", "a cause", decide(ratio, minimum))
 
 
 def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
@@ -112,8 +112,8 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     assert undecided[-2] == "undecided"
     assert "a change shows from" in undecided[-1]
     assert untested[2:] == ["--", "not tested", "needs a measurement"]
-    one = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
-    assert one[-1] == "too few processes to see any change"
+    cells = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
+    assert cells[-1] == "too few processes to see any change"
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ def test_the_waterfall_has_a_dot_for_every_process_and_the_gain_over_the_rung_ab
     np.testing.assert_allclose(sorted(dots[:, 0])[-4:], [8e-6, 8.08e-6, 8.16e-6, 8.24e-6])
     ticks = [line.get_xdata()[0] for line in axes.lines if len(set(line.get_xdata())) == 1]
     assert sorted(ticks) == [1e-7, 4e-6]
-    shown = words(figure)
-    assert len([text for text in shown if "×" in text]) == 1  # peers stand beside the ladder
-    assert any(text.startswith("4.0") and "×" in text for text in shown)
-    assert {"first", "second", "other", "a process", "model", "the floor", "a machine", "2.03 µs"} <= set(shown)
+    texts = words(figure)
+    assert len([text for text in texts if "×" in text]) == 1  # peers stand beside the ladder
+    assert any(text.startswith("4.0") and "×" in text for text in texts)
+    assert {"first", "second", "other", "a process", "model", "the floor", "a machine", "2.03 µs"} <= set(texts)
 
 
 def test_without_model_and_ceiling_the_legend_names_neither():
@@ -174,14 +174,14 @@ def rows_of(threads, *seconds):
 
 
 def test_a_ratio_rests_on_the_cases_of_its_rows():
-    one, two = rows_of(1, *[2.0] * 5), rows_of(2, *[1.0] * 5)
-    both = tuple(("here", "gemm", "openmp", f"n=1,cache=cold,threads={threads}") for threads in (1, 2))
-    assert ratios.of(one, two).cases == ratios.of_best(one, {1: one, 2: two}).cases == both
-    assert ratios.over(one, 0.5).cases == both[:1]
-    assert ratios.over(one, 0.5).value == 4.0
-    assert ratios.over(one, None) is None
-    assert ratios.of_best(one, {}) is None
-    assert ratios.of(one.drop(columns="machine"), two).cases == both[1:]
+    slower, faster = rows_of(1, *[2.0] * 5), rows_of(2, *[1.0] * 5)
+    both_cases = tuple(("here", "gemm", "openmp", f"n=1,cache=cold,threads={threads}") for threads in (1, 2))
+    assert ratios.of(slower, faster).cases == ratios.of_best(slower, {1: slower, 2: faster}).cases == both_cases
+    assert ratios.over(slower, 0.5).cases == both_cases[:1]
+    assert ratios.over(slower, 0.5).value == 4.0
+    assert ratios.over(slower, None) is None
+    assert ratios.of_best(slower, {}) is None
+    assert ratios.of(slower.drop(columns="machine"), faster).cases == both_cases[1:]
 
 
 def test_luck_in_the_processes_that_choose_makes_no_speed_up():

@@ -11,10 +11,13 @@ from made_up import chapters as made
 SLOWER = 1000.0  # times, so that the second case is never the best, and would move every median that it is part of
 
 
-def doubled(found):
+def doubled(study):
     """The study with a second case behind each, slower by far."""
-    tables = {name: {key: twice(frame) for key, frame in some.items()} for name, some in found.tables.items()}
-    return Study(tables, found.subject, found.descriptions, found.roofs)
+    tables = {
+        name: {key: twice(frame) for key, frame in rows_of_table.items()}
+        for name, rows_of_table in study.tables.items()
+    }
+    return Study(tables, study.subject, study.descriptions, study.roofs)
 
 
 def twice(frame):
@@ -39,4 +42,4 @@ def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
         name: [line for line in text.splitlines() if line not in again[name]]
         for name, text in chapter.tables(workload, study).items()
     }
-    assert {name: some for name, some in lost.items() if some} == {}
+    assert {name: values for name, values in lost.items() if values} == {}

@@ -43,18 +43,18 @@ def test_every_fault_is_found(tmp_path):
     )
     high = r"\begin{figure}\rule{1ex}{\dimexpr\textheight+5pt}\end{figure}"
     body = rf"{wide}{high}\clearpage {PARAGRAPH}\clearpage {PARAGRAPH}"
-    found = " ".join(proof.faults(typeset(tmp_path, body, title=""), max_pages=2))
+    report = " ".join(proof.faults(typeset(tmp_path, body, title=""), max_pages=2))
     sentences = (
         r"A box is 3\.\d* points too wide",
         r"A float is \d+\.\d* points too high",
         "wide.pdf is 576 points wide",
         "no title",
         "no outline",
-        r"has \d pages, 2 at most",
+        r"has \d pages; at most 2 are allowed",
         r"Page \d is filled to \d+ % only",
     )
     for sentence in sentences:
-        assert re.search(sentence, found), sentence
+        assert re.search(sentence, report), sentence
 
 
 def test_a_document_that_is_not_there_is_asked_for(tmp_path):
@@ -102,8 +102,8 @@ def document(tmp_path, monkeypatch):
     (folder / "it.out").write_text("One")
     sizes = {"narrow.pdf": "Page size:      454.5 x 9 pts", "wide.pdf": "Page size:      454.6 x 9 pts"}
     texts = "\f".join(["1 One", "more", "more", "2 Two"])
-    found = {"pdfinfo": lambda path: sizes.get(path.name, "Title:  It"), "pdftotext": lambda *_: texts}
-    monkeypatch.setattr(proof, "output", lambda program, *given: found[program](*given))
+    outputs = {"pdfinfo": lambda path: sizes.get(path.name, "Title:  It"), "pdftotext": lambda *_: texts}
+    monkeypatch.setattr(proof, "output", lambda program, *arguments: outputs[program](*arguments))
     monkeypatch.setattr(proof, "heights", lambda pdf: [0.41, 0.5, 0.3, 0.1])
     monkeypatch.setattr(proof.shutil, "which", lambda program: program)
     return folder

@@ -58,11 +58,11 @@ CASES = [
     ],
 )
 def test_a_line_is_one_case_of_its_tuning(tuning, case):
-    found = Line("a", tuning, "any").rows(rows(CASES))
-    assert set(found["case"]) == ({case} if case else set())
-    stated = rows([one for one in CASES if one["graph"]])
-    assert Line("a", {"graph": UNSTATED}, "any").rows(stated).empty
-    assert set(Line("a", {"graph": OFF, "threads": 1}, "any").rows(stated)["case"]) == {"t=1,g=off"}
+    selected = Line("a", tuning, "any").rows(rows(CASES))
+    assert set(selected["case"]) == ({case} if case else set())
+    with_graph = rows([row for row in CASES if row["graph"]])
+    assert Line("a", {"graph": UNSTATED}, "any").rows(with_graph).empty
+    assert set(Line("a", {"graph": OFF, "threads": 1}, "any").rows(with_graph)["case"]) == {"t=1,g=off"}
 
 
 def test_several_are_more_than_one():
@@ -89,20 +89,22 @@ def test_a_place_is_where_a_case_runs(row, words):
 
 
 @pytest.fixture(scope="module")
-def found():
+def full_study():
     return made.whole("gemv")
 
 
 @pytest.fixture(scope="module")
-def study(found):
-    return chapter_study.of_chapter("gemv", found)
+def study(full_study):
+    return chapter_study.of_chapter("gemv", full_study)
 
 
 def test_the_ladder_has_its_unit_and_a_source_plain_calls(study):
     on_ladder, plain = study.find("openmp"), study.find(select("openmp", "threads"))
     assert queries.middle(plain) / queries.middle(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
-    one = select("ship")
-    assert sum(parts(study.find(one), study.phases(one)).values()) == pytest.approx(queries.middle(study.find(one)))
+    selection = select("ship")
+    assert sum(parts(study.find(selection), study.phases(selection)).values()) == pytest.approx(
+        queries.middle(study.find(selection))
+    )
 
 
 def test_phases_are_of_the_selected_case_alone(study):
@@ -113,8 +115,8 @@ def test_phases_are_of_the_selected_case_alone(study):
     assert set(study.phases(few)["case"]).isdisjoint(study.phases(many)["case"])
 
 
-def test_a_chapter_study_is_made_once_for_a_study(found, study):
-    assert chapter_study.of_chapter("gemv", found) is study
+def test_a_chapter_study_is_made_once_for_a_study(full_study, study):
+    assert chapter_study.of_chapter("gemv", full_study) is study
     assert claims.verdicts(study) is claims.verdicts(study)
 
 
@@ -128,7 +130,7 @@ def test_machines_of_other_roles_stand_apart():
             name: {"samples": pd.DataFrame({"machine": machines, "phase": "total"})}
             for name, machines in having.items()
         }
-        return [one.subject for one in pick_machines(Study(frames, None), needs, sources).values()]
+        return [machine.subject for machine in pick_machines(Study(frames, None), needs, sources).values()]
 
     assert pick(host=["a", "b"], gpu=["b", "c"], more=["c"]) == ["b", "b", "c"]
     assert pick(host=["a"], gpu=["b", "c"]) == ["a", "b", None]
@@ -159,10 +161,11 @@ def test_a_machine_has_measured_all_variants_and_enough_of_each_column(columns, 
     ],
 )
 def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts, machine):
-    rows = [{"machine": name, "phase": "total", "ranks": count} for name, each in counts.items() for count in each]
+    pairs = [(name, rank_count) for name, rank_counts in counts.items() for rank_count in rank_counts]
+    rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
-    found = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": Source("wide", "any")})
-    assert found["wide"].subject == machine
+    machines = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": Source("wide", "any")})
+    assert machines["wide"].subject == machine
 
 
 def test_the_threads_of_the_memory_are_the_most_that_were_measured():
@@ -266,7 +269,7 @@ def test_values_of_a_text(study):
     assert ask["count"]("openmp", "threads") == r"\num{24}"
     assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
     assert ask["machine"]("host") == code(MACHINE)
-    named = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
-    assert functions.gpu(chapter_study.of_chapter("gemv", named), "gpu") == "NVIDIA H200"
+    described = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
+    assert functions.gpu(chapter_study.of_chapter("gemv", described), "gpu") == "NVIDIA H200"
     assert ask["tally"]("earlier").endswith("not tested")
     assert ask["rate"]("openmp") == ask["rate"]("openmp", "bytes")

@@ -21,8 +21,8 @@ def time(line):
 def render(tmp_path, text):
     path = tmp_path / "text.tex"
     path.write_text(text)
-    known = {"time": time, "absent": lambda: None, "gemv": SimpleNamespace(time=time), "MAX": "max"}
-    return templates.render(path, known)
+    functions = {"time": time, "absent": lambda: None, "gemv": SimpleNamespace(time=time), "MAX": "max"}
+    return templates.render(path, functions)
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,10 @@ def test_every_stage_runs_once_and_the_summaries_of_the_tests_come_last(tmp_path
         path.write_text(text)
         path.chmod(0o755)
     environment = os.environ | {"PATH": f"{make.parent}:{os.environ['PATH']}", "FAILS": fails}
-    done = subprocess.run([tmp_path / ".ci/run"], env=environment, capture_output=True, text=True)
+    process = subprocess.run([tmp_path / ".ci/run"], env=environment, capture_output=True, text=True)
     assert (tmp_path / "stages").read_text().split() == ["smoke", "test", "test-slow"]
-    assert done.returncode == (fails != "nothing")
-    *times, tests, slow = done.stdout.splitlines()[-5:]
+    assert process.returncode == (fails != "nothing")
+    *times, tests, slow = process.stdout.splitlines()[-5:]
     for line, stage in zip(times, ("smoke", "test", "test-slow"), strict=True):
         assert line.startswith(f"make {stage}: status {2 if fails == stage else 0}, ")
     assert tests == f"= {'1 failed' if fails == 'test' else '7 passed'} in test ="

@@ -224,9 +224,9 @@ def test_the_sensitivity_is_of_the_cases_that_this_machine_can_run():
     assert sensitivity.cases
     assert sensitivity.keys() == [case.key for case in sensitivity.cases]
     assert all(path.startswith("results/data/") for path in sensitivity.data())
-    every = Sensitivity(planned({}, sensitivity="all"))
+    all_cases = Sensitivity(planned({}, sensitivity="all"))
     first = Sensitivity(planned({}, sensitivity="first"))
-    assert set(first.keys()) < set(every.keys())
+    assert set(first.keys()) < set(all_cases.keys())
     assert first.fingerprint(None) == sources.of(
         "ladder.verbs.sensitivity",
         "ladder.devices.host",

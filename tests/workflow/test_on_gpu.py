@@ -45,22 +45,22 @@ exit $status
 FAULTS = [("memcheck", "planted_overrun"), ("racecheck", "planted_race")]
 
 
-def whole(errors=0):
+def complete_result(errors=0):
     """A watched run that came to its end."""
     return on_gpu.told(f'{MEMCHECK}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0))
 
 
 def summary(**changes):
     """A summary of runs that found nothing, but for the changes."""
-    found = {
+    contents = {
         "source": {"commit": "abc", "dirty": False},
         "card": "A card",
         "driver": "580.1",
         "cuda": "13.0",
         "tests": {"passed": 5, "failed": 0, "skipped": 1, "status": 0},
-        "sanitizers": {"memcheck": whole(), "racecheck": whole()},
+        "sanitizers": {"memcheck": complete_result(), "racecheck": complete_result()},
     }
-    return found | changes
+    return contents | changes
 
 
 @pytest.mark.parametrize(
@@ -77,45 +77,47 @@ def summary(**changes):
     ],
 )
 def test_what_a_tool_found(last, errors):
-    found = on_gpu.told(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
-    assert (found["cases"], found["errors"]) == (3, errors)
-    assert on_gpu.is_whole(found) == (errors is not None)
-    assert on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": whole()})) == (errors == 0)
+    result = on_gpu.told(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
+    assert (result["cases"], result["errors"]) == (3, errors)
+    assert on_gpu.is_whole(result) == (errors is not None)
+    assert on_gpu.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete_result()})) == (errors == 0)
 
 
 def test_a_run_that_ended_early_is_not_whole():
-    found = on_gpu.told(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
-    assert not on_gpu.is_whole(found)
-    told = summary(sanitizers={"memcheck": on_gpu.merged([whole(), found], asked=6), "racecheck": whole(2)})
-    assert not on_gpu.is_clean(told)
+    result = on_gpu.told(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
+    assert not on_gpu.is_whole(result)
+    document = summary(
+        sanitizers={"memcheck": on_gpu.merged([complete_result(), result], asked=6), "racecheck": complete_result(2)}
+    )
+    assert not on_gpu.is_clean(document)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
-    assert not_done in on_gpu.lines(told)
-    assert "racecheck: 2 errors in 3 cases" in on_gpu.lines(told)
+    assert not_done in on_gpu.lines(document)
+    assert "racecheck: 2 errors in 3 cases" in on_gpu.lines(document)
 
 
 @pytest.mark.parametrize("tool", on_gpu.TOOLS)
 def test_every_case_is_watched_once(monkeypatch, tool):
-    ran = []
+    watched_keys = []
 
-    def watch(asked, *keys, cards):
-        assert asked == tool
+    def watch(watching_tool, *keys, cards):
+        assert watching_tool == tool
         assert 1 <= len(keys) <= on_gpu.CHUNK
-        ran.extend(keys)
+        watched_keys.extend(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": "a case's"}
 
     monkeypatch.setattr(on_gpu, "watched", watch)
-    found = on_gpu.all_watched(tool)
-    assert sorted(ran) == sorted(one.key for one in sanitized.cases(own=tool == "racecheck"))
-    assert found == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
+    result = on_gpu.all_watched(tool)
+    assert sorted(watched_keys) == sorted(case.key for case in sanitized.cases(own=tool == "racecheck"))
+    assert result == {"cases": len(watched_keys), "errors": 0, "status": 0, "output": ""}
 
 
 def test_a_key_names_its_case():
-    for one in sanitized.cases():
-        assert parse_key(one.key) == one
+    for case in sanitized.cases():
+        assert parse_key(case.key) == case
 
 
 @pytest.fixture
-def named(monkeypatch):
+def name_cases(monkeypatch):
     """A function that has nothing watched but cases of these names."""
 
     def replace(*names):
@@ -124,12 +126,12 @@ def named(monkeypatch):
     return replace
 
 
-def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypatch, named):
-    together, running, most = threading.Barrier(2), [], []
+def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypatch, name_cases):
+    together, running, counts = threading.Barrier(2), [], []
 
     def watch(tool, *keys, cards):
         running.append(keys)
-        most.append(len(running))
+        counts.append(len(running))
         together.wait(timeout=30)
         time.sleep(0.05)  # for others to begin
         running.remove(keys)
@@ -137,13 +139,13 @@ def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypa
 
     monkeypatch.setattr(on_gpu, "WATCHED", 2)
     monkeypatch.setattr(on_gpu, "watched", watch)
-    named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
+    name_cases(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
     assert on_gpu.all_watched("memcheck")["cases"] == 4 * on_gpu.CHUNK
-    assert max(most) == 2
+    assert max(counts) == 2
 
 
 @pytest.fixture
-def played(monkeypatch, tmp_path, named):
+def played(monkeypatch, tmp_path, name_cases):
     """A function that has a stand-in watch twenty cases in runs of eight, some named after what goes wrong."""
     path = tmp_path / "compute-sanitizer"
     path.write_text(STAND_IN)
@@ -151,8 +153,8 @@ def played(monkeypatch, tmp_path, named):
     monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
     monkeypatch.setattr(on_gpu, "CHUNK", 8)
 
-    def play(wrong):
-        named(*(wrong.get(place, f"case{place}") for place in range(20)))
+    def play(failures):
+        name_cases(*(failures.get(place, f"case{place}") for place in range(20)))
 
     return play
 
@@ -164,44 +166,46 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     path.chmod(0o755)
     monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
     program = f"{sys.executable} {TESTS / 'sanitized.py'}"
-    asked = f"--tool {tool} --error-exitcode 1 {options}{program} one two\n"
-    assert on_gpu.watched(tool, "one", "two", cards=[])["output"] == asked
+    expected = f"--tool {tool} --error-exitcode 1 {options}{program} one two\n"
+    assert on_gpu.watched(tool, "one", "two", cards=[])["output"] == expected
 
 
 @pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
 @pytest.mark.parametrize(
-    ("wrong", "errors", "status"),
+    ("failure", "errors", "status"),
     [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("last_words", 0, 3)],
 )
-def test_what_goes_wrong_in_one_of_several_runs_is_told(played, place, run, wrong, errors, status):
-    played({place: wrong})
-    found = on_gpu.all_watched("memcheck")
-    ended = 20 - len(run) * (wrong in ("early", "killed"))
-    assert (found["cases"], found["errors"], found["status"]) == (ended, errors, status)
-    assert on_gpu.is_whole(found) == (errors is not None)
-    assert not on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": whole()}))
-    assert re.findall(r"^case(\d+)$", found["output"], re.MULTILINE) == [str(one) for one in run if one != place]
+def test_what_goes_wrong_in_one_of_several_runs_is_told(played, place, run, failure, errors, status):
+    played({place: failure})
+    result = on_gpu.all_watched("memcheck")
+    ended = 20 - len(run) * (failure in ("early", "killed"))
+    assert (result["cases"], result["errors"], result["status"]) == (ended, errors, status)
+    assert on_gpu.is_whole(result) == (errors is not None)
+    assert not on_gpu.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete_result()}))
+    assert re.findall(r"^case(\d+)$", result["output"], re.MULTILINE) == [
+        str(number) for number in run if number != place
+    ]
 
 
 def test_a_case_that_was_not_run_is_missed(played):
     played({19: "left_out"})
-    found = on_gpu.all_watched("memcheck")
-    assert (found["cases"], found["errors"], found["status"]) == (19, None, 0)
-    assert not on_gpu.is_whole(found)
+    result = on_gpu.all_watched("memcheck")
+    assert (result["cases"], result["errors"], result["status"]) == (19, None, 0)
+    assert not on_gpu.is_whole(result)
 
 
-@pytest.mark.parametrize("wrongs", [*itertools.permutations(["faulty", "killed", "early"])])
-def test_the_worst_status_and_every_output_of_several_runs_are_told(played, wrongs):
-    played(dict(zip((0, 8, 16), wrongs, strict=True)))
-    found = on_gpu.all_watched("racecheck")
-    assert (found["errors"], found["status"]) == (None, -9)
-    assert all(f"{wrong}\n" in found["output"] for wrong in wrongs)
+@pytest.mark.parametrize("failures", [*itertools.permutations(["faulty", "killed", "early"])])
+def test_the_worst_status_and_every_output_of_several_runs_are_told(played, failures):
+    played(dict(zip((0, 8, 16), failures, strict=True)))
+    result = on_gpu.all_watched("racecheck")
+    assert (result["errors"], result["status"]) == (None, -9)
+    assert all(f"{failure}\n" in result["output"] for failure in failures)
 
 
 def test_errors_of_several_runs_are_summed(played):
     played({0: "faulty", 19: "faulty"})
-    found = on_gpu.all_watched("memcheck")
-    assert (found["cases"], found["errors"], found["status"]) == (20, 4, 1)
+    result = on_gpu.all_watched("memcheck")
+    assert (result["cases"], result["errors"], result["status"]) == (20, 4, 1)
 
 
 def test_a_long_output_hides_no_other():
@@ -213,15 +217,15 @@ def test_a_long_output_hides_no_other():
 
 
 def test_what_compares_times_has_the_card_to_itself(monkeypatch):
-    options = {}
+    options_of = {}
 
-    def test(marked, *given):
-        options[marked] = given
-        return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if given else 1}
+    def test(marked, *options):
+        options_of[marked] = options
+        return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if options else 1}
 
     monkeypatch.setattr(on_gpu, "tested", test)
     assert on_gpu.all_tested() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
-    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.TESTED)), "gpu and clock": ()}
+    assert options_of == {"gpu and not clock": ("--numprocesses", str(on_gpu.TESTED)), "gpu and clock": ()}
     assert 1 <= on_gpu.TESTED <= cpus.cores()
 
 
@@ -235,23 +239,23 @@ def test_processes_share_cores_and_the_memory_of_cards(mebibytes, processes):
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_runs_take_cards_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
+def test_runs_take_cards_in_turn_and_see_all(monkeypatch, tmp_path, name_cases, count):
     path = tmp_path / "compute-sanitizer"
     path.write_text('#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >> "$0.seen"\n')
     path.chmod(0o755)
     monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
     monkeypatch.setattr(on_gpu, "CARDS", [{"uuid": f"card{number}"} for number in range(count)])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "as it was")
-    named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
+    name_cases(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
     on_gpu.all_watched("memcheck")
     seen = Path(f"{path}.seen").read_text(encoding="utf-8").splitlines()
     turns = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
     assert sorted(seen) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
 
 
-@pytest.mark.parametrize(("wrong", "status"), [({}, 0), ({19: "early"}, 1)])
-def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch, capsys, tmp_path, wrong, status):
-    played(wrong)
+@pytest.mark.parametrize(("failures", "status"), [({}, 0), ({19: "early"}, 1)])
+def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch, capsys, tmp_path, failures, status):
+    played(failures)
     runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
     monkeypatch.setattr(on_gpu.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(on_gpu.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
@@ -260,19 +264,19 @@ def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch,
     with pytest.raises(SystemExit) as ended:
         on_gpu.main()
     assert int(ended.value.code) == status
-    found = {"cases": 16, "errors": None, "status": 1} if wrong else {"cases": 20, "errors": 0, "status": 0}
-    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(on_gpu.TOOLS, found)
-    shown = capsys.readouterr().out
-    assert shown.count("Traceback\n") == 2 * len(wrong)
-    assert all(f"{tool}: 20 cases" in shown for tool in on_gpu.TOOLS)
-    assert shown.index(on_gpu.line("memcheck", found)) < shown.index("racecheck: 20 cases")
-    assert "case0\n" not in shown
+    expected = {"cases": 16, "errors": None, "status": 1} if failures else {"cases": 20, "errors": 0, "status": 0}
+    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(on_gpu.TOOLS, expected)
+    output = capsys.readouterr().out
+    assert output.count("Traceback\n") == 2 * len(failures)
+    assert all(f"{tool}: 20 cases" in output for tool in on_gpu.TOOLS)
+    assert output.index(on_gpu.line("memcheck", expected)) < output.index("racecheck: 20 cases")
+    assert "case0\n" not in output
 
 
 def test_without_the_sanitizer_it_is_not_done():
-    told = summary(sanitizers={})
-    assert not on_gpu.is_clean(told)
-    assert sum("not done, because compute-sanitizer is not on the PATH" in line for line in on_gpu.lines(told)) == 2
+    document = summary(sanitizers={})
+    assert not on_gpu.is_clean(document)
+    assert sum("not done, because compute-sanitizer is not on the PATH" in line for line in on_gpu.lines(document)) == 2
 
 
 def test_a_clean_summary():
@@ -303,26 +307,26 @@ PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():
-    watched, own = list(sanitized.cases()), list(sanitized.cases(own=True))
-    libraries = {one.key.rsplit("/", 1)[0] for one in watched} - {one.key.rsplit("/", 1)[0] for one in own}
+    watched, own_cases = list(sanitized.cases()), list(sanitized.cases(own=True))
+    libraries = {case.key.rsplit("/", 1)[0] for case in watched} - {case.key.rsplit("/", 1)[0] for case in own_cases}
     assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *PEERS}
-    keys = [one.key for one in watched]
+    keys = [case.key for case in watched]
     assert len(keys) == len(set(keys))
     for variant in ("cuda_tiled", "cuda_mma"):
         for dtype in sanitized.DTYPES:
-            mine = [one for one in watched if one.variant == variant and one.sizes["dtype"] == dtype]
-            assert {one.sizes["form"] for one in mine} == {"nn", "tn", "nt"}
-            assert len({one.tuning["splitk"] for one in mine}) > 1
+            cases = [case for case in watched if case.variant == variant and case.sizes["dtype"] == dtype]
+            assert {case.sizes["form"] for case in cases} == {"nn", "tn", "nt"}
+            assert len({case.tuning["splitk"] for case in cases}) > 1
 
 
 def test_without_a_gpu_it_says_what_it_waits_for(tmp_path):
     command = [sys.executable, TESTS / "on_gpu.py", "--out", tmp_path / "summary.json"]
     hidden = os.environ | {"PATH": "", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(command, env=hidden, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("test-gpu requires an NVIDIA GPU. ")
-    assert done.stderr.count("\n") == 1
+    process = subprocess.run(command, env=hidden, capture_output=True, text=True)
+    assert process.returncode == 1
+    assert process.stdout == ""
+    assert process.stderr.startswith("test-gpu requires an NVIDIA GPU. ")
+    assert process.stderr.count("\n") == 1
     assert not (tmp_path / "summary.json").exists()
 
 
@@ -355,13 +359,13 @@ def watched(planted):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("tool", "variant"), FAULTS)
 def test_a_planted_fault_is_found(watched, tool, variant):
-    found = watched(tool, variant)
-    assert found["errors"], found["output"]
-    assert found["status"]
+    result = watched(tool, variant)
+    assert result["errors"], result["output"]
+    assert result["status"]
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("tool", on_gpu.TOOLS)
 def test_a_kernel_without_a_fault_is_found_clean(watched, tool):
-    found = watched(tool, "cuda_shared")
-    assert (found.get("cases"), found["errors"], found["status"]) == (1, 0, 0), json.dumps(found)
+    result = watched(tool, "cuda_shared")
+    assert (result.get("cases"), result["errors"], result["status"]) == (1, 0, 0), json.dumps(result)

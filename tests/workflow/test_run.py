@@ -163,9 +163,9 @@ print("goes on")
     ],
 )
 def test_ctrl_c_ends_with_a_sentence_until_snakemake_has_jobs(case, code, text):
-    done = subprocess.run([sys.executable, "-c", PROGRAM, case], capture_output=True, text=True, check=False)
-    assert done.returncode == code
-    assert text in done.stdout + done.stderr
+    process = subprocess.run([sys.executable, "-c", PROGRAM, case], capture_output=True, text=True, check=False)
+    assert process.returncode == code
+    assert text in process.stdout + process.stderr
 
 
 def test_another_handler_stays():

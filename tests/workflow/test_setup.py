@@ -225,8 +225,8 @@ def test_what_a_card_needs_is_installed_once_there_is_one(machine):
     machine.setup()
     assert machine.installations() == 0
     machine.command("nvidia-smi", "echo 'GPU 0: A card (UUID: GPU-1)'")
-    said = machine.setup().stdout
-    assert "requirements.txt requirements-gpu.txt" in said
+    output = machine.setup().stdout
+    assert "requirements.txt requirements-gpu.txt" in output
     assert machine.calls()[0] == "install --require-hashes -r requirements.txt -r requirements-gpu.txt"
     machine.setup()
     assert machine.installations() == 0
@@ -314,19 +314,19 @@ def test_packages_are_chosen_for_another_python_and_machine(machine):
         on = {value for option, value in itertools.pairwise(call) if option == "--platform"}
         assert {"manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"} <= on
         assert "manylinux_2_29_aarch64" not in on
-    chosen = (machine.folder / "pins.log").read_text().splitlines()
-    both = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-gpu.txt"))
-    hashes = {line.split("==")[0]: line.count(" --hash=sha256:") for line in chosen}
+    downloaded = (machine.folder / "pins.log").read_text().splitlines()
+    pins = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-gpu.txt"))
+    hashes = {line.split("==")[0]: line.count(" --hash=sha256:") for line in downloaded}
     assert min(hashes.values()) >= 1
     assert {"cupy-cuda13x", "setuptools", "greenlet"} <= set(hashes)
     assert "colorama" not in hashes  # for Windows
-    (numpy,) = {line.split(" ")[0] for line in chosen if line.startswith("numpy==")}
-    assert f"{numpy} ; python_full_version >= '3.12'" in both
+    (numpy,) = {line.split(" ")[0] for line in downloaded if line.startswith("numpy==")}
+    assert f"{numpy} ; python_full_version >= '3.12'" in pins
 
 
 def test_packages_are_for_this_machine_by_default_and_without_those_of_a_card(machine):
-    said = machine.wheelhouse(WHEELHOUSE="elsewhere").stdout
-    assert "Python {}.{} on {}, into elsewhere".format(*sys.version_info[:2], next(platform_tags())) in said
+    output = machine.wheelhouse(WHEELHOUSE="elsewhere").stdout
+    assert "Python {}.{} on {}, into elsewhere".format(*sys.version_info[:2], next(platform_tags())) in output
     assert "cupy" not in (machine.folder / "pins.log").read_text()
 
 
@@ -420,13 +420,13 @@ def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
     (machine.folder / "pyproject.toml").write_text(project)
     pip = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1"}
 
-    made = machine.wheelhouse(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index), **pip)
-    assert made.returncode == 0, made.stderr
+    process = machine.wheelhouse(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index), **pip)
+    assert process.returncode == 0, process.stderr
     shutil.rmtree(index)
     installed = machine.setup(before=cut_off, WHEELHOUSE="wheelhouse", **pip)
     assert installed.returncode == 0, installed.stderr
-    found = subprocess.check_output([machine.folder / ".venv/bin/python", "-c", "import pool; print(pool.SIZE)"])
-    assert found == b"7\n"
+    size = subprocess.check_output([machine.folder / ".venv/bin/python", "-c", "import pool; print(pool.SIZE)"])
+    assert size == b"7\n"
 
 
 def test_a_set_up_that_waits_says_for_which(machine):
@@ -437,9 +437,9 @@ def test_a_set_up_that_waits_says_for_which(machine):
         line = [machine.folder / SETUP]
         environment = {"PATH": str(machine.folder / "bin"), "PYTHON": "python3", "PYTHONPATH": str(machine.folder)}
         with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True) as process:
-            said = process.stderr.readline()
+            message = process.stderr.readline()
             fcntl.flock(script, fcntl.LOCK_UN)
-    assert said.startswith(f"ladder: waiting for the set-up in this folder by process {number}, running since ")
+    assert message.startswith(f"ladder: waiting for the set-up in this folder by process {number}, running since ")
     assert process.returncode == 0
 
 
@@ -457,12 +457,12 @@ def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machin
         "PIP_USER": "1",
         "PIP_INDEX_URL": "https://mirror.example",
     }
-    done = subprocess.run([SETUP], cwd=machine.folder, env=variables, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([SETUP], cwd=machine.folder, env=variables, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     assert (machine.folder / ".venv/.installed").exists()
     assert not (other / ".venv").exists()
-    told = (machine.folder / "pip-variables").read_text().split()
-    assert told == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
+    variable_names = (machine.folder / "pip-variables").read_text().split()
+    assert variable_names == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
 
 
 def test_a_clone_of_any_git_has_the_same_bytes(tmp_path):

@@ -71,7 +71,7 @@ PATTERNS = {
 
 def blanked(pattern, text, flags=0):
     """The text with what a pattern matches replaced by as many lines, so that line numbers stay."""
-    return re.sub(pattern, lambda found: "\n" * found[0].count("\n") + "·", text, flags=flags)
+    return re.sub(pattern, lambda match: "\n" * match[0].count("\n") + "·", text, flags=flags)
 
 
 def of_markdown(text):
@@ -83,7 +83,7 @@ def of_markdown(text):
 def of_comments(text):
     """Comments after `#`, and the questions of a configuration; without code in backticks."""
     lines = [re.search(r"(?:^|\s)#(.*)|^\s*question:(.*)", line) for line in text.split("\n")]
-    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, found.groups())) if found else "·" for found in lines))
+    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
 def of_latex(text):
@@ -110,7 +110,7 @@ def of_python(text):
 def of_c(text):
     """Comments of C and CUDA, without code in backticks."""
     lines = [re.search(r"//(.*)|/\*(.*?)\*/", line) for line in text.split("\n")]
-    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, found.groups())) if found else "·" for found in lines))
+    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
 PROSE = {".md": of_markdown, ".yaml": of_comments, "": of_comments, ".smk": of_comments, ".sh": of_comments}
@@ -131,8 +131,8 @@ def bound_names(text):
 def avoided(text, suffix):
     """What is to be avoided in a file's text: (line, words, what to say)."""
     prose = PROSE[suffix](text)
-    found = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
-    return sorted((prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), say) for match, say in found)
+    matches = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
+    return sorted((prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), say) for match, say in matches)
 
 
 def files_of(globs):
@@ -157,8 +157,8 @@ def test_bound_names_are_variables_arguments_functions_and_classes():
 @pytest.mark.parametrize("name", files_of(FILES))
 def test_words_to_avoid_are_avoided(name):
     path = ROOT / name
-    wrong = [f"{name}:{line}: '{words}': say {say}" for line, words, say in avoided(path.read_text(), path.suffix)]
-    assert not wrong, "\n" + "\n".join(wrong)
+    messages = [f"{name}:{line}: '{words}': say {say}" for line, words, say in avoided(path.read_text(), path.suffix)]
+    assert not messages, "\n" + "\n".join(messages)
 
 
 @pytest.mark.parametrize(
