@@ -1,4 +1,4 @@
-"""Every number in a caption is one of the code that draws the figure."""
+"""Every number in a caption agrees with the code that draws the figure."""
 
 import re
 
@@ -18,12 +18,12 @@ NUMBER = r"\d+(?: %)?|\b(?:two|three|four|five|six|ten|hundred|fifth|tenth|half)
 WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 100: "hundred"}
 MEDIAN = "95 %"  # by `intervals.summary`
 RATIO = f"{100 * claims.LEVEL:.0f} %"
-# The parts of words that are no numbers of the code.
+# Phrases with digits or number words that don't come from the code.
 NAMES = ("`O2`", "float64", "half precision", "two substitutions", "of two matrices")
 
 
 def of_code():
-    """What each caption should say, in order."""
+    """{figure: the numbers of its caption in order}, from the code."""
     rungs = [*backprop_lines.LINES.values()]
     at_o2 = [rung for rung in rungs if rung.tuning == {"flags": "O2"}]
     assert rungs[: len(at_o2)] == at_o2, "the first ones"

@@ -1,4 +1,4 @@
-"""Chapters found in their workloads' folders: their order, names that must agree, and what two of them can't share."""
+"""Chapters in their workloads' folders: their order, names that must agree, and works that two of them can't share."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from ladder.report import chapters
 
 
 def chapter(folder, workload="gemm", order=1, tables=(), **texts):
-    """A chapter in a folder of its own, with files by name: {"text.tex": ...}."""
+    """A chapter in a new folder; the keyword text_tex is the text of its file text.tex."""
     folder.mkdir()
     for name, text in texts.items():
         (folder / name.replace("_", ".")).write_text(text)
@@ -29,7 +29,7 @@ def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(tmp_path, 
 
 
 def test_lines_without_a_unit_are_no_ladder():
-    """Its table is made of the lines of a chapter that states whose time they compare."""
+    """Only a chapter whose lines have a UNIT has the table of a ladder."""
     tables = {item.workload: item.tables for item in chapters.chapters()}
     assert tables["gemv"][:2] == ("ladder", "verdicts")
     assert tables["gemm"] == ("square", "threads", "gpu", "gpu_mixed", "gpu_training")

@@ -1,4 +1,4 @@
-"""The ceilings that figures draw and tables share are those of the machine that is told of, on as many threads."""
+"""Figures and tables use the ceilings of the right machine, at the same number of threads."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ from made_up import chapters as made
 
 HERE, THERE = MACHINES[:2]
 GIGA = 1e9
-# Of each machine, in units of its own: products and streams by threads, which gain less and less, and those of a card.
+# {threads: (products, streams)}, and those of a GPU, in units of each machine.
 ON_THREADS = {1: (10, 2), 2: (18, 3), 6: (40, 5), 24: (90, 7)}
 ON_CARD = {"float64": 600, "float32": 900}
 CARD_MEMORY, FUSED = 50, 300
@@ -30,7 +30,7 @@ UNIT = {HERE: GIGA, THERE: 7 * GIGA}
 
 
 def ceilings():
-    """Those of both machines, of which the figures' own is not the first."""
+    """The ceilings of both machines; the machine that figures are about is the second."""
     return {name: {"rows": rows(UNIT[name])} for name in (THERE, HERE)}
 
 
@@ -57,7 +57,7 @@ def row(name, sizes, tuning, best, device="host"):
 
 @pytest.fixture
 def rates_drawn(monkeypatch):
-    """The ceilings, {threads or GPUs: rate}, that panels of rates are given, in place of the panels."""
+    """The ceilings, {threads or GPUs: rate}, that panels of rates get, in a list; the panels aren't drawn."""
     ceilings_drawn = []
     monkeypatch.setattr(
         by_threads, "fill_rates", lambda axes, rows, at, looks, ceiling, inches: ceilings_drawn.append(ceiling)
@@ -72,7 +72,7 @@ def without_most_threads(tables):
 
 
 def test_rates_of_the_training_stand_under_the_products_of_their_machine_on_as_many_threads(rates_drawn):
-    """Those of the machine with most threads stand beside the chapter's host."""
+    """The machine with most threads has a panel beside the chapter's host."""
     inputs = tables("mlp_scaling", (HERE, THERE))
     inputs["mlp_threads"] = without_most_threads(inputs["mlp_threads"])
     figure = draw("mlp_scaling", inputs, ceilings())
@@ -94,7 +94,7 @@ def test_rates_of_the_training_stand_under_the_products_of_their_machine_on_as_m
 def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(
     name, column, factor, gpus, words, rates_drawn
 ):
-    """Of GPUs it is the memory of all."""
+    """The ceiling of several GPUs is the sum of their memory bandwidths."""
     figure = draw(name, tables(name), ceilings())
     assert rates_drawn == [{threads: factor * rates[column] for threads, rates in ON_THREADS.items()}, *gpus]
     assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == words
@@ -145,7 +145,7 @@ def test_a_point_of_the_roofline_is_the_fastest_number_of_threads_at_its_intensi
         assert any(point == pytest.approx(expected) for point in points)
 
 
-# Whose time each chapter's waterfall shows, and what its ceiling is.
+# {workload: (the time that its waterfall shows, the label of its ceiling)}.
 WORDS = {
     "mlp": ("time", "products at the best rate"),
     "gemv": ("time of a gigabyte", "memory of all GPUs"),
@@ -157,7 +157,7 @@ WORDS = {
 
 @pytest.mark.parametrize("workload", WORDS)
 def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
-    """Where another's stand beside them, too; a machine that is seven times as fast has a seventh of the time."""
+    """Also beside the ceilings of another machine; a machine that is seven times faster has a seventh of the time."""
     name, both_ceilings = f"{workload}_waterfall", ceilings()
     words = []
     monkeypatch.setattr(waterfall, "figure", lambda panels, *labels, **options: words.append(labels[:2]) or panels)
@@ -170,7 +170,7 @@ def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
 
 
 def times(panels):
-    """The ceiling's seconds of the first panel, and all that the models predict."""
+    """The ceiling's seconds of the first panel, and all predicted seconds."""
     return [
         next(iter(panels.values()))[2],
         *(rung.predicted or 0.0 for _, rungs, _ in panels.values() for rung in rungs),
@@ -179,7 +179,7 @@ def times(panels):
 
 @pytest.mark.parametrize("threads", [1, 6])
 def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_machine(threads):
-    """Of a card those of the case's precision."""
+    """On a GPU they take the rates of the case's precision."""
     both_ceilings, unit = ceilings(), UNIT[HERE]
     machine = Study({}, HERE, roofs=both_ceilings)
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
@@ -213,7 +213,7 @@ def shares():
 
 
 def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(shares):
-    """A tenth of one thread's ceiling, a ninetieth of that of 24."""
+    """1 GFLOP/s is a tenth of the ceiling of one thread, and a ninetieth of that of 24 threads."""
     products = chapter_study.of_chapter("gemm", shares)
     (cells,) = cells_of(gemm_tables.threads(products), code("nn"), code("tiled"))
     assert cells[4:6] == [percent(1 / 90), "24"]

@@ -32,7 +32,7 @@ HOLLOW = "hollow: not converged"
 
 
 def require_in_bounds(figure):
-    """Nothing is small, and nothing is cut off."""
+    """No text is smaller than the minimum, and none is cut off."""
     assert figure.get_figwidth() == theme.WIDTH
     assert figure.get_figheight() <= theme.TALLEST
     assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= theme.SMALL
@@ -95,7 +95,7 @@ def test_methods_stand_in_the_order_of_every_chapter():
 
 @pytest.mark.slow
 def test_seaborn_brings_no_statistics():
-    """What it would import at twice the cost stays out, and is there for who asks."""
+    """The kit keeps seaborn from importing SciPy's statistics, which a program can still import itself."""
     code = "import sys; from ladder.report.figures import bars, heat; assert 'scipy.stats' not in sys.modules"
     subprocess.run([sys.executable, "-c", code + "; import scipy.stats"], check=True)
     code = "from ladder.report import figures; figures.constants('gemm_tilings')"
@@ -103,7 +103,7 @@ def test_seaborn_brings_no_statistics():
 
 
 def test_looks_differ_by_more_than_the_colour():
-    """Colours do where methods of one workload stand together, on the host or on a GPU."""
+    """Methods of a workload on the same device, which are shown together, also differ in colour."""
     all_looks = [looks.look(method) for method in methods.looks()]
     assert len({look.marker for look in all_looks}) == len(all_looks)
     for names in ({*workloads.variants("gemm"), *workloads.variants("mlp")}, set(workloads.variants("gemv"))):

@@ -1,4 +1,4 @@
-"""A figure's bytes are the same whatever a user has told matplotlib."""
+"""A figure's bytes don't depend on a user's settings of matplotlib."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def settings_by_name(folder):
 
 
 def settings_and_fonts_at_home(folder):
-    """With a broken style, and letters of another kind under the name of the kit's."""
+    """Settings and a broken style in the user's home."""
     for name, content in {"matplotlibrc": RC.encode(), "stylelib/a.mplstyle": b"\xff\xfe"}.items():
         path = folder / ".config/matplotlib" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def everything(folder):
 
 
 def draw(folder, changes):
-    """The bytes of a small figure, drawn by a process of its own in a folder and with changed variables."""
+    """The bytes of a small figure, drawn by another process in a folder and with changed variables."""
     variables = os.environ | changes
     variables = {name: value for name, value in variables.items() if value is not None}
     subprocess.run([sys.executable, "-c", PROGRAM, folder], cwd=folder, env=variables, check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""What the kit of figures draws, read back from the axes: lengths, places, colours and words."""
+"""The kit of figures, by what it has drawn on the axes: lengths, positions, colours and texts."""
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ FOUND = pd.DataFrame(
 
 @pytest.fixture(autouse=True)
 def look():
-    """The look of every figure."""
+    """Apply the theme of all figures."""
     with theme.context():
         yield
 
@@ -47,12 +47,12 @@ def axes():
 
 
 def segments(collection):
-    """The ends of an axes's lines of intervals, [[[x, y], [x, y]]]."""
+    """The ends of the intervals in a collection, [[[x, y], [x, y]]]."""
     return [segment.tolist() for segment in collection.get_segments()]
 
 
 def annotations(axes):
-    """{text: where it stands}."""
+    """{text: its position}."""
     return {text.get_text(): text.xy for text in axes.texts}
 
 
@@ -81,7 +81,7 @@ def test_an_interval_along_x_lies_at_the_height_of_its_mark(axes):
 
 
 def bar(name, value, converged=True, shade=0.5, **more):
-    """A bar with an interval from half of its value to twice."""
+    """A bar with an interval from half its value to twice its value."""
     about = {"name": name, "value": value, "low": value and value / 2, "high": value and 2 * value}
     return about | {"converged": converged, "shade": shade, "text": f"{value} a second"} | more
 
@@ -168,7 +168,7 @@ def test_problems_stand_in_the_order_of_the_plan_each_with_the_row_of_its_first_
 
 
 def rung(label, seconds, **more):
-    """A rung of three processes of which the last has one slow sample, which counts in no median."""
+    """A rung of three processes; the last one has a slow sample, which changes no median."""
     processes = [[0.99 * seconds] * 3, [seconds] * 3, [1.01 * seconds] * 2 + [9 * seconds]]
     return waterfall.Rung(label, "blas", processes, more.pop("predicted", None), more.pop("converged", True), **more)
 
@@ -210,7 +210,7 @@ def test_shares_of_a_rung_are_per_cent_of_its_parts(axes):
 
 
 def ticks(axis):
-    """The words at an axis's ticks."""
+    """The labels of an axis' ticks."""
     locations = axis.get_majorticklocs()
     return dict(zip(axis.get_major_formatter().format_ticks(locations), locations, strict=True))
 
@@ -280,7 +280,7 @@ def test_colours_become_white_by_their_share():
 
 
 def test_letters_are_white_on_dark_colours_alone():
-    """By the luma, to which red adds 0.299, green 0.587 and blue 0.114: dark is what has less than 0.45."""
+    """A colour is dark if its luma, 0.299 red + 0.587 green + 0.114 blue, is below 0.45."""
     dark, light = ("#0000ff", "#ff0000", "#0055ff", "0.44"), ("#00ff00", "#ff5500", "#ffffff", "0.46")
     assert [bool(looks.is_dark(colour)) for colour in dark] == [True] * 4
     assert [bool(looks.is_dark(colour)) for colour in light] == [False] * 4
@@ -353,7 +353,7 @@ def test_the_legend_of_a_waterfall_shows_ticks_lines_and_parts_as_they_are_drawn
 
 
 def test_waterfalls_of_several_machines_have_one_range_of_times():
-    """A panel is the higher the more rungs it has."""
+    """A panel with more rungs is higher."""
     fast, slow = [rung("one", 1e-6)], [rung("one", 2e-3), rung("two", 1e-3)]
     figure = waterfall.figure({"here": ("n = 5", fast, None), "there": ("n = 5", slow, None)}, "time", "floor")
     first, other = figure.axes

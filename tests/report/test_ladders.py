@@ -1,4 +1,4 @@
-"""What every chapter's ladder shares: ratios in words, the tables of the ladder and of verdicts, the waterfall."""
+"""The parts that all ladders share: ratios in words, the tables of the ladder and of verdicts, the waterfall."""
 
 import math
 
@@ -83,7 +83,7 @@ def test_a_ratio_of_parts_is_that_of_their_sums_in_a_pass():
 
 
 def timed(*times):
-    """The rows of a case, a process for each of some lists of seconds."""
+    """The rows of a case with a process for each list of seconds."""
     return pd.DataFrame(
         [{"process": number, "seconds": seconds} for number, some in enumerate(times) for seconds in some]
     )
@@ -168,7 +168,7 @@ def test_names_at_the_ends_of_lines_keep_apart_and_inside():
 
 
 def rows_of(threads, *seconds):
-    """A sample of each process of a case on so many threads."""
+    """The rows of a case on `threads`, one sample for each process."""
     case = {"machine": "here", "workload": "gemm", "variant": "openmp", "case": f"n=1,cache=cold,threads={threads}"}
     return pd.DataFrame([case | {"process": number, "seconds": one} for number, one in enumerate(seconds)])
 
@@ -185,7 +185,7 @@ def test_a_ratio_rests_on_the_cases_of_its_rows():
 
 
 def test_luck_in_the_processes_that_choose_makes_no_speed_up():
-    """The second, fourth and so on choose; on two threads they alone are fast."""
+    """Every second process chooses; on two threads only these processes are fast."""
     slow = 1.0 + 1e-3 * np.arange(10)
     cases = {1: rows_of(1, *slow), 2: rows_of(2, *np.where(np.arange(10) % 2, 0.5, slow))}
     best, tested = study.best_and_test_rows(cases)

@@ -1,4 +1,4 @@
-"""Values as LaTeX, each worked out by hand: units, digits, lists, the heads and the lines of tables."""
+"""Values as LaTeX, compared with texts written by hand: units, digits, lists, heads and rows of tables."""
 
 import pytest
 

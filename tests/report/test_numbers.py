@@ -1,4 +1,4 @@
-"""The numbers of the paper's sentences: the same keys whatever was measured, and words that the samples bear out."""
+"""The numbers of the paper's sentences: the same keys whatever was measured, and words that agree with the samples."""
 
 import json
 import re
@@ -105,7 +105,7 @@ def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
 
 
 def test_sizes_never_mix():
-    """512 is the last as text, and has the least work."""
+    """The largest size is chosen by its work: as text, 512 would come last."""
     experiments = ("gemm_large", "gemm_square")
     samples = [tables(made.measurements(name))[name]["samples"] for name in experiments]
     frame = pd.concat(samples).query("dtype == 'float64'")

@@ -45,7 +45,7 @@ def generated(study, folder):
 
 
 def sensitivity(path):
-    """Write what the verb `sensitivity` does: every declared case, one check that sees and one that doesn't."""
+    """Write a file like that of `ladder sensitivity`: for every case a check that refuses errors and one that doesn't."""
     kinds = [
         {"array": "history", "share": 0.0123, "places": 5, "fault": fault, "check": check, "seen": seen, "error": error}
         for fault in (ELEMENT, ROW)
@@ -59,7 +59,7 @@ def sensitivity(path):
 
 
 def sources():
-    """All LaTeX that the paper is written in, of the skeleton and of the chapters, by path."""
+    """{path: text} of the paper's own and the chapters' LaTeX."""
     return {
         str(path): path.read_text() for path in [*sorted(PAPER.glob("*.tex")), *chapters.files(*chapters.TEXTS[:2])]
     }
@@ -70,7 +70,7 @@ def joined():
 
 
 def build(study, folder, document="paper"):
-    """The PDF of the paper about a study, or of its supplement, and the log of its making."""
+    """The path of the PDF of the paper about a study, or of its supplement, and the text of LaTeX's log."""
     out = folder / f"{document}.pdf"
     typesetting.build(PAPER / f"{document}.tex", generated(study, folder), folder / document, out, texts_of(study))
     return out, (folder / f"{document}/{document}.log").read_text(errors="replace")
@@ -126,7 +126,7 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
 
 
 def everything():
-    """A study with every experiment of one machine, and cores of another that is published."""
+    """A study with all experiments of one machine, and those on the cores of a published one."""
     parts = {name: tables for workload in made.CHAPTERS for name, tables in made.whole(workload).tables.items()}
     return made_up.both(replace(made.whole("gemm"), tables=parts), on_one_thread("another (published)"))
 
@@ -138,7 +138,7 @@ def on_one_thread(machine=made_up.MACHINE):
 
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
-    """A function: the PDF of a study by name and the log of its making, made once."""
+    """A function of a study's name: its PDF and LaTeX's log, made only once."""
     studies = {"nothing": lambda: Study({}, None), "one thread": on_one_thread}
     studies |= {"everything": everything}
     return functools.cache(lambda name: build(studies[name](), tmp_path_factory.mktemp("paper")))
@@ -177,7 +177,7 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 @needs_latex
 @pytest.mark.parametrize("chapter", [name for name in made.CHAPTERS if name != "gemm"])
 def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
-    """Typeset alone from a page's head on, with its figures of two machines, one of them without a card."""
+    """The chapter is typeset alone, with figures of two machines, one of them without a GPU."""
     host = made.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
     study = made_up.both(made.study(chapter, machine="nvidia-h200"), host)
     inputs, ceilings = generated(study, tmp_path), drawings.ceilings((study.subject,))
@@ -211,7 +211,7 @@ def test_the_same_inputs_give_the_same_bytes(papers, tmp_path):
 
 
 def tiny(folder, text):
-    """A paper of its own with the project's macros."""
+    """The path of a small paper with the project's macros."""
     shutil.copy(PAPER / "macros.tex", folder)
     head = r"\documentclass{article}\usepackage{siunitx,graphicx}\input{macros}\begin{document}"
     (folder / "tiny.tex").write_text(f"{head}\n{text}\n\\end{{document}}\n")
@@ -278,7 +278,7 @@ NAMES = [
 @needs_latex
 @pytest.mark.parametrize("name", NAMES)
 def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, monkeypatch, name):
-    """Also beside files of the user's that LaTeX and latexmk look for, and a package of another version."""
+    """Also with a user's configuration of latexmk and a user's package of another version."""
     pages = []
     for folder in (tmp_path / "plain", tmp_path / f"a{name}b"):
         (folder / "results/figures").mkdir(parents=True)

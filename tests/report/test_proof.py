@@ -1,4 +1,4 @@
-"""Proofreading: each fault of the layout is found in a document that has it, and none in one that has none."""
+"""Proofreading: each fault of the layout is reported for a document that has it, and none for one without faults."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ PARAGRAPH = r"\par A few words."
 
 
 def typeset(folder, body, title=r"\hypersetup{pdftitle={It}}"):
-    """The folder of a small document."""
+    """Typeset a small document; its folder."""
     source = folder / "it.tex"
     packages = r"\usepackage[hmargin=25mm,vmargin=20mm,includefoot]{geometry}\usepackage{graphicx,hyperref}"
     head = rf"\documentclass[10pt,a4paper]{{article}}{packages}{title}"
@@ -79,14 +79,14 @@ LaTeX Warning: Reference `fig:one' on page 1 undefined on input line 9.
 
 
 def page(height, *inked, width=4):
-    """A page as pdftoppm prints it, with a watermark all over and ink in some rows."""
+    """A page as pdftoppm writes it, with a watermark on all pixels and ink in some rows."""
     dots = np.full((height, width), proof.DARK, np.uint8)
     dots[list(inked), -1] = proof.DARK - 1
     return b"P5\n%d %d\n255\n" % (width, height) + dots.tobytes()
 
 
 def test_a_page_is_filled_down_to_its_last_ink_above_the_margin(monkeypatch):
-    """Of 300 rows the text has those from 28 to 270; what lies outside, such as the number, doesn't count."""
+    """Of 300 rows, 28 to 270 are the text; ink outside, such as the page number, is ignored."""
     pages = page(300, 28, 149) + page(300, 0, 27, 271, 299) + page(300, 270) + page(300, 28, width=5)
     monkeypatch.setattr(proof.processes, "run", lambda *_, **__: SimpleNamespace(stdout=pages))
     assert proof.heights("it.pdf") == pytest.approx([122 / 243, 0.0, 1.0, 1 / 243])

@@ -1,4 +1,4 @@
-"""What the paper says of the published measurements: every verdict recomputed from the raw samples."""
+"""The paper's statements about published measurements: every verdict is recomputed from the raw samples."""
 
 import itertools
 import re
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.xdist_group("published")  # all is loaded once
 
 @pytest.fixture(scope="module")
 def published():
-    """The study of all published machines and nothing else."""
+    """The study of all published machines."""
     tables = {}
     for name in collect.TABLES:
         frames = [stored.published(folder, name) for folder in FOLDERS]
@@ -55,7 +55,7 @@ def test_what_is_published_decides_claims_of_every_study(rows):
 
 
 def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(published, rows):
-    """Of two cases and nothing else; the seconds of an iteration, a picture or a gigabyte differ by a known factor."""
+    """If the ratio has two cases; the seconds of an iteration, a picture or a gigabyte differ by a known factor."""
     medians = medians_of(published)
     checked = 0
     for row in rows[rows["now"].notna()].itertuples():
@@ -84,7 +84,7 @@ def medians_of(published):
 
 
 def is_known(factor):
-    """Whether a factor between times is that of two amounts of work: a quotient of small whole numbers."""
+    """Whether a factor between times is a quotient of small integers, as between two amounts of work."""
     return any(
         abs(factor * below / above - 1) < 1e-9 for above, below in itertools.product((1, 2, 4, 16, 50, 51), repeat=2)
     )
@@ -103,7 +103,7 @@ def sizes_of(case):
 
 
 def test_cold_cases_that_began_warm_are_counted(published):
-    """Of machines published before every core emptied its own cache, and of no other."""
+    """They are those of machines published before every core emptied its own cache."""
     assert int(re.search(r"\d+", about.warmer(published))[0]) > 0
     remaining = {
         name: tables | {"samples": tables["samples"][~tables["samples"]["commit"].isin(about.WARM_CACHE_COMMITS)]}
@@ -124,7 +124,7 @@ def test_an_undecided_claim_says_what_could_have_been_seen(published, rows):
 
 
 def test_what_jumps_to_the_eye_is_remarked_of_the_training(published):
-    """More threads take longer, and `cublas` is slower launched one by one."""
+    """The text says that more threads take longer, and that `cublas` is slower without a CUDA graph."""
     ask = functions.of_chapter(chapter_study.of_chapter("mlp", published))
     assert ask["machine"]("host").endswith(r"\published{}")
     assert ask["count"](select("widest/blas", threads=SECOND), "threads")
@@ -136,7 +136,7 @@ def test_what_jumps_to_the_eye_is_remarked_of_the_training(published):
 
 
 def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(published):
-    """A slow broadcast, and phases beyond a call."""
+    """The text says that a broadcast is slow, and that phases add up to more than the call."""
     ask = functions.of_chapter(chapter_study.of_chapter("gemv", published))
     assert ask["machine"]("host").endswith(r"\published{}")
     assert ask["slower_broadcast"]()

@@ -1,4 +1,4 @@
-"""The tables of the study as a whole, line by line, from a few rows whose cells are known beforehand."""
+"""The tables about the study as a whole, compared line by line with cells computed by hand."""
 
 import json
 
@@ -16,7 +16,7 @@ from ladder.store.study import Study
 
 
 def lines(text):
-    """The lines of a table that begin with a name of the code."""
+    """The lines of a table that begin with a name in typewriter type."""
     return [line for line in text.splitlines() if line.startswith(r"\texttt")]
 
 
@@ -86,7 +86,7 @@ def kernel(registers, shared, dynamic, share, spills=0):
 
 
 def test_a_kernel_takes_its_static_and_its_dynamic_shared_memory(tmp_path):
-    """The architectures and variants in order, whatever the order of the files."""
+    """Rows are sorted by architecture and variant, whatever the order of the files."""
     built = [
         ("sm_90", "cuda_tiled", {"a": kernel(40, 1024, 512, 0.4375), "b": kernel(32, 3072, None, 1.0, 8)}, ["w", "w"]),
         ("sm_90", "cuda_naive", {"a": kernel(40, 1024, 512, 0.4375)}, []),
@@ -106,7 +106,7 @@ def test_a_kernel_takes_its_static_and_its_dynamic_shared_memory(tmp_path):
 
 
 def sensitivity_row(dtype, array, fault, check, share, seen, error, variant="blas"):
-    """A row of what `ladder sensitivity` finds, of three places."""
+    """A row of the file of `ladder sensitivity`, for three places."""
     sizes = complete("gemm", {"m": 3, "n": 5, "k": 7, "dtype": dtype})
     case = Case("gemm", variant, sizes, {"threads": 1})
     columns = {"workload": "gemm", "variant": variant, "case": case.slug, "dtype": dtype, "array": array}
@@ -115,7 +115,7 @@ def sensitivity_row(dtype, array, fault, check, share, seen, error, variant="bla
 
 @pytest.fixture
 def sensitivity(tmp_path):
-    """The file of two checks and one that is blind, of which float32 has one alone."""
+    """The file with two checks that refuse errors and one that doesn't; float32 has only one check."""
     rows = [
         sensitivity_row("float64", "out", ELEMENT, "loose", 0.3, 3, 1e-4),
         sensitivity_row("float64", "out", ELEMENT, "norm", 0.3, 3, 1.264e-12),
@@ -142,7 +142,7 @@ def test_the_smallest_errors_refused_stand_under_their_type_and_fault(sensitivit
 
 
 def test_of_each_array_the_worst_case_of_all_variants_is_told(sensitivity):
-    """The check that sees the smallest error is named, though another stands before it."""
+    """The check that refuses the smallest error is named, even if another one comes first."""
     assert lines(sensitivity_table.faults(sensitivity)) == [
         r"\texttt{gemm} & \texttt{out} & norm & \num{0.3} & \num{5.2e-11} & \num{0.5} & \num{2.3e-5} \\",
         r"\texttt{gemm} & \texttt{other} & -- & \num{0.1} & not seen & -- & -- \\",
@@ -150,7 +150,7 @@ def test_of_each_array_the_worst_case_of_all_variants_is_told(sensitivity):
 
 
 def test_the_nearest_comparison_of_a_variant_uses_most_of_its_bound():
-    """It isn't the one with the largest error, nor that of a bound of 0 that is met."""
+    """It is neither the comparison with the largest error, nor an exact one with a bound of 0."""
     checks = [("large", 0.4, 1.0), ("near", 0.25, 0.5), ("exact", 0.0, 0.0)]
     rows = [row("blas", 1, process=0, dtype="float64", check=name, error=e, bound=b) for name, e, b in checks]
     rows += [row("tiled", 1, process=0, dtype="float32", check="same", error=0.0, bound=0.0)]
@@ -187,7 +187,7 @@ def times(gpus, images, seconds, **more):
 
 
 def test_times_by_cards_are_those_of_the_machine_that_measured_on_most(tmp_path):
-    """Of the variant at its sizes and tuning, on cards of the model."""
+    """They are of the variant at the same sizes and tuning, on GPUs of the same model."""
     foreign = [times(8, 5, 9.0, tuning={"batch": 1}), times(8, 5, 9.0, sizes={}), times(8, 5, 9.0, variant="other")]
     measured = {
         "a": ("model", [times(1, 5, 1.0)]),

@@ -1,4 +1,4 @@
-"""The kit of chapters: lines and machines that are picked, units, phases, claims, and names that are unknown."""
+"""The queries of chapters: lines, the choice of machines, units, phases, claims, and unknown names."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ from made_up import chapters as made
 
 
 def rows(cases, process=range(6)):
-    """Timed calls: of each case its columns, and seconds that differ a little between processes."""
+    """Timed calls of cases, {column: value}, with slightly different seconds in each process."""
     return pd.DataFrame(
         case | {"process": one, "sample": 0, "seconds": case["seconds"] * (1 + 0.001 * one)}
         for case in cases
@@ -108,7 +108,7 @@ def test_the_ladder_has_its_unit_and_a_source_plain_calls(study):
 
 
 def test_phases_are_of_the_selected_case_alone(study):
-    """On four ranks as on two, although both are of one variant and experiment."""
+    """Cases on two and on four ranks have their own phases, although variant and experiment are the same."""
     few, many = (select("ship", "ranks", ranks=ranks) for ranks in (2, 4))
     for selection in (few, many):
         assert set(study.phases(selection)["case"]) == {study.find(selection)["case"].iloc[0]}
@@ -121,7 +121,7 @@ def test_a_chapter_study_is_made_once_for_a_study(full_study, study):
 
 
 def test_machines_of_other_roles_stand_apart():
-    """Of one machine with both comes the first one's; a role that stands apart has no part in choosing it."""
+    """A machine that meets both shared roles gets them; a role with `apart` doesn't influence this choice."""
     sources = {name: Source(name, name) for name in ("host", "gpu", "old", "more")}
     needs = {"host": Needs(("old", "host")), "gpu": Needs(("gpu",)), "more": Needs(("more",), apart=True)}
 

@@ -1,4 +1,4 @@
-"""Timelines: bars in lanes, and names where there is room for them."""
+"""Timelines: bars in lanes, with names in bars that are long enough."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ def draw(cases):
 
 
 def bars(axes):
-    """(from, to, height, colour) of every bar."""
+    """(start, end, y, colour) of every bar."""
     return [(bar.get_x(), bar.get_x() + bar.get_width(), round(bar.get_y(), 3), bar.get_fc()) for bar in axes.patches]
 
 

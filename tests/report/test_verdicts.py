@@ -1,4 +1,4 @@
-"""Verdicts as data: a row for each claim of every chapter, and a build of toy sizes that says so."""
+"""Verdicts as data: a row for each claim of every chapter, and the mark of a build with toy sizes."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ def test_the_tally_counts_every_claim(study):
 
 
 def test_a_build_that_decides_nothing_says_so(study):
-    """Of toy sizes, beside a published machine of full ones; a machine that decides is no toy."""
+    """A machine that measured only toy sizes is named, if no verdict is based on it."""
     item = made.measurements("gemm_square")[0]
     toys = made_up.study([replace(item, case=replace(item.case, sizes=item.case.sizes | {"m": 17}))], "here")
     published = replace(made.study("descent", machine="there (published)"), descriptions=study.descriptions)

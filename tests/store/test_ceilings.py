@@ -1,4 +1,4 @@
-"""The machine's ceilings from records: what sets one, and what doesn't."""
+"""A machine's ceilings from records: which cases set a ceiling, and which don't."""
 
 import itertools
 
@@ -16,7 +16,7 @@ CARD = {"name": "a card", "uuid": "0", "architecture": "sm_90", "cache_bytes": 7
 
 
 def written(path, workload, variant, dtype, tuning, seconds):
-    """The path of a record whose fastest sample took so many seconds."""
+    """Write a record whose fastest sample took `seconds`; its path."""
     sizes = workloads.complete(workload, (PRODUCT if workload == "gemm" else STEPS) | {"dtype": dtype})
     case = Case(workload, variant, sizes, tuning, "warm")
     process = dict.fromkeys(("setup", "first", "check", "total"), 1.0) | {"phases": [], "curve": []}
@@ -34,7 +34,7 @@ def written(path, workload, variant, dtype, tuning, seconds):
 
 @pytest.fixture
 def summarise(tmp_path):
-    """A function: the ceilings of some (workload, variant, dtype, tuning, fastest seconds)."""
+    """A function of runs, (workload, variant, dtype, tuning, fastest seconds): the summary of their ceilings."""
 
     def summarise(*runs):
         return ceilings.summarise([written(tmp_path / f"{i}.json", *run) for i, run in enumerate(runs)], 1.25)

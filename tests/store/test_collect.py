@@ -1,4 +1,4 @@
-"""Tables from records and from what is published."""
+"""Tables from records and from publications."""
 
 import copy
 import gzip
@@ -25,7 +25,7 @@ SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
 
 @pytest.fixture(scope="module")
 def real_record(tmp_path_factory):
-    """A real record."""
+    """The record of a real measurement."""
     folder = tmp_path_factory.mktemp("one")
     case = case_of(1)
     with pytest.MonkeyPatch.context() as patch:
@@ -45,12 +45,12 @@ def case_of(threads, **sizes):
 
 
 def case_keys(case):
-    """What a record says of its case."""
+    """The entries of a record that identify its case."""
     return {"workload": case.workload, "variant": case.variant, "case": case.slug}
 
 
 class Machine:
-    """Records and plans of a machine, copies of a real one with some values changed."""
+    """Plans of a machine and its records, which are copies of a real record with changed values."""
 
     def __init__(self, template, name="here"):
         self.template, self.name = template, name
@@ -60,7 +60,7 @@ class Machine:
         return {"experiment": experiment, "cases": self.cases}
 
     def add(self, case, left_out=None, recorded=True, commit=None, **process):
-        """Plan a case, with a record of other times if it runs, and of another commit if one is given."""
+        """Plan a case and, if it is `recorded`, write its record; `process` changes values of the first process."""
         about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
         self.cases.append(about)
         if recorded and not left_out:
@@ -168,7 +168,7 @@ def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(local):
 
 
 def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(local):
-    """Of phases alone: a whole call is timed as the slowest rank sees it."""
+    """Only phases have an imbalance: a whole call has the time of the slowest rank."""
     passes = [{"compute": 0.5, "gather": 0.25}, {"compute": 0.75, "gather": 0.0}]
     by_rank = [{"compute": [0.5, 0.0, 0.25], "gather": [0.25] * 3}, {"compute": [0.75] * 3, "gather": [0.0] * 3}]
     local.add(case_of(1), samples=[1.0, 2.0], phases=passes, by_rank=by_rank).add(case_of(2), samples=[1.0])
@@ -301,7 +301,7 @@ def test_what_is_published_of_this_machine_is_not_shown_twice(local):
     local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
     local.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 available")
     folder = local.publish()
-    # Since then: one case was measured anew, another was lost.
+    # After that one case is measured again, and the record of another is lost.
     local.add(case_of(1), samples=[3.0])
     Path(record.path_of("here", case_of(2).key)).unlink()
     local.cases = local.cases[:4]
@@ -409,7 +409,7 @@ def test_a_commit_in_a_word_tells_of_changes(dirty, text):
 
 
 def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(local):
-    """In every table; a kept value is the same to the last bit."""
+    """This holds for every table; kept values are the same to the last bit."""
     curve = [{"epoch": 1, "loss": 0.1 + 0.2, "reference_loss": 0.3, "loss_bound": 1e-9, "accuracy": 0.5}]
     local.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
     local.add(case_of(2), commit="a", samples=[5.0, 6.0, 7.0], curve=curve * 2)
@@ -448,7 +448,7 @@ def test_not_keeping_replaces_all(local):
 
 
 def test_an_experiment_that_is_no_longer_planned_is_kept(local):
-    """What is measured anew is new there too, and what was missing there still is."""
+    """New measurements replace its cases too, and its missing cases stay missing."""
     local.add(case_of(1), commit="a").add(case_of(2), commit="a").add(case_of(4), recorded=False).publish("other")
     local.forget().add(case_of(2), commit="b").publish("small", keep=True)
     samples = published("samples")[["experiment", "threads", "commit"]].drop_duplicates()
@@ -501,7 +501,7 @@ def test_a_disk_that_fills_up_leaves_what_was_published(local, monkeypatch):
 
 
 def test_what_was_published_without_commits_is_not_kept(local):
-    """Unless nothing of it would be. It is shown as ever."""
+    """It can be replaced as a whole, and it is still shown."""
     local.add(case_of(1)).publish()
     path = Path("published/here/samples.csv.gz")
     published("samples").drop(columns="commit").to_csv(path, index=False)
@@ -534,7 +534,7 @@ def test_without_records_nothing_is_published(local):
 
 
 def test_every_value_of_a_record_is_in_its_own_column_and_row():
-    """Two processes that differ in all that a record says of them."""
+    """The record has two processes, which differ in all values."""
 
     def process(number, **more):
         first, later = 1.0 + number, 0.5 + number
@@ -592,7 +592,7 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
 
 
 def test_two_machines_that_share_the_results_keep_their_records_apart(local, other_machine):
-    """Each has a case that the other hasn't measured, and another time of the same."""
+    """Each machine has a case that the other hasn't measured, and another time of a common case."""
     local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0]).add(case_of(4), recorded=False)
     other_machine.add(case_of(1), samples=[5.0]).add(case_of(2), recorded=False).add(case_of(4), samples=[6.0])
     for machine, measured, missing in ((local, [[1, 1.0], [2, 2.0]], [4]), (other_machine, [[1, 5.0], [4, 6.0]], [2])):
@@ -617,7 +617,7 @@ def test_two_machines_that_share_the_results_keep_their_records_apart(local, oth
 
 
 def test_a_publication_describes_the_machine_as_its_last_measurement_found_it(local):
-    """However the plan orders them."""
+    """The order of the plan doesn't matter."""
     for threads, day in ((1, "02"), (2, "03"), (4, "01")):
         local.add(case_of(threads))
         path = record.path_of("here", case_of(threads).key)

@@ -1,4 +1,4 @@
-"""No samples of two cases are ever put together, whatever column they differ in."""
+"""Samples of two cases are never pooled, whatever column they differ in."""
 
 import itertools
 
@@ -10,12 +10,12 @@ from ladder.report.figures import medians
 from ladder.statistics import claims
 from ladder.store import gpu_counts, study
 
-SECONDS = {8: 1.0, 64: 100.0}  # of the first case of the plan, and of another: no median of both is either's
+SECONDS = {8: 1.0, 64: 100.0}  # {value of the column: seconds}; a median over both cases would equal neither
 SIZES = {"elements": 10, "dtype": "float64"}
 
 
 def rows(seconds=None, threads=(1, 2), column="frobnicate", **common):
-    """Timed calls of `mine` on some threads, of two cases that differ in a column of which the kit has never heard."""
+    """Timed calls of the variant `mine`: for each number of threads two cases, which differ in an unknown column."""
     samples = []
     for count, (value, time) in itertools.product(threads, (seconds or SECONDS).items()):
         slug = f"elements=10,dtype=float64,cache=cold,{column}={value},threads={count}"
@@ -36,7 +36,7 @@ def rows(seconds=None, threads=(1, 2), column="frobnicate", **common):
 
 
 def is_of_one(seconds):
-    """Whether a time is that of one of the cases."""
+    """Whether a time is that of a single case."""
     return any(0.95 < seconds / case_seconds < 1.05 for case_seconds in SECONDS.values())
 
 

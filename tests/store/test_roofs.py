@@ -1,4 +1,4 @@
-"""No share of a ceiling exceeds 1: ceilings are the most that was ever seen, each precision's its own."""
+"""Ceilings are the best rates ever sampled, for each precision separately: no share of a ceiling exceeds 1."""
 
 import json
 
@@ -19,7 +19,7 @@ MOST = 1.02
 
 
 def call(workload, seconds, device="host", precision="float64", threads=1, kernel=None, cache="cold", **more):
-    """A timed call of 1000 FLOPs and as many bytes."""
+    """A timed call of 1000 FLOPs and 1000 bytes."""
     sizes = f"kernel={kernel}" if kernel else f"dtype={more.pop('dtype', precision)}"
     tuning = f"threads={threads}" if device == "host" else f"math={precision if '32' in precision else 'default'}"
     tuning = tuning.replace("math=float32", "math=default")
@@ -31,7 +31,7 @@ def call(workload, seconds, device="host", precision="float64", threads=1, kerne
 
 
 def study(*calls):
-    """A study of two experiments, of which one has the last call alone."""
+    """A study of two experiments; the second one has only the last call."""
     samples = pd.DataFrame(calls)
     return Study({"one": {"samples": samples.iloc[:-1]}, "other": {"samples": samples.iloc[-1:]}}, "here")
 
@@ -83,7 +83,7 @@ def test_figures_draw_the_ceilings_of_the_tables():
 
 
 def two_machines():
-    """A study of two machines, of which the other is three times as fast, published, and first in the tables."""
+    """A study of two machines; the second one is published, three times faster, and first in the tables."""
     calls = [call("gemm", 1.0), call("gemm", 0.25, threads=2), call("stream", 0.5, kernel="read")]
     calls.append(call("gemm", 0.125, "cuda"))
     other_calls = [row | {"machine": "there (published)", "seconds": row["seconds"] / 3} for row in calls]
@@ -91,13 +91,13 @@ def two_machines():
 
 
 def shares(machine):
-    """What is held against on one thread and on two, of memory, and on a card."""
+    """A machine's ceilings: arithmetic on one, two and any number of threads, bandwidth, and arithmetic on a GPU."""
     on_threads = (roofs.arithmetic(machine, "float64", threads) for threads in (1, 2, None))
     return [*on_threads, roofs.bandwidth(machine), roofs.gpu_arithmetic(machine, "float64")]
 
 
 def test_of_two_machines_each_has_its_own_ceilings():
-    """From the tables, and from a file, in whichever order they stand."""
+    """From the tables and from a file, in any order."""
     both_machines = two_machines()
     slow, fast = [1000, 4000, 4000, 2000, 8000], [3000, 12000, 12000, 6000, 24000]
     names = "here", "there (published)"
@@ -109,7 +109,7 @@ def test_of_two_machines_each_has_its_own_ceilings():
 
 
 def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_path):
-    """Of a published machine over all that it measured, whatever the tables of the ceiling experiments have of it."""
+    """Those of a published machine are over all of its cases, not only the ones in tables of ceiling experiments."""
     samples = two_machines().tables["one"]["samples"].assign(process=0, sample=0)
     with_gpus = samples[samples["machine"] == "here"].assign(
         machine="with-cards", seconds=lambda rows: rows["seconds"] / 9
@@ -141,7 +141,7 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
 
 @pytest.fixture(scope="module", params=PUBLISHED, ids=lambda path: path.parent.name)
 def published(request):
-    """The study of a published machine, of nothing but what shares of ceilings need."""
+    """The study of a published machine, with only the columns and rows that shares of ceilings need."""
     samples = pd.read_csv(request.param, usecols=lambda name: name in COLUMNS, low_memory=False)
     samples = samples[samples["phase"] == "total"]
     samples = roofs.with_ceilings(samples)

@@ -1,4 +1,4 @@
-"""Tables are read back only where they are whole, published ones with what is said of them."""
+"""Damaged tables are refused, and so are published ones that don't fit their description."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ ROWS = {
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
-    """A folder with an experiment's tables, and as what is published of a machine."""
+    """A folder with the tables of an experiment, and the same tables as a publication of a machine."""
     monkeypatch.chdir(tmp_path)
     for name, row in ROWS.items():
         text = pd.DataFrame([row] * 3).to_csv(index=False)
@@ -46,14 +46,14 @@ def folder(monkeypatch, tmp_path):
 
 
 def changed(change, name="samples"):
-    """Change the text of a table, as it lies there and as it was published."""
+    """Change the text of a table and of its publication."""
     path = Path(f"{name}.csv")
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     Path(f"{name}.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
 
 
 def messages_of():
-    """What is said of the changed table in either place."""
+    """The error messages on reading the changed table and its publication."""
     messages = []
     for read in (lambda: stored.load("."), lambda: [stored.published(".", name, "small") for name in TABLES]):
         with pytest.raises(
@@ -168,7 +168,7 @@ LOOK_LIKE_NUMBERS = ("0815", "1e5", "12.10", "nan", "inf", "true", "null", "1e10
 
 @pytest.mark.parametrize("text", LOOK_LIKE_NUMBERS)
 def test_what_is_text_stays_text_whatever_it_looks_like(text):
-    """In every column of text, and in one of a tuning that has words; there and back."""
+    """In every column of text, and in that of a tuning with words, after writing and reading."""
     texts = [name for name in SAMPLE if isinstance(SAMPLE[name], str) and name != "case"]
     slug = "m=1,cache=cold,order=true,threads=2"
     row = ROWS["samples"] | dict.fromkeys([*texts, "commit", "phase"], text) | {"case": slug, "order": "true"}

@@ -1,4 +1,4 @@
-"""Queries of a study, and what its own numbers and tables make of them: worked out by hand on a few rows."""
+"""Queries of a study, and the numbers and tables about it, compared with values computed by hand from a few rows."""
 
 import math
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from ladder.store.study import Study
 
 
 def rows(*seconds, process=0, **more):
-    """Rows of a case, a sample each."""
+    """Rows of a case, one for each sample."""
     columns = {
         "machine": "here",
         "experiment": "one",
@@ -66,7 +66,7 @@ def test_energy_is_that_of_a_run_the_median_over_processes():
 
 
 def test_sizes_and_caches_never_mix():
-    """The most work, and cold before warm; every tuning of it."""
+    """The size with the most work is taken, and cold before warm, with all tunings."""
     cases = [
         f"n={n},cache={cache},threads={threads}" for n in (1, 2) for cache in ("warm", "cold") for threads in (1, 2)
     ]
@@ -88,7 +88,7 @@ def test_machines_measured_here_stand_before_published_ones():
 
 
 def test_each_machine_is_described_by_its_own_description():
-    """In the order of the machines, a published one with its mark."""
+    """Rows are in the order of the machines, and a published machine has its mark."""
     other = made_up.description() | {"cores": 7, "memory": 2**34, "system": "Linux 5.4.0", "python": "3.12.1"}
     other["cpu"] = {
         "Model name": "Another",
@@ -118,7 +118,7 @@ def test_each_machine_is_described_by_its_own_description():
 
 
 def test_the_numbers_of_a_study_are_those_of_its_subject():
-    """Its cases, processes, samples of a process and caches, and what it lacks; not those of another machine."""
+    """Its cases, processes, samples of a process, caches and missing cases, not those of another machine."""
     local = [rows(1.0, 2.0, process=number) for number in (0, 1)] + [rows(1.0, case="x", cache="warm", converged=False)]
     samples = frame(*local, rows(1.0, 1.0, 1.0, phase="a", case="y"), rows(*[1.0] * 9, machine="there", case="z"))
     why = {"a": "not measured", "b": "not measured", "c": "needs 64 cores, 2 available"}
@@ -156,7 +156,7 @@ def test_the_protocol_is_told_with_its_units():
 
 
 def checked(case, *errors, bound=1.0, **more):
-    """Checks of a case, one of each error."""
+    """Checks of a case, one for each error."""
     samples = rows(*errors, case=case, **more)
     return [
         row | {"check": f"c{row['sample']}", "error": row["seconds"], "bound": bound, "dtype": "float64"}
@@ -165,7 +165,7 @@ def checked(case, *errors, bound=1.0, **more):
 
 
 def test_validation_tells_the_check_that_uses_most_of_its_bound():
-    """Not the largest error: that of one with a smaller bound. What is checked in two experiments counts once."""
+    """It isn't that with the largest error; a check in two experiments counts once."""
     repeated = checked("b", 0.25, variant="tiled", bound=0.5)
     checks = frame(checked("a", 0.4, 0.1), repeated, repeated)
     machine = Study({"one": {"checks": checks, "samples": frame(rows(1.0))}}, "here")
@@ -203,7 +203,7 @@ def test_a_claim_is_a_row_of_what_was_claimed_and_found(answer, changes):
 
 
 def test_the_samples_behind_verdicts_are_those_of_their_cases(monkeypatch):
-    """Of each process, and of no other case or machine."""
+    """Other cases and machines don't count."""
     samples = frame(
         rows(1.0, 1.0), rows(1.0, process=1), rows(1.0, 1.0, 1.0, case="other"), rows(*[1.0] * 4, machine="there")
     )

@@ -1,4 +1,4 @@
-"""What is kept of tables is what they hold: a changed table, a changed byte or another version makes it anew."""
+"""The cache returns what was stored; a changed key, a changed byte or another version gives nothing."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from ladder.store import table_cache
 
 @pytest.fixture(autouse=True)
 def study(tmp_path, monkeypatch):
-    """A folder with results, in which the tests work."""
+    """A working directory with the folder `results`."""
     (tmp_path / "results").mkdir()
     monkeypatch.chdir(tmp_path)
 

@@ -1,4 +1,4 @@
-"""The options of verbs: each is used, and for its purpose."""
+"""The options of verbs: each is read, and passed to where it belongs."""
 
 import argparse
 import ast
@@ -23,7 +23,7 @@ def options_of(verb):
 
 
 def used(verb):
-    """The names that a verb's module reads of its options, by attribute or as a word."""
+    """The names that a verb's module reads from its options, as attributes or strings."""
     tree = ast.parse((ROOT / f"src/ladder/verbs/{verb}.py").read_text(encoding="utf-8"))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "add_arguments"]
     nodes = [node for function in functions for node in ast.walk(function)]
@@ -40,7 +40,7 @@ def test_no_option_is_ignored(verb):
 
 @pytest.fixture
 def call_of(monkeypatch):
-    """A function: the arguments with which a verb calls a function of a module, whose work isn't done."""
+    """A function: run a verb with a function of a module replaced, and return the arguments of its call."""
 
     def call_of(module, name, *line):
         calls = []
@@ -94,7 +94,7 @@ def test_measure_measures_as_it_is_asked_to(call_of, monkeypatch, tmp_path):
 
 
 def test_a_figure_is_given_what_its_constants_ask_for(call_of, monkeypatch):
-    """Tables by the name of their folder, and ceilings where it uses them."""
+    """It gets tables by the name of their folder, and ceilings if it uses them."""
     monkeypatch.setattr("ladder.store.stored.load", lambda folder: f"of {folder}")
     monkeypatch.setattr("ladder.records.documents.read", lambda path, kind: (path, kind))
     line = ["figure", "descent_waterfall", "--tables", "t/descent_ladder", "--ceilings", "roofs.json", "--out", "x"]
@@ -104,7 +104,7 @@ def test_a_figure_is_given_what_its_constants_ask_for(call_of, monkeypatch):
 
 
 def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
-    """Verdicts, the page of validation and the tables; the study, kernels and sensitivity are those that are named."""
+    """The verb passes on its options, and writes verdicts, the validation page and the tables to their files."""
     calls = []
     monkeypatch.setattr("ladder.store.study.load", lambda *arguments: calls.append(arguments) or "study")
     monkeypatch.setattr("ladder.report.tables.tables", lambda *arguments: calls.append(arguments) or {"one": "text"})

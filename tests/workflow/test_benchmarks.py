@@ -1,4 +1,4 @@
-"""The benchmarks' judgement: what they report as a failure."""
+"""The failures that the benchmarks report."""
 
 import importlib.util
 import os
@@ -17,7 +17,7 @@ HOME = ROOT / "benchmarks"
 
 @pytest.fixture
 def script(monkeypatch):
-    """The module of a benchmark, its changes to the environment taken back."""
+    """The module of a benchmark; its changes of environment variables are undone."""
     monkeypatch.setenv("LADDER_VARIANTS", "")
 
     def load(name):

@@ -1,4 +1,4 @@
-"""Continuous integration: every stage runs once, whatever the others' outcome, and fails the whole if it fails."""
+"""Continuous integration: every stage runs once, whatever the outcome of others, and any failure fails the run."""
 
 import os
 import shutil

@@ -99,7 +99,7 @@ SENTENCES = [
 
 @pytest.fixture(autouse=True)
 def place(monkeypatch, tmp_path):
-    """A folder with files that are of no use."""
+    """A working directory with files that no verb can use."""
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     Path("torn.json").write_text('{"a": [1', encoding="utf-8")

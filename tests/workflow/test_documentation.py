@@ -51,14 +51,14 @@ def fenced(name, language):
 
 
 def code(name):
-    """The code of a document: its blocks, and its spans, which may be wrapped."""
+    """The code of a document: its blocks, and its inline code, whose lines may be wrapped."""
     blocks = re.findall(r"^```\w*\n(.*?)^```$", text(name), re.MULTILINE | re.DOTALL)
     prose = re.sub(r"^```.*?^```$", "", text(name), flags=re.MULTILINE | re.DOTALL)
     return [*blocks, *(" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))]
 
 
 def matches_of(pattern, name):
-    """What a pattern finds in a document's code."""
+    """The matches of a pattern in a document's code."""
     return {match for piece in code(name) for match in re.findall(pattern, piece, re.MULTILINE)}
 
 

@@ -1,4 +1,4 @@
-"""What figures, numbers, tables and documents are made from."""
+"""The inputs of figures, numbers, tables and documents."""
 
 import hashlib
 from pathlib import Path
@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def four_figures(monkeypatch):
-    """One of tables, one of ceilings too, one of data, which is of `mlp`, and one of artefacts."""
+    """Figures of tables, of tables and ceilings, of data (in `mlp`) and of artefacts."""
     defaults = figures.CONSTANTS | LABELS
     monkeypatch.setattr(figures, "names", lambda: list(STATED))
     monkeypatch.setattr(figures, "constants", lambda name: defaults | STATED[name])

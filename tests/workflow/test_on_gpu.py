@@ -1,4 +1,4 @@
-"""The judgement of `make test-gpu` by made-up outputs of its tools and, where there is a GPU, by faults to be found."""
+"""The results of `make test-gpu`, for made-up outputs of its tools and, on a GPU, for planted faults."""
 
 import itertools
 import json
@@ -46,12 +46,12 @@ FAULTS = [("memcheck", "planted_overrun"), ("racecheck", "planted_race")]
 
 
 def complete_result(errors=0):
-    """A watched run that came to its end."""
+    """The result of a sanitizer's run that came to its end."""
     return on_gpu.told(f'{MEMCHECK}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0))
 
 
 def summary(**changes):
-    """A summary of runs that found nothing, but for the changes."""
+    """A summary of runs without findings, with changes."""
     contents = {
         "source": {"commit": "abc", "dirty": False},
         "card": "A card",
@@ -118,7 +118,7 @@ def test_a_key_names_its_case():
 
 @pytest.fixture
 def name_cases(monkeypatch):
-    """A function that has nothing watched but cases of these names."""
+    """A function that replaces the sanitizer's cases by cases with these names."""
 
     def replace(*names):
         monkeypatch.setattr(sanitized, "cases", lambda own=False: [SimpleNamespace(key=name) for name in names])
@@ -146,7 +146,7 @@ def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypa
 
 @pytest.fixture
 def played(monkeypatch, tmp_path, name_cases):
-    """A function that has a stand-in watch twenty cases in runs of eight, some named after what goes wrong."""
+    """A function that lets a stand-in run twenty cases, eight at a time; some are named after a failure."""
     path = tmp_path / "compute-sanitizer"
     path.write_text(STAND_IN)
     path.chmod(0o755)
@@ -332,7 +332,7 @@ def test_without_a_gpu_it_says_what_it_waits_for(tmp_path):
 
 @pytest.fixture
 def planted(monkeypatch):
-    """Variants with faults can be found."""
+    """Make the variants with planted faults available."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
 
 
@@ -345,7 +345,7 @@ def test_kernels_with_planted_faults_compile(planted, monkeypatch, tmp_path, var
 
 @pytest.fixture
 def watched(planted):
-    """A function that has a tool watch a small product by a variant."""
+    """A function that runs a small product by a variant under a tool of the sanitizer."""
     if not on_gpu.sanitizer():
         pytest.skip("requires compute-sanitizer")
 

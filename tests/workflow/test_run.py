@@ -1,4 +1,4 @@
-"""What a run does before its first job and after its last one, by a stand-in for Snakemake's workflow."""
+"""The actions of a run before its first job and after its last one, with a stand-in for Snakemake's workflow."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ BLAS = {"one": experiment({"blas": {"threads": [1, 2]}})}
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """A working directory in which Snakemake has been."""
+    """A working directory in which Snakemake has run."""
     monkeypatch.chdir(tmp_path)
     Path(".snakemake").mkdir()
 
@@ -37,7 +37,7 @@ def job(output, rule="other", inputs=(), wildcards=None):
 
 
 def run_of(study, *jobs, **changes):
-    """The Run of a study whose jobs these are."""
+    """The Run of a study with these jobs."""
     return run.Run(study, snakemakes(dag=SimpleNamespace(needrun_jobs=lambda: list(jobs)), **changes))
 
 

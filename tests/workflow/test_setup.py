@@ -1,4 +1,4 @@
-"""The set-up scripts on machines that lack something; stand-ins for the package tools and for pip keep notes."""
+"""The set-up scripts on machines with missing parts; stand-ins for pip and Debian's tools log their calls."""
 
 import fcntl
 import hashlib
@@ -52,7 +52,7 @@ sys.exit(pathlib.Path("offline").exists())
 
 
 class Machine:
-    """A copy of what the scripts read, a PATH with nothing on it but what a test puts there, and a plain user."""
+    """A copy of the scripts and their inputs, an empty PATH that a test can fill, and an ordinary user."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -94,14 +94,14 @@ class Machine:
         return self.run(WHEELHOUSE, **variables)
 
     def calls(self):
-        """The arguments that pip was called with since the last question, a line a call."""
+        """The arguments of pip's calls since the last query, one line for each call."""
         log = self.folder / "pip.log"
         lines = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
         return lines
 
     def installations(self):
-        """How often pip was called since the last question."""
+        """The number of pip's calls since the last query."""
         return len(self.calls())
 
 
@@ -111,7 +111,7 @@ def machine(tmp_path):
 
 
 def refused(result):
-    """The one sentence of a script that stopped."""
+    """The error sentence of a script that stopped."""
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
@@ -358,7 +358,7 @@ def test_making_a_folder_of_packages_needs_the_network_and_leaves_no_tools(machi
 
 
 def wheel_of_installed(name, folder):
-    """The wheel that an installed package came from, near enough; its path."""
+    """Build a wheel of an installed package; its path."""
     path = folder / f"{name}-{metadata.version(name)}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         for file in metadata.files(name):
@@ -368,7 +368,7 @@ def wheel_of_installed(name, folder):
 
 
 def wheel_of_nothing(name, folder):
-    """A wheel that holds no module; its path."""
+    """Build a wheel without a module; its path."""
     path = folder / f"{name}-1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr(f"{name}-1.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
@@ -378,7 +378,7 @@ def wheel_of_nothing(name, folder):
 
 
 def source_archive(folder):
-    """A stand-in for the one package that has no wheel, built as that is; its path."""
+    """Build a source archive in place of connection-pool, the only package without a wheel; its path."""
     path = folder / "connection_pool-1.tar.gz"
     files = {
         "setup.py": "import setuptools\nsetuptools.setup(name='connection_pool', version='1', py_modules=['pool'])\n",
@@ -394,7 +394,7 @@ def source_archive(folder):
 
 
 def without_network():
-    """The command that takes the network away from another one."""
+    """The command that runs another one without a network."""
     command = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*command, "true"], capture_output=True).returncode:
         pytest.skip("requires a system where unshare may take the network away")
@@ -403,7 +403,7 @@ def without_network():
 
 @pytest.mark.exhaustive
 def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
-    """The real pip downloads from a folder that stands in for the network, and installs where there is none."""
+    """The real pip downloads from a folder in place of the network, and installs without a network."""
     cut_off = without_network()
     shutil.rmtree(machine.folder / "pip")
     machine.command("python3", f'exec {PYTHON} "$@"')

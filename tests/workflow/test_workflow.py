@@ -1,4 +1,4 @@
-"""The workflow: what is planned after a change, what a failure affects, what a kill leaves."""
+"""The workflow: the jobs planned after a change, and the state after a failure or a kill."""
 
 import random
 import shutil
@@ -24,7 +24,7 @@ SMALL = {"form": "nn", "m": 17, "n": 5, "k": 9}
 
 
 def two_variants(study):
-    """Two experiments with the same cases of a variant, of which one has another variant too, and two ceilings."""
+    """Two experiments with the same case, one of them with another variant too, and two ceiling experiments."""
     study.add("both", {"blas": {"threads": 1}, "slower_blas": {"percent": 5, "threads": 1}})
     study.add("one", {"blas": {"threads": 1}})
     for m in (33, 34):
@@ -40,7 +40,7 @@ def measured(files):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A study that has been measured once, and what its run printed."""
+    """A study that has been measured once, and the output of its run."""
     study = two_variants(Study(tmp_path_factory.mktemp("finished")))
     out, status = study.snakemake("results/table.csv")
     assert status == 0, out
@@ -49,7 +49,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture
 def finished_study(finished, tmp_path):
-    """A copy of that study for a test to change; the times of its files, which Snakemake compares, stay."""
+    """A copy of that study, which a test may change, with the same dates of files, which Snakemake compares."""
     return finished[0].copy(tmp_path)
 
 
@@ -70,7 +70,7 @@ def test_a_case_of_two_experiments_is_measured_once(finished):
 
 
 def edit_beside_measurements(home):
-    """Change a launcher on GPUs and what verdicts say, and rename a module of the harness."""
+    """Change code that no measurement on the host reaches, and rename a module of the harness."""
     for name, old, new in (
         ("workloads/gemm/launch.py", "START = 64", "START = 65"),
         ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
@@ -252,7 +252,7 @@ def test_records_stay_without_ceilings_once_snakemake_has_forgotten_how_they_wer
 
 
 def compiled(study):
-    """How many functions Numba compiled in the processes that measured, each number once."""
+    """The distinct numbers of functions that Numba compiled in the processes that measured."""
     return {process["compiled"] for path in study.records().values() for process in record.read(path)["processes"]}
 
 
@@ -354,7 +354,7 @@ def test_a_folder_that_snakemake_cannot_work_in_is_one_sentence(tmp_path):
 
 @pytest.mark.slow
 def test_kills_lose_nothing_and_double_nothing(study):
-    """SIGKILL at random moments: what a run was done with stays as it is, and the last run completes."""
+    """SIGKILL at random moments: finished records stay as they are, and the last run completes the study."""
     study.add("kill", {"blas": {"threads": 1}}, sizes={"m": 17, "n": 5, "k": list(range(1, 13))})
     chance = random.Random(1)
     line, environment = study.command("results/table.csv")
@@ -432,7 +432,7 @@ def test_every_verb_dies_with_its_run_and_so_does_what_it_started(finished_study
 @pytest.mark.slow
 @pytest.mark.surroundings
 def test_kills_at_random_moments_leave_nobody_who_works(finished_study):
-    """Of jobs other than measurements, whose run is then done by the next one."""
+    """For jobs other than measurements, which the next run repeats."""
     targets = ["results/data/digits/train-images-idx3-ubyte", "results/sensitivity.csv", "results/table.csv"]
     line, environment = finished_study.command(
         *targets, "--forceall", "--rerun-triggers", "mtime", "--until", "collect", "sensitivity", "digits"
@@ -478,7 +478,7 @@ def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(finished_
 
 
 def nobody_is_left(folder, seconds=15):
-    """Wait until no process of a study runs, one that just starts included: it ends once it has looked for its run."""
+    """Wait until no process of a study runs; one that is just starting ends when it misses its run."""
     deadline = time.monotonic() + seconds
     while orphans(folder) and time.monotonic() < deadline:
         time.sleep(0.05)
