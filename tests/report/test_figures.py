@@ -183,11 +183,11 @@ def test_same_tables_same_bytes(tmp_path):
 
 
 def test_numbers_of_threads_have_words_where_there_is_room():
-    assert scales.apart([1]) == [1]
-    assert scales.apart([1, 2]) == [1, 2]
-    assert scales.apart([1, 2, 4, 6, 12, 24]) == [1, 2, 4, 6, 12, 24]
-    assert scales.apart([1, 2, 4, 6, 8, 12, 16, 24]) == [1, 2, 4, 8, 16, 24]
-    assert scales.apart([1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128]) == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert scales.spaced_ticks([1]) == [1]
+    assert scales.spaced_ticks([1, 2]) == [1, 2]
+    assert scales.spaced_ticks([1, 2, 4, 6, 12, 24]) == [1, 2, 4, 6, 12, 24]
+    assert scales.spaced_ticks([1, 2, 4, 6, 8, 12, 16, 24]) == [1, 2, 4, 8, 16, 24]
+    assert scales.spaced_ticks([1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128]) == [1, 2, 4, 8, 16, 32, 64, 128]
 
 
 def test_a_figures_intervals_are_those_of_the_statistics():

@@ -23,7 +23,7 @@ from ladder.report.figures import (
 
 FAR = medians.FAR
 COLUMNS = ["method", "threads", "median", "low", "high", "converged"]
-FOUND = pd.DataFrame(
+SUMMARIES = pd.DataFrame(
     [
         ("openmp", 1, 4.0, 2.0, 5.0, True),
         ("openmp", 2, 2.0, 1.5, 3.0, False),
@@ -57,9 +57,9 @@ def annotations(axes):
 
 
 def test_an_interval_reaches_from_low_to_high_in_the_colour_of_its_method(axes):
-    marks.curves(axes, FOUND, "threads")
+    marks.curves(axes, SUMMARIES, "threads")
     intervals, points = axes.collections
-    rows = FOUND.to_dict("records")
+    rows = SUMMARIES.to_dict("records")
     assert segments(intervals) == [
         [[row["threads"], max(row["low"], 1 / FAR)], [row["threads"], min(row["high"], FAR)]] for row in rows
     ]
@@ -76,7 +76,7 @@ def test_an_interval_reaches_from_low_to_high_in_the_colour_of_its_method(axes):
 
 
 def test_an_interval_along_x_lies_at_the_height_of_its_mark(axes):
-    marks.points(axes, FOUND.iloc[:2], "median", "threads", along="x")
+    marks.points(axes, SUMMARIES.iloc[:2], "median", "threads", along="x")
     assert segments(axes.collections[0]) == [[[2.0, 1], [5.0, 1]], [[1.5, 2], [3.0, 2]]]
 
 
@@ -229,7 +229,7 @@ def test_threads_have_a_logarithmic_axis_with_a_tick_at_each(axes):
 
 
 def test_an_axis_holds_all_medians_and_intervals_that_are_not_far_off():
-    low, high = scales.extent(FOUND)
+    low, high = scales.extent(SUMMARIES)
     assert (low, high) == pytest.approx((0.25 / 4 / 1.25, 5.0 * 1.25))
 
 
@@ -259,7 +259,7 @@ def test_lines_are_named_at_their_heights_in_their_colours(axes):
 
 def test_rates_over_threads_have_their_ceiling_and_are_named_at_their_last_point(axes):
     kinds = {"openmp": looks.Look("plain loops", "#ff0000", "o"), "blas": looks.Look("the library", "#0000ff", "s")}
-    summaries = FOUND.assign(low=FOUND["median"] / 2, high=FOUND["median"] * 1.2)
+    summaries = SUMMARIES.assign(low=SUMMARIES["median"] / 2, high=SUMMARIES["median"] * 1.2)
     by_threads.fill_rates(axes, summaries, "threads", kinds, {1: 8.0, 2: 12.0}, inches=10.0)
     curves = {line.get_color(): list(line.get_ydata()) for line in axes.lines if len(line.get_ydata())}
     assert curves == {"#ff0000": [4.0, 2.0], "#0000ff": [0.5, 0.25], by_threads.CEILING["color"]: [8.0, 12.0]}
@@ -326,7 +326,7 @@ def test_panels_of_cells_have_rows_of_the_same_height():
     ],
 )
 def test_the_processes_of_a_rung_lie_around_its_line_in_their_order(processes, places):
-    dots = waterfall.spread(processes, 2)
+    dots = waterfall.dots_of(processes, 2)
     assert [seconds for seconds, _ in dots] == [np.median(times) for times in processes]
     assert [place for _, place in dots] == pytest.approx(places)
 
@@ -402,7 +402,7 @@ def test_panels_stand_in_rows_of_three_or_one_machine_beside_the_other():
     several, single = {"a": 4, "b": 3, "c": 1}, dict.fromkeys("abcd", 1)
     assert layout.rows_of_bands(several) == 2 + 1 + 1
     assert layout.rows_of_bands(single) == 2
-    assert layout.rows_of_bands(single, beside=1) == 4
+    assert layout.rows_of_bands(single, max_columns=1) == 4
     height, shares = layout.shared_height(several, {"a": 1.5, "b": 2.0, "c": 1.0})
     assert (height, shares) == (6.0, {"a": 3.0, "b": 2.0, "c": 1.0})
     tall = {"a": 1.5, "b": 2.0, "c": 1.0, "d": 1.0}

@@ -45,7 +45,7 @@ def generated(study, folder):
 
 
 def sensitivity(path):
-    """Write a file like that of `ladder sensitivity`: for every case a check that refuses errors and one that doesn't."""
+    """Write a file like `ladder sensitivity` does: for each case a check that refuses errors and one that doesn't."""
     kinds = [
         {"array": "history", "share": 0.0123, "places": 5, "fault": fault, "check": check, "seen": seen, "error": error}
         for fault in (ELEMENT, ROW)

@@ -121,9 +121,9 @@ def test_a_chapter_study_is_made_once_for_a_study(full_study, study):
 
 
 def test_machines_of_other_roles_stand_apart():
-    """A machine that meets both shared roles gets them; a role with `apart` doesn't influence this choice."""
+    """A machine that meets both shared roles gets them; a role with `separate` doesn't influence this choice."""
     sources = {name: Source(name, name) for name in ("host", "gpu", "old", "more")}
-    needs = {"host": Needs(("old", "host")), "gpu": Needs(("gpu",)), "more": Needs(("more",), apart=True)}
+    needs = {"host": Needs(("old", "host")), "gpu": Needs(("gpu",)), "more": Needs(("more",), separate=True)}
 
     def pick(**having):
         frames = {

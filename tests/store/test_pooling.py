@@ -70,7 +70,9 @@ def test_a_ratio_rests_on_the_case_that_it_is_of():
 
 def test_cells_of_tables_have_the_time_of_one_case():
     rung = ladder_table.Rung("mine", "", "", None, ONE)
-    assert cells.median(ONE) == ladder_table.measured(ONE) == ladder_table.cells(rung)[-1] == r"\qty{1.00}{\second}"
+    assert (
+        cells.median(ONE) == ladder_table.measured_time(ONE) == ladder_table.cells(rung)[-1] == r"\qty{1.00}{\second}"
+    )
 
 
 @pytest.mark.parametrize("by", [("method", "threads"), ("method",), ("variant", "dtype", "threads")])

@@ -95,12 +95,12 @@ def paper_of(experiments, folder="paper", **changes):
 
 
 def test_the_paper_is_made_from_all_experiments_and_the_machines_that_measured():
-    paper = paper_of({"one": experiment(BLAS), "ceiling": experiment(BLAS)})
-    assert paper.table_files == [
+    inputs = paper_of({"one": experiment(BLAS), "ceiling": experiment(BLAS)})
+    assert inputs.table_files == [
         f"results/tables/{name}/{table}.csv" for name in ("one", "ceiling") for table in TABLES
     ]
-    assert paper.descriptions == ["results/machines/here.json"]
-    assert paper.arguments == [
+    assert inputs.descriptions == ["results/machines/here.json"]
+    assert inputs.arguments == [
         "results/tables/one",
         "results/tables/ceiling",
         "--machine=here",
@@ -115,20 +115,20 @@ def test_published_machines_are_described_by_their_publication():
     path = Path("results/published/moon/machine.json")
     path.parent.mkdir(parents=True)
     path.touch()
-    paper = paper_of({"one": experiment(BLAS)}, published=["moon"], measure=False)
-    assert paper.descriptions == [str(path)]
-    assert paper.arguments[-1] == "--roofs=results/roofs.json"
+    inputs = paper_of({"one": experiment(BLAS)}, published=["moon"], measure=False)
+    assert inputs.descriptions == [str(path)]
+    assert inputs.arguments[-1] == "--roofs=results/roofs.json"
 
 
 def test_texts_are_rendered_from_the_papers_templates_and_the_chapters():
     Path("paper").mkdir()
     for name in ("paper.tex", "method.tex", "own.bib"):
         Path("paper", name).write_text(name, encoding="utf-8")
-    paper = paper_of({})
-    assert paper.frame == ["paper/method.tex", "paper/paper.tex"]
-    assert paper.texts[:2] == ["results/texts/method.tex", "results/texts/paper.tex"]
-    assert len(paper.texts) == len(paper.templates) == 2 + len(chapters.templates())
-    assert paper.bibliographies[0] == "paper/own.bib"
+    inputs = paper_of({})
+    assert inputs.frame == ["paper/method.tex", "paper/paper.tex"]
+    assert inputs.texts[:2] == ["results/texts/method.tex", "results/texts/paper.tex"]
+    assert len(inputs.texts) == len(inputs.templates) == 2 + len(chapters.templates())
+    assert inputs.bibliographies[0] == "paper/own.bib"
 
 
 def test_an_edit_of_a_template_shows_whatever_its_date(monkeypatch):

@@ -39,9 +39,9 @@ def table(rungs, unit):
 def cells(rung):
     """The cells of a rung."""
     predicted = latex.seconds(rung.predicted, 2) if rung.predicted else NONE
-    return [rung.name, latex.prose(rung.idea), latex.prose(rung.resource) or NONE, predicted, measured(rung.rows)]
+    return [rung.name, latex.prose(rung.idea), latex.prose(rung.resource) or NONE, predicted, measured_time(rung.rows)]
 
 
-def measured(rows):
+def measured_time(rows):
     """The measured time, the median of the processes' medians, in LaTeX."""
     return latex.seconds(claims.middle(study.processes(rows))) if len(rows) else NONE

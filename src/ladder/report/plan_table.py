@@ -47,8 +47,8 @@ def reasons(missing, samples):
     for reason, rows in missing.groupby(why, sort=False):
         is_whole = rows["variant"].isin(whole_variants)
         variants = map(code, rows.loc[is_whole, "variant"].unique())
-        whole = [f"every case of {enumeration(variants)}"] if is_whole.any() else []
-        parts.append(f"{escape(reason)}: {'; '.join([*whole, *case_names(rows[~is_whole])])}")
+        variant_names = [f"every case of {enumeration(variants)}"] if is_whole.any() else []
+        parts.append(f"{escape(reason)}: {'; '.join([*variant_names, *case_names(rows[~is_whole])])}")
     return ". ".join(parts)
 
 

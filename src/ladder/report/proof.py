@@ -82,7 +82,7 @@ def heights(pdf):
 
 def output(*command):
     """The output of a program of poppler's. Raises LadderError with its error message if it fails."""
-    done = programs.run(*map(str, command))
-    if done.returncode:
-        raise LadderError(f"`{' '.join(map(str, command))}` fails: {done.stderr.strip()}")
-    return done.stdout
+    process = programs.run(*map(str, command))
+    if process.returncode:
+        raise LadderError(f"`{' '.join(map(str, command))}` fails: {process.stderr.strip()}")
+    return process.stdout

@@ -96,13 +96,13 @@ def environment():
 
     HOME doesn't exist, so that a user's packages replace none of the system's; TEXINPUTS has them at its end.
     """
-    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
+    inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
     packages = os.environ.get("TEXMFHOME") or f"{os.environ.get('HOME', '')}/texmf"
     inputs = f".::{packages}/tex//" if PLAIN_PATH.fullmatch(packages) else ".:"
     fixed = {"HOME": "/nonexistent", "LC_ALL": "C", "TZ": "UTC", "TEXINPUTS": inputs}
     # Long lines, so that an error message isn't broken in the log.
     fixed |= {"max_print_line": "1000", "error_line": "254", "half_error_line": "238"}
-    return kept | fixed | {"SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
+    return inherited | fixed | {"SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
 
 
 def with_origin(message, origins):

@@ -23,8 +23,8 @@ def figure(panels, unit, around, entries=()):
     counts = {name: len(blocks) for name, blocks in panels.items()}
     heights = {name: max(inches(groups) for _, groups, _ in blocks) + around for name, blocks in panels.items()}
     height, heights = layout.shared_height(counts, heights)
-    drawn = layout.new(0.3 + 0.15 * (len(entries) // 5) + height)
-    bands = layout.bands(drawn, counts, inches=heights)
+    figure = layout.new(0.3 + 0.15 * (len(entries) // 5) + height)
+    bands = layout.bands(figure, counts, inches=heights)
     for name, blocks in panels.items():
         for axes, (title, groups, lines) in zip(bands[name], blocks, strict=True):
             lines = [(value, options) for value, options in lines if value]
@@ -33,8 +33,8 @@ def figure(panels, unit, around, entries=()):
             axes.set_xlabel(unit)
             for value, options in lines:
                 axes.axvline(value, **options)
-    layout.legend(drawn, entries, all(converged(groups) for blocks in panels.values() for _, groups, _ in blocks))
-    return drawn
+    layout.legend(figure, entries, all(converged(groups) for blocks in panels.values() for _, groups, _ in blocks))
+    return figure
 
 
 def grouped(axes, groups, reach=0.0):

@@ -16,7 +16,7 @@ def label(axes, lines, inches):
         return
     lines = sorted(lines, key=lambda line: line[0])
     low, high = np.log(axes.get_ylim())
-    shares = apart([(np.log(height) - low) / (high - low) for height, *_ in lines], POINTS / (72 * inches))
+    shares = separate([(np.log(height) - low) / (high - low) for height, *_ in lines], POINTS / (72 * inches))
     for share, (_, name, colour) in zip(shares, lines, strict=True):
         options = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
         axes.annotate(name, (1, share), (4, 0), color=colour, **options)
@@ -36,7 +36,7 @@ def names(axes, cases, x, looks_of, inches):
         axes.annotate(look.label, (at, row.median), (4, 0), **options, color=look.colour, fontsize=SMALL)
 
 
-def apart(positions, step):
+def separate(positions, step):
     """Rising positions, moved so that they are at least `step` apart, and between 0 and 1 if there is room."""
     positions = list(positions)
     for index in range(1, len(positions)):

@@ -17,15 +17,15 @@ def figure(panels, around):
     counts = {name: len(blocks) for name, blocks in panels.items()}
     heights = {name: max(INCHES * rows(groups) for _, groups in blocks) + around for name, blocks in panels.items()}
     height, heights = layout.shared_height(counts, heights)
-    drawn = layout.new(0.1 + height)
-    bands = layout.bands(drawn, counts, inches=heights)
+    figure = layout.new(0.1 + height)
+    bands = layout.bands(figure, counts, inches=heights)
     for name, blocks in panels.items():
         max_rows = max(rows(groups) for _, groups in blocks)
         for axes, (title, groups) in zip(bands[name], blocks, strict=True):
             fill(axes, groups)
             axes.set_ylim(max_rows, 0)  # so that rows are equally high in all panels
             axes.set_title(title)
-    return drawn
+    return figure
 
 
 def fill(axes, groups):

@@ -25,15 +25,15 @@ def empty(what):
     return figure
 
 
-def bands(figure, counts, beside=3, inches=None, widths=None):
+def bands(figure, counts, max_columns=3, inches=None, widths=None):
     """{machine: [axes]} for `counts`, {machine: number of panels}, with the machine's name above its panels.
 
-    If every machine has one panel, up to `beside` machines are side by side; else machines are below each other, with
+    If every machine has one panel, up to `max_columns` of them are side by side; else they are below each other, with
     up to three panels in a row. Then `inches`, {machine: height}, are the ratios of their heights, by default the
     numbers of rows; `widths` are the ratios of the panels' widths in a row.
     """
     is_single = max(counts.values()) == 1
-    columns = min(len(counts), beside) if is_single else 1
+    columns = min(len(counts), max_columns) if is_single else 1
     inches = inches or {name: -(-count // 3) for name, count in counts.items()}
     heights = None if columns > 1 else list(inches.values())
     parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
@@ -47,15 +47,15 @@ def bands(figure, counts, beside=3, inches=None, widths=None):
     return panels
 
 
-def panels(groups, fill, inches, around, beside=3):
+def panels(groups, fill, inches, around, max_columns=3):
     """A figure with a band per machine, and its axes as those of `bands`.
 
     `groups` is {machine: [arguments]}; `fill(axes, *arguments)` draws a panel. `inches` is the height of a row of
     panels, `around` that of the rest of the figure.
     """
     counts = {name: len(panel_arguments) for name, panel_arguments in groups.items()}
-    figure = new(around + inches * rows_of_bands(counts, beside))
-    axes = bands(figure, counts, beside)
+    figure = new(around + inches * rows_of_bands(counts, max_columns))
+    axes = bands(figure, counts, max_columns)
     for name, panel_arguments in groups.items():
         for panel, arguments in zip(axes[name], panel_arguments, strict=True):
             fill(panel, *arguments)
@@ -79,10 +79,10 @@ def marked(text):
     return text.replace(PUBLISHED, "†")
 
 
-def rows_of_bands(counts, beside=3):
+def rows_of_bands(counts, max_columns=3):
     """The number of rows of panels in `bands`."""
     if max(counts.values()) == 1:
-        return -(-len(counts) // beside)
+        return -(-len(counts) // max_columns)
     return sum(-(-count // 3) for count in counts.values())
 
 
@@ -106,14 +106,14 @@ def entry(look, line=True):
     )
 
 
-def legend(figure, handles, converged=True, beside=False):
+def legend(figure, handles, converged=True, at_right=False):
     """Add the legend of a whole figure, below or beside it; unless all cases have `converged`, with a note on that."""
     if not converged:
         note = "hollow: not converged"
         handles = [*handles, Line2D([], [], color=DARK, marker="o", mfc="white", mew=0.9, linestyle="", label=note)]
     if not handles:
         return
-    if beside:
+    if at_right:
         figure.legend(handles=handles, loc="outside right center")
         return
     for columns in range(5, 0, -1):  # as many as fit

@@ -31,7 +31,7 @@ def samples(tables, total=True):
     return methods.with_methods(frame.assign(threads=threads)[(frame["phase"] == "total") == total])
 
 
-def joined(tables):
+def join_tables(tables):
     """The tables of several experiments, {experiment: tables}, as those of one: {samples}."""
     frames = [experiment["samples"] for experiment in tables.values()]
     return {"samples": pd.concat([frame for frame in frames if len(frame)] or frames[:1])}

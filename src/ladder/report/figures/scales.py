@@ -50,26 +50,26 @@ def time_axis(axis, limits, max_ticks=7):
 
 
 def thread_axis(axis, threads, more=()):
-    """Make an axis of numbers of threads logarithmic, with a tick at each, and labels at those that are `apart`.
+    """Make an axis of numbers of threads logarithmic, with a tick at each, and labels at `spaced_ticks`.
 
     `more` are further numbers with labels.
     """
     ticks = sorted({int(count) for count in threads})
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
-    axis.set_major_locator(FixedLocator([*more, *apart(ticks)]))
+    axis.set_major_locator(FixedLocator([*more, *spaced_ticks(ticks)]))
     axis.set_minor_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(formats.plain))
     axis.set_minor_formatter(NullFormatter())
 
 
-def apart(ticks, parts=8):
+def spaced_ticks(ticks, parts=8):
     """The largest of sorted numbers, and smaller ones that are far enough apart for labels on a logarithmic axis.
 
     Neighbours are at least 1 / `parts` of the axis apart.
     """
     factor = (ticks[-1] / ticks[0]) ** (1 / parts)
-    kept = [ticks[-1]]
+    spaced = [ticks[-1]]
     for tick in reversed(ticks[:-1]):
-        if tick * factor <= kept[-1] * 1.0001:  # a tolerance for rounding
-            kept.append(tick)
-    return kept[::-1]
+        if tick * factor <= spaced[-1] * 1.0001:  # a tolerance for rounding
+            spaced.append(tick)
+    return spaced[::-1]

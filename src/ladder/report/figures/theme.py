@@ -55,12 +55,12 @@ RC = {
 @contextlib.contextmanager
 def without(modules):
     """Make imports of these modules fail in this context, unless they are imported already."""
-    absent = [name for name in modules if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(absent))
+    missing = [name for name in modules if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(missing))
     try:
         yield
     finally:
-        for name in absent:
+        for name in missing:
             del sys.modules[name]
 
 

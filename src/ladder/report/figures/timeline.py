@@ -28,20 +28,20 @@ def figure(cases, what, colours=None):
     colours = dict(zip(names, itertools.cycle(colours), strict=False)) if colours else colours_of(names)
     heights = [len(rows["lane"].unique()) for rows in cases.values()]
     inches = BELOW + sum(ABOVE + LANE * lanes for lanes in heights)
-    drawn = layout.new(inches)
-    panels = drawn.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    figure = layout.new(inches)
+    panels = figure.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (title, rows) in zip(panels, cases.items(), strict=True):
         axes.set_title(layout.marked(title))
         fill(axes, rows, colours)
     panels[-1].set_xlabel("time since the start (ms)")
     panels[-1].set_xlim(0, 1010 * max(rows["end"].max() for rows in cases.values()) or 1.0)
-    drawn.get_layout_engine().execute(drawn)  # so that the lengths of bars on paper are known
+    figure.get_layout_engine().execute(figure)  # so that the lengths of bars on paper are known
     unwritten = [write(axes, rows, colours) for axes, rows in zip(panels, cases.values(), strict=True)]
     in_legend = set.union(*unwritten) if has_legend else ()
-    layout.legend(drawn, [Patch(facecolor=colours[name], label=name) for name in colours if name in in_legend])
-    for legend in drawn.legends:
-        drawn.set_figheight(min(inches + legend.get_window_extent().height / drawn.dpi, TALLEST))
-    return drawn
+    layout.legend(figure, [Patch(facecolor=colours[name], label=name) for name in colours if name in in_legend])
+    for legend in figure.legends:
+        figure.set_figheight(min(inches + legend.get_window_extent().height / figure.dpi, TALLEST))
+    return figure
 
 
 def colours_of(names):

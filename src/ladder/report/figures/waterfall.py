@@ -49,9 +49,9 @@ def figure(ladders, what, ceiling, colours=None, max_ticks=7):
     {part: colour}, the shares of a rung's parts are beside it. An axis has at most `max_ticks` ticks, 4 beside shares.
     """
     inches, legend = heights(ladders), 0.3 + (0.15 if colours else 0)
-    drawn = layout.new(legend + sum(inches.values()))
+    figure = layout.new(legend + sum(inches.values()))
     counts = dict.fromkeys(ladders, 2 if colours else 1)
-    bands = layout.bands(drawn, counts, beside=1, inches=inches, widths=WIDTHS if colours else None)
+    bands = layout.bands(figure, counts, max_columns=1, inches=inches, widths=WIDTHS if colours else None)
     for name, (problem, rungs, floor) in ladders.items():
         axes, *share_axes = bands[name]
         fill(axes, rungs, floor, max_ticks=4 if share_axes else max_ticks)
@@ -64,8 +64,8 @@ def figure(ladders, what, ceiling, colours=None, max_ticks=7):
     lines.append(("|", any(rung.predicted for rung in all_rungs), TICK, "model"))
     parts = {part for rung in all_rungs for part in rung.parts}
     patches = [Patch(facecolor=colour, label=part) for part, colour in (colours or {}).items() if part in parts]
-    layout.legend(drawn, [dot(), *entries(lines), *patches], all(rung.converged for rung in all_rungs))
-    return drawn
+    layout.legend(figure, [dot(), *entries(lines), *patches], all(rung.converged for rung in all_rungs))
+    return figure
 
 
 def heights(ladders):
@@ -91,7 +91,7 @@ def fill(axes, rungs, floor, max_ticks):
     dots = pd.DataFrame(
         {"method": rung.method, "seconds": seconds, "at": dot_at, "converged": rung.converged}
         for at, rung in zip(positions, rungs, strict=True)
-        for seconds, dot_at in spread(rung.processes, at)
+        for seconds, dot_at in dots_of(rung.processes, at)
     )
     kinds = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
     marks.mark(axes, dots, "seconds", "at", kinds, size=5)
@@ -131,7 +131,7 @@ def fill_shares(axes, panel, rungs, colours):
     axes.spines["left"].set_visible(False)
 
 
-def spread(processes, at):
+def dots_of(processes, at):
     """[(median, y)] of each process: the dots of a rung are below each other around `at`."""
     step = SPREAD / max(len(processes) - 1, 1)
     start = at - step * (len(processes) - 1) / 2

@@ -47,8 +47,8 @@ def of_chapter(workload, study):
 def module(workload, name):
     """A module of a chapter, or None without one."""
     workloads.load(workload)
-    full = f"ladder.workloads.{workload}.paper.{name}"
-    return importlib.import_module(full) if importlib.util.find_spec(full) else None
+    full_name = f"ladder.workloads.{workload}.paper.{name}"
+    return importlib.import_module(full_name) if importlib.util.find_spec(full_name) else None
 
 
 def nearest(kind, name, values):
@@ -66,9 +66,9 @@ def pick_machines(study, needs, sources):
     published one. Other roles go to the first machine that meets them. A machine with only toy sizes meets none.
     """
     machines = [study.of(name) for name in study.machines()]
-    able = {role: need.machines(machines, sources) for role, need in needs.items()}
-    names = {role: [machine.subject for machine in candidates] for role, candidates in able.items()}
-    shared_roles = [role for role, need in needs.items() if not need.apart]
+    candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
+    names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
+    shared_roles = [role for role, need in needs.items() if not need.separate]
 
     def rank(machine):
         meets = [machine.subject in names[role] for role in shared_roles]
@@ -77,7 +77,7 @@ def pick_machines(study, needs, sources):
     best = max(machines, key=rank, default=study.of(None))
     return {
         role: best if role in shared_roles and best.subject in names[role] else next(iter(candidates), study.of(None))
-        for role, candidates in able.items()
+        for role, candidates in candidates_of.items()
     }
 
 
@@ -230,7 +230,7 @@ def phase_times(phases):
     return {name: queries.middle(times.reset_index()) for name, times in by_pass.items()}
 
 
-def whole(rows, phases):
+def phases_over_call(rows, phases):
     """The sum of all phases of a case over the time of its call; None without phases."""
     times = phase_times(phases)
     return sum(times.values()) / queries.middle(rows) if times else None
@@ -238,5 +238,5 @@ def whole(rows, phases):
 
 def parts(rows, phases):
     """{phase: seconds} if the phases add up to the call (within CLOSE); {} if not, because they aren't its parts."""
-    share = whole(rows, phases)
+    share = phases_over_call(rows, phases)
     return phase_times(phases) if share and 1 / CLOSE < share < CLOSE else {}

@@ -127,7 +127,7 @@ def beyond(chapter, selection):
     rows, phases = chapter.rows(selection), required(chapter.phases(selection))
     if chapter_study.parts(rows, phases):
         raise NotMeasured
-    return ratios.short(chapter_study.whole(rows, phases))
+    return ratios.short(chapter_study.phases_over_call(rows, phases))
 
 
 def break_even(chapter, prepared, other, name, calls="calls"):
@@ -189,8 +189,8 @@ def other_machine(chapter, role, other_role):
 
 def gpu(chapter, role, about="name"):
     """A property of the first GPU of a role's machine: its name, or its driver."""
-    study = chapter.machine(role)
-    gpus = required(study.descriptions.get(study.subject, {}).get("gpus"))
+    machine = chapter.machine(role)
+    gpus = required(machine.descriptions.get(machine.subject, {}).get("gpus"))
     return latex.escape(required(gpus[0].get(about)))
 
 

@@ -74,20 +74,20 @@ def select_rows(rows, conditions):
 class Needs:
     """What the machine of a role must have measured: rows of one source, the first that any machine satisfies.
 
-    They must contain all `variants` and, for each column in `min`, a value of at least that number. Roles with `apart`
+    These contain all `variants` and, for each column in `min`, a value of at least that number. Roles with `separate`
     are assigned one by one; the others share one machine if possible.
     """
 
     sources: tuple[str, ...]
     variants: frozenset = frozenset()
     min: dict = field(default_factory=dict)
-    apart: bool = False
+    separate: bool = False
 
     def machines(self, candidates, sources):
         """The candidates, studies about one machine each, that meet the needs."""
         for name in self.sources:
-            if able := [machine for machine in candidates if self.are_met(sources[name].rows(machine))]:
-                return able
+            if meeting := [machine for machine in candidates if self.are_met(sources[name].rows(machine))]:
+                return meeting
         return []
 
     def are_met(self, rows):
@@ -102,7 +102,7 @@ class Widest:
 
     source: str
     column: str
-    apart = True
+    separate = True
 
     def machines(self, candidates, sources):
         """A list of that machine; empty without one."""

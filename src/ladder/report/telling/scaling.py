@@ -56,10 +56,10 @@ def summaries_of(study, panel, work):
 def rows_by_count(study, selection):
     """The rows of a selection at every measured value of its tunings that are MAX, a case for each."""
     selection = selection_of(selection)
-    free = [name for name, value in study.line(selection).tuning.items() if value == MAX]
+    varying = [name for name, value in study.line(selection).tuning.items() if value == MAX]
     frame = study.frame(study.source_of(selection))
-    counts = {tuple(row) for row in frame[free].dropna().to_numpy()} if {*free} <= {*frame.columns} else ()
-    tunings = [selection.tuning | dict(zip(free, count, strict=True)) for count in counts]
+    counts = {tuple(row) for row in frame[varying].dropna().to_numpy()} if {*varying} <= {*frame.columns} else ()
+    tunings = [selection.tuning | dict(zip(varying, count, strict=True)) for count in counts]
     cases = [study.find(replace(selection, tuning=tuning)) for tuning in tunings]
     return pd.concat([rows for rows in cases if len(rows)] or [pd.DataFrame()])
 

@@ -17,6 +17,6 @@ SOURCES = {
     **{name: Source("gpu", f"gemm_gpu_training_{dtype}") for dtype, name in TRAINING.items()},
     "mixed": Source("mixed", "gemm_gpu_mixed", prepare=largest_size),
 }
-MACHINES = {"gpu": Needs(tuple(SQUARE.values())), "host": Needs(("host",)), "mixed": Needs(("mixed",), apart=True)}
+MACHINES = {"gpu": Needs(tuple(SQUARE.values())), "host": Needs(("host",)), "mixed": Needs(("mixed",), separate=True)}
 PRECISIONS = {"cublas": ("float32", "tf32"), "cublas_mixed": ("float16", "bfloat16", "tf32x3")}
 LINES = {name: Line(variant, {"precision": name}, "mixed") for variant, names in PRECISIONS.items() for name in names}

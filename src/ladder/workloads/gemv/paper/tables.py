@@ -9,7 +9,7 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import phase_times, whole
+from ladder.report.telling.chapter_study import phase_times, phases_over_call
 from ladder.report.telling.ladder import with_rules
 from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.store import collect
@@ -56,7 +56,7 @@ def phase_cells(study, machine, rows):
     """A case's time, the times of its phases, and the sum of the phases of every call over the call."""
     phases = study.phases_of(machine, rows)
     times = phase_times(pd.concat([phases, study.phases_of(machine, rows, before=True)]))
-    share = whole(rows, phases)
+    share = phases_over_call(rows, phases)
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
     return [median(rows), *cells, digits(share, 2) if share else NONE]
 
