@@ -1,4 +1,4 @@
-"""Every figure, drawn from the tables that the study's own plan would give, and the kit that draws them."""
+"""Every figure, drawn from made-up tables of the cases in the study's plan, and the kit that draws them."""
 
 import os
 import resource
@@ -21,13 +21,13 @@ from ladder.statistics import intervals
 from ladder.store import collect
 
 DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
-# `make test` draws one figure of each chapter as it is where little converged, `make test-slow` the others.
+# `make test` draws each chapter's first figure from tables in which few cases converged, `make test-slow` the others.
 FIRST = {figures.workload(name): name for name in reversed(DRAWN)}.values()
 TIERED = [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in DRAWN]
-SEVERAL = ("gemv_scaling", "mlp_learning")  # `make test` draws them with several machines, too
-CHOOSING = ("backprop", "descent", "gemv")  # chapters whose figures speak of the machines that their text does
-# Speak of their chapter's machine alone.
-OF_ONE = ("dcgan_timeline", "dcgan_waterfall", "mlp_parts", "mlp_scaling", "mlp_waterfall")
+SEVERAL = ("gemv_scaling", "mlp_learning")  # figures that `make test` also draws with several machines
+CHOOSING = ("backprop", "descent", "gemv")  # chapters whose figures show only the machines of the chapter's text
+# Figures that show only the machine of their chapter.
+ONE_MACHINE = ("dcgan_timeline", "dcgan_waterfall", "mlp_parts", "mlp_scaling", "mlp_waterfall")
 HOLLOW = "hollow: not converged"
 
 
@@ -45,7 +45,11 @@ def require_in_bounds(figure):
 
 @pytest.mark.parametrize(
     "name",
-    [name if name in SEVERAL else pytest.param(name, marks=pytest.mark.slow) for name in DRAWN if name not in OF_ONE],
+    [
+        name if name in SEVERAL else pytest.param(name, marks=pytest.mark.slow)
+        for name in DRAWN
+        if name not in ONE_MACHINE
+    ],
 )
 def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
     figure = draw(name, tables(name, MACHINES), is_laid_out=True)

@@ -318,17 +318,17 @@ def test_panels_of_cells_have_rows_of_the_same_height():
 
 
 @pytest.mark.parametrize(
-    ("processes", "places"),
+    ("processes", "positions"),
     [
         ([[3.0]], [2.0]),
         ([[1.0, 2.0, 9.0], [4.0]], [1.7, 2.3]),
         ([[1.0], [2.0], [3.0], [4.0]], [1.7, 1.9, 2.1, 2.3]),
     ],
 )
-def test_the_processes_of_a_rung_lie_around_its_line_in_their_order(processes, places):
+def test_the_processes_of_a_rung_lie_around_its_line_in_their_order(processes, positions):
     dots = waterfall.dots_of(processes, 2)
     assert [seconds for seconds, _ in dots] == [np.median(times) for times in processes]
-    assert [place for _, place in dots] == pytest.approx(places)
+    assert [position for _, position in dots] == pytest.approx(positions)
 
 
 def test_the_legend_of_a_waterfall_shows_ticks_lines_and_parts_as_they_are_drawn():

@@ -35,7 +35,7 @@ def real_record(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
+def working_directory(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -98,7 +98,7 @@ SENTENCES = [
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
+def working_directory(monkeypatch, tmp_path):
     """A working directory with files that no verb can use."""
     monkeypatch.chdir(tmp_path)
     Path("file").touch()

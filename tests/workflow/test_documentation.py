@@ -32,7 +32,7 @@ SECTIONS = {
 }
 FOLDERS = ("src", "config", "workflow", "benchmarks", "tests", "paper", "docs", "profiles", ".ci", "results/published")
 EXAMPLE = "src/ladder/workloads/gemm/matmul.py"
-# Put together here, so that this file may be searched too.
+# Written in pieces, because this file is searched too.
 FORBIDDEN = [r"(?<![\w.])/" + r"work\b(?!-)", "pypi" + r"\.org", "python" + "hosted", r"deb\.debian" + r"\.org"]
 
 SPECIFICATION = importlib.util.spec_from_file_location("readme", ROOT / "workflow/scripts/readme.py")

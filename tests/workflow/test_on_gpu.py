@@ -154,7 +154,7 @@ def played(monkeypatch, tmp_path, name_cases):
     monkeypatch.setattr(on_gpu, "CHUNK", 8)
 
     def play(failures):
-        name_cases(*(failures.get(place, f"case{place}") for place in range(20)))
+        name_cases(*(failures.get(index, f"case{index}") for index in range(20)))
 
     return play
 
@@ -170,20 +170,20 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     assert on_gpu.watched(tool, "one", "two", cards=[])["output"] == expected
 
 
-@pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
+@pytest.mark.parametrize(("index", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
 @pytest.mark.parametrize(
     ("failure", "errors", "status"),
     [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("last_words", 0, 3)],
 )
-def test_what_goes_wrong_in_one_of_several_runs_is_told(played, place, run, failure, errors, status):
-    played({place: failure})
+def test_what_goes_wrong_in_one_of_several_runs_is_told(played, index, run, failure, errors, status):
+    played({index: failure})
     result = on_gpu.all_watched("memcheck")
     ended = 20 - len(run) * (failure in ("early", "killed"))
     assert (result["cases"], result["errors"], result["status"]) == (ended, errors, status)
     assert on_gpu.is_whole(result) == (errors is not None)
     assert not on_gpu.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete_result()}))
     assert re.findall(r"^case(\d+)$", result["output"], re.MULTILINE) == [
-        str(number) for number in run if number != place
+        str(number) for number in run if number != index
     ]
 
 
