@@ -98,8 +98,8 @@ SENTENCES = [
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
-    """A folder with files that are of no use."""
+def working_directory(monkeypatch, tmp_path):
+    """A working directory with files that no verb can use."""
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     Path("torn.json").write_text('{"a": [1', encoding="utf-8")
@@ -116,10 +116,10 @@ def test_bad_input_is_one_sentence(arguments, sentence, capsys):
     with pytest.raises(SystemExit) as end:
         commands.main(arguments)
     assert end.value.code == 1
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said.startswith(f"ladder {arguments[0]}: ")
-    assert sentence in said
-    assert said.endswith((".", ".)"))
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert message.startswith(f"ladder {arguments[0]}: ")
+    assert sentence in message
+    assert message.endswith((".", ".)"))
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,10 @@ def test_a_wrong_command_line_is_a_usage_message(arguments, capsys):
 
 
 def test_as_a_process_it_ends_alike():
-    done = subprocess.run([sys.executable, "-m", "ladder", *MEASURE, "--granted", "0"], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("ladder measure: The case asks for 1 thread,")
-    assert done.stderr.count("\n") == 1
+    process = subprocess.run(
+        [sys.executable, "-m", "ladder", *MEASURE, "--granted", "0"], capture_output=True, text=True
+    )
+    assert process.returncode == 1
+    assert process.stdout == ""
+    assert process.stderr.startswith("ladder measure: The case asks for 1 thread,")
+    assert process.stderr.count("\n") == 1

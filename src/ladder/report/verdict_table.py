@@ -1,4 +1,4 @@
-"""The table of verdicts: the claim, the ratio claimed and that found with its interval, the verdict, the cause."""
+"""The table of verdicts: the claim, the claimed and the measured ratio with its interval, the verdict, the cause."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ from ladder.statistics import claims
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim with its answer, all in LaTeX: the claim, what testing it needs, the cause found."""
+    """A claim with its answer; `text`, `needs` (what a test requires) and `cause` (of the result) are LaTeX."""
 
     key: str
     text: str
@@ -21,20 +21,20 @@ class Claim:
 
 
 def table(*groups):
-    """The verdicts of groups of claims as LaTeX, lines between; what nothing was measured for says what it needs."""
-    claim, now, why = (rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.3, 0.2, 0.27))
+    """The verdicts of groups of claims as LaTeX, with a rule between groups."""
+    claim, ratio, why = (rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.3, 0.2, 0.27))
     rows = [row for group in groups for row in (None, *map(cells, group))]
-    return latex.table(f"{claim}r{now}l{why}", ["Claim", "Claimed", "Found", "Verdict", "Cause"], rows[1:])
+    return latex.table(f"{claim}r{ratio}l{why}", ["Claim", "Claimed", "Found", "Verdict", "Cause"], rows[1:])
 
 
 def cells(claim):
     """The cells of a claim."""
-    now = ratios.latex(claim.answer.ratio) if claim.answer.ratio else NONE
-    return [claim.text, claimed(claim.answer), now, claim.answer.verdict, cause(claim)]
+    ratio = ratios.latex(claim.answer.ratio) if claim.answer.ratio else NONE
+    return [claim.text, claimed_range(claim.answer), ratio, claim.answer.verdict, cause(claim)]
 
 
-def claimed(answer):
-    """The ratio that is claimed: at least or at most so much, equality, or any gain."""
+def claimed_range(answer):
+    """The claimed ratio: at least or at most a value, equal to a value, or above 1."""
     if answer.lower == answer.upper:
         sign, value = "=", answer.lower
     elif answer.upper == math.inf:
@@ -45,18 +45,18 @@ def claimed(answer):
 
 
 def cause(claim):
-    """The last cell: why, or what keeps the claim undecided or untested."""
+    """The last cell: the cause of the result, or the reason why the claim is undecided or untested."""
     if claim.answer.verdict == claims.NOT_TESTED:
         return f"needs {claim.needs}"
     if claim.answer.verdict == claims.UNDECIDED:
-        return ratios.seen(claim.answer.detectable)
+        return ratios.detectable_from(claim.answer.detectable)
     return claim.cause or NONE
 
 
-def tally(answered):
-    """How many of some claims have each verdict, as text: 1 is confirmed and 3 are refuted; None if none was tested."""
-    counts = Counter(claim.answer.verdict for claim in answered)
+def tally(group):
+    """The number of claims by verdict, as text: 1 is confirmed and 3 are refuted; None if none was tested."""
+    counts = Counter(claim.answer.verdict for claim in group)
     if set(counts) == {claims.NOT_TESTED}:
         return None
-    told = [(counts[word], word) for word in claims.WORDS if counts[word]]
-    return latex.listed(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in told)
+    pairs = [(counts[word], word) for word in claims.WORDS if counts[word]]
+    return latex.enumeration(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in pairs)

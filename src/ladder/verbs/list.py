@@ -1,4 +1,4 @@
-"""Print the cases of a configuration: which would run, which are skipped and why; or the rungs of every workload."""
+"""Print which cases of a configuration would run, and which are skipped and why; or the rungs of every workload."""
 
 from ladder.catalogue import workloads
 from ladder.errors import pluralize
@@ -35,7 +35,7 @@ def run(options):
 
 
 def rungs(workload):
-    """The lines of a workload: its sizes, then each rung with its device, its idea and its tunings."""
+    """The printed lines of a workload: its sizes, then each rung with its device, its idea and its tunings."""
     yield f"{workload}: {', '.join(size(*item) for item in workloads.load(workload).SIZES.items())}"
     for variant, idea in workloads.rungs(workload).items():
         device = workloads.constants(workload, variant)["DEVICE"]
@@ -46,13 +46,13 @@ def rungs(workload):
 
 
 def size(name, kind):
-    """A size in a word or two: a name, its choices, or its default."""
+    """A size as `name`, `name=choices` or `name=default`; `kind` is a type, a tuple of choices or the default."""
     if isinstance(kind, type):
         return name
     return f"{name}={'|'.join(map(str, kind)) if isinstance(kind, tuple) else kind}"
 
 
 def tuning(name, kind, default):
-    """A tuning in a word or two: a name, its choices, and its default."""
+    """A tuning as `name`, `name=choices` or `name=default`."""
     words = "|".join(workloads.choices(kind))
     return name + f"={words or default}" * bool(words or default is not None)

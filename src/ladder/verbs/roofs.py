@@ -1,4 +1,4 @@
-"""Write the ceilings of every machine (JSON): the maxima of its ceiling experiments or, if published, of all cases."""
+"""Write the ceilings of all machines (JSON): from ceiling experiments or, if published, from all of their cases."""
 
 from ladder.store import PUBLISHED, stored, study
 from ladder.verbs.arguments import write_json
