@@ -89,18 +89,18 @@ def test_a_run_that_ended_early_is_not_whole():
     told = summary(sanitizers={"memcheck": on_gpu.merge([complete(), found], requested=6), "racecheck": complete(2)})
     assert not on_gpu.is_clean(told)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
-    assert not_done in on_gpu.lines(document)
-    assert "racecheck: 2 errors in 3 cases" in on_gpu.lines(document)
+    assert not_done in on_gpu.lines(told)
+    assert "racecheck: 2 errors in 3 cases" in on_gpu.lines(told)
 
 
 @pytest.mark.parametrize("tool", on_gpu.TOOLS)
 def test_every_case_is_watched_once(monkeypatch, tool):
-    watched_keys = []
+    ran = []
 
     def watch(asked, *keys, gpus):
         assert asked == tool
         assert 1 <= len(keys) <= on_gpu.CHUNK
-        watched_keys.extend(keys)
+        ran.extend(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": "a case's"}
 
     monkeypatch.setattr(on_gpu, "run_cases", watch)
@@ -110,13 +110,13 @@ def test_every_case_is_watched_once(monkeypatch, tool):
 
 
 def test_a_key_names_its_case():
-    for case in sanitized.cases():
-        assert parse_key(case.key) == case
+    for one in sanitized.cases():
+        assert parse_key(one.key) == one
 
 
 @pytest.fixture
-def name_cases(monkeypatch):
-    """A function that replaces the sanitizer's cases by cases with these names."""
+def named(monkeypatch):
+    """A function that has nothing watched but cases of these names."""
 
     def replace(*names):
         monkeypatch.setattr(sanitized, "cases", lambda own=False: [SimpleNamespace(key=name) for name in names])
@@ -129,7 +129,7 @@ def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, named):
 
     def watch(tool, *keys, gpus):
         running.append(keys)
-        counts.append(len(running))
+        most.append(len(running))
         together.wait(timeout=30)
         time.sleep(0.05)  # for others to begin
         running.remove(keys)
@@ -151,8 +151,8 @@ def played(monkeypatch, tmp_path, named):
     monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
     monkeypatch.setattr(on_gpu, "CHUNK", 8)
 
-    def play(failures):
-        name_cases(*(failures.get(index, f"case{index}") for index in range(20)))
+    def play(wrong):
+        named(*(wrong.get(place, f"case{place}") for place in range(20)))
 
     return play
 
@@ -168,9 +168,9 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     assert on_gpu.run_cases(tool, "one", "two", gpus=[])["output"] == asked
 
 
-@pytest.mark.parametrize(("index", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
+@pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
 @pytest.mark.parametrize(
-    ("failure", "errors", "status"),
+    ("wrong", "errors", "status"),
     [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("last_words", 0, 3)],
 )
 def test_what_goes_wrong_in_one_of_several_runs_is_told(played, place, run, wrong, errors, status):
@@ -216,9 +216,9 @@ def test_a_long_output_hides_no_other():
 def test_tests_that_compare_times_run_alone(monkeypatch):
     options = {}
 
-    def test(marked, *options):
-        options_of[marked] = options
-        return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if options else 1}
+    def test(marked, *given):
+        options[marked] = given
+        return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if given else 1}
 
     monkeypatch.setattr(on_gpu, "run_tests", test)
     assert on_gpu.run_all_tests() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
@@ -250,9 +250,9 @@ def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
     assert sorted(seen) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
 
 
-@pytest.mark.parametrize(("failures", "status"), [({}, 0), ({19: "early"}, 1)])
-def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch, capsys, tmp_path, failures, status):
-    played(failures)
+@pytest.mark.parametrize(("wrong", "status"), [({}, 0), ({19: "early"}, 1)])
+def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch, capsys, tmp_path, wrong, status):
+    played(wrong)
     runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
     monkeypatch.setattr(on_gpu.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(on_gpu.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
@@ -261,19 +261,19 @@ def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch,
     with pytest.raises(SystemExit) as ended:
         on_gpu.main()
     assert int(ended.value.code) == status
-    expected = {"cases": 16, "errors": None, "status": 1} if failures else {"cases": 20, "errors": 0, "status": 0}
-    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(on_gpu.TOOLS, expected)
-    output = capsys.readouterr().out
-    assert output.count("Traceback\n") == 2 * len(failures)
-    assert all(f"{tool}: 20 cases" in output for tool in on_gpu.TOOLS)
-    assert output.index(on_gpu.line("memcheck", expected)) < output.index("racecheck: 20 cases")
-    assert "case0\n" not in output
+    found = {"cases": 16, "errors": None, "status": 1} if wrong else {"cases": 20, "errors": 0, "status": 0}
+    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(on_gpu.TOOLS, found)
+    shown = capsys.readouterr().out
+    assert shown.count("Traceback\n") == 2 * len(wrong)
+    assert all(f"{tool}: 20 cases" in shown for tool in on_gpu.TOOLS)
+    assert shown.index(on_gpu.line("memcheck", found)) < shown.index("racecheck: 20 cases")
+    assert "case0\n" not in shown
 
 
 def test_without_the_sanitizer_it_is_not_done():
-    document = summary(sanitizers={})
-    assert not on_gpu.is_clean(document)
-    assert sum("not done, because compute-sanitizer is not on the PATH" in line for line in on_gpu.lines(document)) == 2
+    told = summary(sanitizers={})
+    assert not on_gpu.is_clean(told)
+    assert sum("not done, because compute-sanitizer is not on the PATH" in line for line in on_gpu.lines(told)) == 2
 
 
 def test_a_clean_summary():
@@ -304,32 +304,32 @@ PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():
-    watched, own_cases = list(sanitized.cases()), list(sanitized.cases(own=True))
-    libraries = {case.key.rsplit("/", 1)[0] for case in watched} - {case.key.rsplit("/", 1)[0] for case in own_cases}
+    watched, own = list(sanitized.cases()), list(sanitized.cases(own=True))
+    libraries = {one.key.rsplit("/", 1)[0] for one in watched} - {one.key.rsplit("/", 1)[0] for one in own}
     assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *PEERS}
-    keys = [case.key for case in watched]
+    keys = [one.key for one in watched]
     assert len(keys) == len(set(keys))
     for variant in ("cuda_tiled", "cuda_mma"):
         for dtype in sanitized.DTYPES:
-            cases = [case for case in watched if case.variant == variant and case.sizes["dtype"] == dtype]
-            assert {case.sizes["form"] for case in cases} == {"nn", "tn", "nt"}
-            assert len({case.tuning["splitk"] for case in cases}) > 1
+            mine = [one for one in watched if one.variant == variant and one.sizes["dtype"] == dtype]
+            assert {one.sizes["form"] for one in mine} == {"nn", "tn", "nt"}
+            assert len({one.tuning["splitk"] for one in mine}) > 1
 
 
 def test_without_a_gpu_it_says_what_it_waits_for(tmp_path):
     command = [sys.executable, TESTS / "on_gpu.py", "--out", tmp_path / "summary.json"]
     hidden = os.environ | {"PATH": "", "CUDA_VISIBLE_DEVICES": ""}
-    process = subprocess.run(command, env=hidden, capture_output=True, text=True)
-    assert process.returncode == 1
-    assert process.stdout == ""
-    assert process.stderr.startswith("test-gpu requires an NVIDIA GPU. ")
-    assert process.stderr.count("\n") == 1
+    done = subprocess.run(command, env=hidden, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("test-gpu requires an NVIDIA GPU. ")
+    assert done.stderr.count("\n") == 1
     assert not (tmp_path / "summary.json").exists()
 
 
 @pytest.fixture
 def planted(monkeypatch):
-    """Make the variants with planted faults available."""
+    """Variants with faults can be found."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
 
 
@@ -342,7 +342,7 @@ def test_kernels_with_planted_faults_compile(planted, monkeypatch, tmp_path, var
 
 @pytest.fixture
 def watched(planted):
-    """A function that runs a small product by a variant under a tool of the sanitizer."""
+    """A function that has a tool watch a small product by a variant."""
     if not on_gpu.sanitizer():
         pytest.skip("requires compute-sanitizer")
 
@@ -356,13 +356,13 @@ def watched(planted):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("tool", "variant"), FAULTS)
 def test_a_planted_fault_is_found(watched, tool, variant):
-    result = watched(tool, variant)
-    assert result["errors"], result["output"]
-    assert result["status"]
+    found = watched(tool, variant)
+    assert found["errors"], found["output"]
+    assert found["status"]
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("tool", on_gpu.TOOLS)
 def test_a_kernel_without_a_fault_is_found_clean(watched, tool):
-    result = watched(tool, "cuda_shared")
-    assert (result.get("cases"), result["errors"], result["status"]) == (1, 0, 0), json.dumps(result)
+    found = watched(tool, "cuda_shared")
+    assert (found.get("cases"), found["errors"], found["status"]) == (1, 0, 0), json.dumps(found)

@@ -95,7 +95,9 @@ def fingerprint(name):
     """A short digest of the code that a figure depends on: its module, its chapter's data, the kit, and all looks."""
     constants(name)
     workload, path = modules()[name]
-    code = sources.digest(*chapters.data_modules(workload, path.parent), module_name(workload, path), f"{__name__}:write")
+    code = sources.digest(
+        *chapters.data_modules(workload, path.parent), module_name(workload, path), f"{__name__}:write"
+    )
     return hashlib.sha256(f"{code} {methods.looks()} {methods.of_chapters('METHOD')}".encode()).hexdigest()[:16]
 
 
