@@ -143,9 +143,9 @@ def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):
     assert set(files.read_json(report.write(*arguments))["kernels"]) == NAMES["gemm"]
 
 
-@pytest.mark.parametrize("name", ["by_nvrtc", "by_nvcc"])
+@pytest.mark.parametrize("name", ["compile_with_nvrtc", "compile_with_nvcc"])
 def test_an_illegal_block_is_a_sentence_with_its_reason(name):
-    if name == "by_nvcc" and not compiler.shutil.which("nvcc"):
+    if name == "compile_with_nvcc" and not compiler.shutil.which("nvcc"):
         pytest.skip("requires nvcc")
     source = binaries.source_of("gemm", "cuda_shared")
     with pytest.raises(
@@ -168,14 +168,14 @@ def test_without_a_compiler_a_sentence_says_what_to_install(monkeypatch):
 
 def test_a_case_needs_the_binaries_of_its_kernels():
     sizes = workloads.complete("gemm", {"m": 8, "n": 8, "k": 8, "dtype": "float32"})
-    assert binaries.kernels(Case("gemm", "blas", sizes, {"threads": 1})) == set()
-    assert binaries.kernels(Case("gemm", "cublas", sizes, {})) == set()
+    assert binaries.of_case(Case("gemm", "blas", sizes, {"threads": 1})) == set()
+    assert binaries.of_case(Case("gemm", "cublas", sizes, {})) == set()
     training = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0})
-    assert binaries.kernels(Case("mlp", "host", training, {"product": "openmp", "threads": 1})) == set()
+    assert binaries.of_case(Case("mlp", "host", training, {"product": "openmp", "threads": 1})) == set()
     case = Case("gemm", "cuda_shared", sizes, {"block": 32})
-    assert binaries.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=32")}
+    assert binaries.of_case(case) == {("gemm", "cuda_shared", "dtype=float32,block=32")}
     case = Case("gemm", "cuda_shared", sizes, {})
-    assert binaries.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=16")}
+    assert binaries.of_case(case) == {("gemm", "cuda_shared", "dtype=float32,block=16")}
 
 
 def test_a_case_that_names_no_tiling_needs_every_one_whatever_else_it_names():
@@ -183,12 +183,12 @@ def test_a_case_that_names_no_tiling_needs_every_one_whatever_else_it_names():
     found = {
         slug
         for tuning in ({}, {"graph": "on"}, {"recompute": 3, "graph": "on"})
-        for *_, slug in binaries.kernels(Case("descent", "cuda_fused", sizes, tuning))
+        for *_, slug in binaries.of_case(Case("descent", "cuda_fused", sizes, tuning))
     }
     tilings = binaries.choices("descent", "cuda_fused", "float32")
     assert found == {binaries.slug("descent", "cuda_fused", "float32", tiling) for tiling in tilings}
     own = {"block": 256, "team": 32, "rows": 1, "unroll": 4}
-    ((*_, slug),) = binaries.kernels(Case("descent", "cuda_fused", sizes, own | {"graph": "on"}))
+    ((*_, slug),) = binaries.of_case(Case("descent", "cuda_fused", sizes, own | {"graph": "on"}))
     assert slug == binaries.slug("descent", "cuda_fused", "float32", own)
 
 
@@ -212,7 +212,7 @@ def needed(tmp_path, monkeypatch):
     def needed(name, tiles, dtype):
         (tmp_path / f"gemm/{name}.py").write_text(CHOOSES.format(tiles=tiles))
         sizes = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0, "dtype": dtype})
-        found = binaries.kernels(Case("mlp", "cuda", sizes, {"product": name}))
+        found = binaries.of_case(Case("mlp", "cuda", sizes, {"product": name}))
         return {constants for workload, variant, constants in found if variant == name}
 
     return needed

@@ -23,7 +23,7 @@ ONE = "gemm", "c_openmp", "dtype=float64,flags=O2"
 def elsewhere(tmp_path, monkeypatch):
     """A working directory of its own, so that nothing built before is found."""
     monkeypatch.chdir(tmp_path)
-    cached = libraries.load, libraries.host, libraries.version
+    cached = libraries.load, libraries.host_label, libraries.compiler_version
     for function in cached:
         function.cache_clear()
     yield
@@ -38,8 +38,8 @@ def put_first(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
 
     def put(script):
-        libraries.host.cache_clear()
-        libraries.version.cache_clear()
+        libraries.host_label.cache_clear()
+        libraries.compiler_version.cache_clear()
         gcc = tmp_path / "bin/gcc"
         gcc.write_text(f"#!/bin/sh\n{script}\n")
         gcc.chmod(0o755)
@@ -49,13 +49,13 @@ def put_first(tmp_path, monkeypatch):
 
 def test_a_case_needs_its_own_library_and_those_of_what_it_uses():
     sizes = workloads.complete("gemm", {"m": 1, "n": 1, "k": 1, "dtype": "float32"})
-    assert libraries.needed(Case("gemm", "blas", sizes, {"threads": 1})) == set()
+    assert libraries.of_case(Case("gemm", "blas", sizes, {"threads": 1})) == set()
     for tuning, flags in (({}, "native"), ({"flags": "O2"}, "O2")):
-        found = libraries.needed(Case("gemm", "c_openmp", sizes, {"threads": 1, **tuning}))
+        found = libraries.of_case(Case("gemm", "c_openmp", sizes, {"threads": 1, **tuning}))
         assert found == {("gemm", "c_openmp", f"dtype=float32,flags={flags}")}
     training = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
     case = Case("mlp", "host", training, {"product": "c_openmp", "threads": 1})
-    assert libraries.needed(case) == {("gemm", "c_openmp", "dtype=float64,flags=native")}
+    assert libraries.of_case(case) == {("gemm", "c_openmp", "dtype=float64,flags=native")}
 
 
 def test_macros_are_those_that_a_variant_names(monkeypatch):
@@ -167,10 +167,10 @@ def test_a_compiler_that_fails_gives_its_reason_and_leaves_nothing(tmp_path, put
 @NEEDS_GCC
 def test_a_wrapper_around_a_compiler_shares_no_library_with_it(put_first):
     """It prints the version of the compiler that it calls; with a shell's variable its own text doesn't tell either."""
-    real, hosts = shutil.which("gcc"), [libraries.host()]
+    real, hosts = shutil.which("gcc"), [libraries.host_label()]
     for script in (f'exec {real} "$@" -O0', f'exec {real} "$@" $EXTRA'):
         put_first(script)
-        hosts.append(libraries.host())
+        hosts.append(libraries.host_label())
     assert len({*hosts}) == 3
 
 
@@ -180,8 +180,8 @@ def test_a_compiler_is_known_by_what_it_does_too(put_first, tmp_path):
     put_first(f'exec {real} "$@" $(cat {options})')
     for text in ("", "-O0", ""):
         options.write_text(text)
-        libraries.host.cache_clear()
-        found.append(libraries.host())
+        libraries.host_label.cache_clear()
+        found.append(libraries.host_label())
     assert found[0] == found[2] != found[1]
 
 

@@ -17,7 +17,7 @@ HOST, CARDS = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
 def cases():
     """All cases of the shipped study."""
     config = configuration.load([ROOT / "config/config.yaml"])
-    planned = plan.plan(config, targets.here(config | {"cores": 2, "gpus": 0}))
+    planned = plan.plan(config, targets.this_machine(config | {"cores": 2, "gpus": 0}))
     return list({one.case.key: one.case for one in planned}.values())
 
 
@@ -132,7 +132,7 @@ def test_an_edit_of_what_measurements_go_through_makes_all_of_its_devices_old(tr
 def test_how_kernels_are_compiled_concerns_the_cases_that_launch_some(tree, cases, before):
     """Not those that only call cuBLAS, cuSOLVER, CuPy or PyTorch."""
     edit(tree / "build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"')
-    assert {case.key for case in outdated(cases, before)} == {case.key for case in cases if binaries.kernels(case)}
+    assert {case.key for case in outdated(cases, before)} == {case.key for case in cases if binaries.of_case(case)}
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def launched(monkeypatch, status=0, **options):
     monkeypatch.setattr(driver, "library", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
     kernel = SimpleNamespace(name="convolve", kernel=SimpleNamespace(ptr=4096))
     arguments = Array(), np.int32(-5), np.uintp(0)
-    dependent_launch.overlapping(kernel)((17, 2), (384,), arguments, **options)
+    dependent_launch.launcher(kernel)((17, 2), (384,), arguments, **options)
     return told
 
 
@@ -91,7 +91,7 @@ def test_what_the_driver_refuses_is_told(monkeypatch):
 def test_a_card_that_cannot_overlap_two_kernels_launches_as_ever(monkeypatch):
     monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("89"))
     kernel = SimpleNamespace()
-    assert dependent_launch.overlapping(kernel) is kernel
+    assert dependent_launch.launcher(kernel) is kernel
 
 
 @pytest.mark.gpu
@@ -102,7 +102,7 @@ def test_a_kernel_begins_early_and_reads_what_was_written_once_it_has_waited(in_
     folders = tuple(f"-I{folder}" for folder in native_sources.include_folders())
     module = library.RawModule(code=TWO_KERNELS, options=folders)
     write, read = (module.get_function(name) for name in ("write", "read"))
-    can_overlap = int(library.cuda.Device().compute_capability) >= dependent_launch.SINCE
+    can_overlap = int(library.cuda.Device().compute_capability) >= dependent_launch.MIN_CAPABILITY
     stream = library.cuda.Stream(non_blocking=True)
     for waits, expected in ((1, 5), (0, 0 if can_overlap else 5)):
         number, found = library.empty(1, np.int32), library.empty(1, np.int32)
@@ -111,9 +111,9 @@ def test_a_kernel_begins_early_and_reads_what_was_written_once_it_has_waited(in_
             number.fill(0)
             found.fill(-1)
             write((1,), (1,), (number, np.int32(5), found))
-            dependent_launch.overlapping(read)((1,), (1,), (number, found, np.int32(waits)))
+            dependent_launch.launcher(read)((1,), (1,), (number, found, np.int32(waits)))
 
-        run = cuda.captured(run, stream) if in_graph else run
+        run = cuda.capture(run, stream) if in_graph else run
         with stream:
             run()
         stream.synchronize()

@@ -31,7 +31,7 @@ def test_work_is_there_from_its_beginning_on_the_card_to_its_end(cards):
 def test_no_work_begins_before_the_times_do(cards):
     """Also if the GPU reaches the first event late."""
     cards.current().do(5.0)
-    recorder = trace.Recorder(began=0.0)
+    recorder = trace.Recorder(start=0.0)
     stream = cards.cuda.Stream(non_blocking=True)
     recorder.around("one", "a", stream, lambda: stream.do(2.0))
     assert recorder.rows() == [("one", "a", 5.0, 7.0)]

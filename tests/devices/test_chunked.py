@@ -39,7 +39,7 @@ def test_parts_have_everything_once_and_none_is_empty(monkeypatch, cpus, count):
     found = [list(range(count))[part] for part in chunked.parts(count)]
     assert [element for part in found for element in part] == list(range(count))
     assert all(found)
-    assert len(found) <= chunked.PARTS * cpus
+    assert len(found) <= chunked.PARTS_PER_CPU * cpus
 
 
 def test_threads_of_a_bound_thread_may_use_all_cpus():

@@ -326,7 +326,7 @@ def test_without_a_counter_there_is_no_energy(seen, monkeypatch):
     monkeypatch.setattr(nvidia, "energy", {"GPU-0": 5.0, "GPU-1": None}.get)
     assert CUDA.energy(lambda: None) == {}
     monkeypatch.setattr(nvidia, "energy", lambda uuid: 5.0)  # it never changes
-    monkeypatch.setattr(gpu, "PATIENCE", 0.01)
+    monkeypatch.setattr(gpu, "TIMEOUT", 0.01)
     monkeypatch.setattr(gpu, "MIN_SECONDS", 0.01)
     monkeypatch.setattr(CUDA, "stopwatch", lambda run: 1.0)
     assert CUDA.energy(lambda: None) == {}
@@ -349,7 +349,7 @@ def test_an_old_driver_is_told_from_a_card_that_is_missing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("overhead", "reading"), [("event_overhead", "between_events"), ("idle_overhead", "until_idle")]
+    ("overhead", "reading"), [("event_overhead", "time_between_events"), ("idle_overhead", "time_until_idle")]
 )
 def test_what_the_clock_itself_costs_is_the_median_and_measured_once(monkeypatch, overhead, reading):
     asked, times = getattr(clock, overhead), itertools.cycle([1e-6, 2e-6, 9e-6])

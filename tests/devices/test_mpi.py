@@ -188,7 +188,7 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
     other = tmp_path / "mpiexec"
     other.write_text(f"#!/bin/sh\n{script}\n")
     other.chmod(0o755)
-    monkeypatch.setattr(starting, "START", 0.5)
+    monkeypatch.setattr(starting, "START_TIMEOUT", 0.5)
     began = time.monotonic()
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: does the launcher, the key `mpi`"):
         measured(case_of(2), str(other), {"processes": 3, "most_processes": 3})
@@ -213,8 +213,8 @@ def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks
         "pathlib.Path('ended').touch()\n"
     )
     other.chmod(0o755)
-    monkeypatch.setattr(starting, "START", 1)
-    monkeypatch.setattr(starting, "PATIENCE", 1)
+    monkeypatch.setattr(starting, "START_TIMEOUT", 1)
+    monkeypatch.setattr(starting, "TERM_TIMEOUT", 1)
     with pytest.raises(LadderError, match="wasn't ready after 1 s"):
         measured(case_of(2), str(other))
     assert Path("ended").exists()
@@ -341,7 +341,7 @@ def test_shared_memory_without_room_for_files_is_a_sentence_before_mpi_starts(
 
 
 def test_a_missing_place_of_shared_memory_is_a_sentence_unless_a_rank_is_alone(monkeypatch, shared_memory, tmp_path):
-    monkeypatch.setattr(mpi, "SHARED", tmp_path / "nowhere")
+    monkeypatch.setattr(mpi, "SHARED_MEMORY", tmp_path / "nowhere")
     mpi.require_memory()
     mpi.require_memory.cache_clear()
     monkeypatch.setenv("MPI_LOCALNRANKS", "2")
@@ -443,7 +443,7 @@ def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
     assert MPI.receive() == "go"
     naps = world.naps[1:]
     assert naps[:3] == [1e-3, 2e-3, 4e-3]
-    assert max(naps) == naps[-1] == mpi.NAP
+    assert max(naps) == naps[-1] == mpi.MAX_NAP
     monkeypatch.setattr(world, "rank", 0)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=lambda: "line\n"))
     assert MPI.receive() == "line\n"

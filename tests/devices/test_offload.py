@@ -17,10 +17,10 @@ def card(monkeypatch):
     """A GPU whose work is a number of seconds to wait for."""
     left = []
 
-    def until_idle():
+    def time_until_idle():
         return left.pop() if left else 0.0
 
-    monkeypatch.setattr(clock, "until_idle", until_idle)
+    monkeypatch.setattr(clock, "time_until_idle", time_until_idle)
     monkeypatch.setattr(clock, "idle_overhead", lambda: 0.0)
     monkeypatch.setattr(gpus, "synchronize", left.clear)
     return left

@@ -57,7 +57,7 @@ def summed(terms):
 @pytest.mark.parametrize("signs", [(-1, 1), (1,)])
 def test_errors_of_sums_are_as_rare_as_their_bound_says(monkeypatch, signs):
     """Of 200,000 sums that may exceed it with a probability of 1 in 1,000, and not with a bound of a third."""
-    monkeypatch.setattr(validation, "RARE", 1e-3)
+    monkeypatch.setattr(validation, "FALSE_ALARM", 1e-3)
     generator = np.random.default_rng(1)
     terms = generator.random((64, 200_000), np.float32) * generator.choice(np.float32(signs), (64, 200_000))
     exact = terms.sum(axis=0, dtype=np.float64)

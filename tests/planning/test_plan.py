@@ -349,12 +349,12 @@ def test_five_thousand_cases(monkeypatch):
 def test_without_measuring_the_plan_is_what_has_a_record(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     whole = planned({"blas": {"threads": [1, 2, 3]}})
-    assert plan.measured(whole) == []
+    assert plan.skip_unmeasured(whole) == []
     path = Path(plan.record.path_of("here", whole[0].case.key))
     path.parent.mkdir(parents=True)
     path.touch()
     expected = [None, "not measured", "needs 3 cores, 2 available"]
-    assert reasons(plan.measured(whole)) == expected
+    assert reasons(plan.skip_unmeasured(whole)) == expected
 
 
 def test_the_document_of_a_plan_changes_with_it_alone():
@@ -377,10 +377,10 @@ def test_published_machines_are_found_by_name(tmp_path):
     (tmp_path / "box").mkdir()
     (tmp_path / "box/machine.json").touch()
     (tmp_path / "torn").mkdir()
-    assert plan.published(["all"], tmp_path) == plan.published(["box"], tmp_path) == ["box"]
-    assert plan.published(["none"], tmp_path) == []
+    assert plan.published_labels(["all"], tmp_path) == plan.published_labels(["box"], tmp_path) == ["box"]
+    assert plan.published_labels(["none"], tmp_path) == []
     with pytest.raises(LadderError, match="Nothing is published of torn; results/published holds box"):
-        plan.published(["box", "torn"], tmp_path)
+        plan.published_labels(["box", "torn"], tmp_path)
 
 
 def test_variables_that_the_configuration_names_are_part_of_the_case():
@@ -419,7 +419,7 @@ def test_of_two_machines_only_the_own_records_count(monkeypatch, tmp_path):
     path.parent.mkdir(parents=True)
     path.touch()
     whole = [here, there, replace(two, machine="there")]
-    assert reasons(plan.measured(whole)) == ["not measured", None, "not measured"]
+    assert reasons(plan.skip_unmeasured(whole)) == ["not measured", None, "not measured"]
     document = plan.document([here, replace(two, machine="there", skipped="why")], "one")["cases"]
     assert [(case["key"], case["machine"], case["left_out"]) for case in document] == [
         (one.case.key, "here", None),
@@ -456,7 +456,7 @@ def test_a_case_whose_name_no_file_system_takes_costs_no_other_its_result(monkey
     assert other.skipped is None
     assert (deep.skipped is None) == runs
     assert runs or f"allows names of at most {most} bytes, and .layers=784-100-" in str(deep.skipped)
-    assert plan.measured([deep, other]) == []
+    assert plan.skip_unmeasured([deep, other]) == []
 
 
 def test_a_folder_or_a_name_of_3000_characters_is_refused_in_a_sentence(monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ from snakemake.persistence.file import FilePersistence
 
 from ladder import __main__ as commands
 from ladder.planning import status
-from ladder.planning.plan import Planned
+from ladder.planning.plan import PlannedCase
 from ladder.records import record, runs
 from ladder.records.case import Case
 
@@ -39,7 +39,7 @@ def at_work():
 def planned(m, left_out=None, machine="here"):
     """A case of so many rows."""
     slug = f"form=nn,m={m},n=1,k=1,dtype=float64,source=random,seed=1,cache=cold,threads=1"
-    return Planned("one", Case.parse("gemm", "blas", slug), left_out, machine)
+    return PlannedCase("one", Case.parse("gemm", "blas", slug), left_out, machine)
 
 
 def record_of(one):
@@ -137,7 +137,7 @@ def test_old_records_and_logs_count_unless_they_are_to_be_made_anew():
 
 def test_a_case_of_two_experiments_is_one_case():
     one = planned(1)
-    assert len(begun(one, Planned("two", one.case, None, "here"), planned(2))["cases"]) == 2
+    assert len(begun(one, PlannedCase("two", one.case, None, "here"), planned(2))["cases"]) == 2
 
 
 def test_machines_are_told_apart_and_together():

@@ -26,7 +26,7 @@ NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
 def test_a_launcher_that_is_no_command_line_is_refused(text, sentence, site):
     key = "The launcher of MPI's ranks, the key `mpi`, "
     with pytest.raises(LadderError, match=key + sentence):
-        targets.here({"cores": 2, "gpus": 0, "machine": "here", "mpi": text})
+        targets.this_machine({"cores": 2, "gpus": 0, "machine": "here", "mpi": text})
     with pytest.raises(LadderError, match="site.yaml is wrong: nodes.cpu.launcher " + sentence):
         site(nodes={"cpu": NODES | {"launcher": text}})
     with pytest.raises(LadderError, match=r"site.yaml is wrong: nodes.cpu.options is .* No closing quotation"):
@@ -61,7 +61,7 @@ def reason_of(case, target):
 )
 def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, reason):
     monkeypatch.setattr(targets.control_groups, "quota", lambda: quota)
-    place = targets.here({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
+    place = targets.this_machine({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
     assert (place.cores, reason_of(case_of("blas", threads=1), place)) == (1, reason)
     with pytest.raises(LadderError, match=f"uses 2 CPUs, .* a quota of {quota}"):
         preconditions.require_met(case_of("blas", threads=2), None)
@@ -198,11 +198,11 @@ def test_this_machine_is_what_the_configuration_says_and_else_what_it_is(monkeyp
     monkeypatch.setattr(targets.description, "label", lambda: "a-label")
     monkeypatch.setattr(targets.programs, "launcher", lambda command: f"found {command}")
     auto = {"cores": "auto", "gpus": "auto", "machine": "auto", "mpi": "auto"}
-    assert targets.here(auto) == {"cpu": targets.Target("a-label", 16, 3, "found auto")}
+    assert targets.this_machine(auto) == {"cpu": targets.Target("a-label", 16, 3, "found auto")}
     given = {"cores": 4, "gpus": 1, "machine": "mine", "mpi": "srun"}
-    assert targets.here(given) == {"cpu": targets.Target("mine", 4, 1, "found srun")}
-    assert targets.here(given, 2)["cpu"].cores == targets.here(auto, 2)["cpu"].cores == 2
-    assert targets.here(given, 9)["cpu"].cores == 4
+    assert targets.this_machine(given) == {"cpu": targets.Target("mine", 4, 1, "found srun")}
+    assert targets.this_machine(given, 2)["cpu"].cores == targets.this_machine(auto, 2)["cpu"].cores == 2
+    assert targets.this_machine(given, 9)["cpu"].cores == 4
 
 
 def test_a_kind_of_nodes_is_asked_for_as_its_description_says(site):

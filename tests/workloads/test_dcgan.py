@@ -319,7 +319,7 @@ def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math,
     """One of its three blocks uses a buffer for latents twice; the last latents are followed by others."""
     for name, other in {"kernel": emulated(), "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, other)
-    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
+    monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
     draw = np.random.default_rng(1).standard_normal
     latents, weights, bias = (draw(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
     out = np.full((images + 1, 4, 4, 8), 7, kind)
@@ -357,7 +357,7 @@ def test_the_last_layer_writes_bytes_itself_where_it_can(monkeypatch, last, math
     others = {"kernel": lambda *arguments, **constants: print, "empty": empty, "multiprocessors": lambda: 1}
     for name, other in others.items():
         monkeypatch.setattr(cuda, name, other)
-    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
+    monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
     problem = problem_of(sizes_of(3, pictures="uint8"))
     how = {
         "first": "cuda_implicit",

@@ -514,7 +514,7 @@ def test_what_cublas_is_asked_for_is_a_solve(monkeypatch, compiled, dtype, batch
     def nothing(*arguments):
         return None
 
-    stand_ins = {"bound": of_cublas, "pointer": lambda array: array, "factor": lambda value, dtype: [value]}
+    stand_ins = {"bind": of_cublas, "pointer": lambda array: array, "factor": lambda value, dtype: [value]}
     for name, stand_in in (stand_ins | dict.fromkeys(("handle", "shared", "use_current_stream"), nothing)).items():
         monkeypatch.setattr(cublas, name, stand_in)
     monkeypatch.setattr(cublas.cuda, "kernel", compiled[dtype].get)

@@ -282,7 +282,7 @@ class Cublas:
     def __init__(self):
         self.is_result_on_device = False
 
-    def bound(self, name, handle, *operands):
+    def bind(self, name, handle, *operands):
         function = {
             "cublasSetPointerMode_v2": self.set_pointer_mode,
             "cublasSdgmm_64": self.dgmm,
@@ -316,7 +316,7 @@ class Cublas:
 @pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "init"])
 def test_cublas_is_asked_for_what_a_kernel_does(monkeypatch, kernel):
     ours, theirs, library = workloads.load_variant("descent_kernel", "cublas"), gemv_by_cublas, Cublas()
-    monkeypatch.setattr(ours, "bound", library.bound)
+    monkeypatch.setattr(ours, "bind", library.bind)
     monkeypatch.setattr(ours, "pointer", lambda array: array)
     monkeypatch.setattr(ours, "factor", lambda value, dtype: dtype.type(value))
     monkeypatch.setattr(ours, "product", lambda matrix, x, y: lambda: np.matmul(matrix, x, out=y))

@@ -1,8 +1,8 @@
 """The worker: a fresh process that checks one case, then times it. `workers.py` starts it and talks to it by pipes.
 
-It receives its job as one line of JSON and answers `ready` once everything is imported. It waits for a second line,
-`compile` or `go` with environment variables in JSON, and answers with one line of JSON. A waiting worker uses almost no
-time, so the start-up of one overlaps with other work.
+It receives its job as one line of JSON and answers `ready` once everything is imported. Then it waits for an order, the
+line `compile` or `go` with environment variables in JSON, and answers with one line of JSON. A waiting worker uses
+almost no CPU time, so workers can start up while another one measures.
 """
 
 import errno
@@ -24,8 +24,8 @@ from ladder.machine import processes
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
 
-# Errors of a disk that is full or read-only.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+# Error numbers of a disk that is full or read-only.
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def main():
@@ -69,16 +69,16 @@ def main():
 
 
 def refusal_of_system(error):
-    """What the system has refused, which is not the variant's fault, as a sentence; None for another error."""
+    """A sentence for an error caused by the system and not by the variant; None for any other error."""
     if processes.is_at_limit(error):
         return processes.AT_LIMIT
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         return f"A file can't be written: {error.strerror}. Free some space, then run again."
     return None
 
 
 def report_crash(send, error):
-    """Send what has stopped the variant, whose traceback follows for its author."""
+    """Send the error that has stopped the variant; its traceback follows on standard error."""
     send(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
 
 
@@ -98,7 +98,7 @@ def run_case(case, workload, variant, job):
     def begin(round):
         nonlocal last_fill
         if problem.inputs:
-            # Staged arrays that are separate from those that a run may change are filled once per round.
+            # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
                 last_fill = round, workload.fill(staged, case.sizes, round, data)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
@@ -111,10 +111,10 @@ def run_case(case, workload, variant, job):
             return [], None
         outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
         validation.require_finite(outputs, problem.output_kinds)
-        used = staged
+        check_inputs = staged
         if workload.STATEFUL:  # some inputs are results too
-            used = {name: device.to_host(array) for name, array in problem.inputs.items()}
-        new_checks, points = workload.check(case.sizes, used, outputs, round, data, reference, precision)
+            check_inputs = {name: device.to_host(array) for name, array in problem.inputs.items()}
+        new_checks, points = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
         validation.require(new_checks, f"round {round + 1}")
         return new_checks, points
 
@@ -158,7 +158,7 @@ def run_case(case, workload, variant, job):
         "check": checked - ready,
         "total": time.perf_counter() - began,
         **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
-        "checks": [vars(each) for each in worst_by_name(checks)],
+        "checks": [vars(worst) for worst in worst_by_name(checks)],
         "facts": facts,
         "curve": curves.thin(curves.validate(curve, case, workload.CURVE)),
         "threads": threads,
@@ -169,7 +169,7 @@ def run_case(case, workload, variant, job):
 
 
 def run_once(case, workload, variant):
-    """Set up and run on zeros, so that Numba's cache holds what a first run compiles; returns an empty result."""
+    """Set up and run once on zeros, so that Numba compiles all functions into its cache; returns an empty dict."""
     problem = make_problem(workload, case, devices.load(variant.DEVICE), variant)
     for array in {**problem.inputs, **problem.outputs}.values():
         array[...] = 0
@@ -179,9 +179,9 @@ def run_once(case, workload, variant):
 
 
 def make_problem(workload, case, device, variant=None):
-    """The argument of a variant's `setup`: sizes, device, and every array by its name, None if this case has none.
+    """The argument of a variant's `setup`: sizes, device, and every array as an attribute, None if the case lacks it.
 
-    A variant may determine where the pages of new arrays lie, by touching them first.
+    A variant may have a function `first_touch`, which determines on which NUMA nodes the pages of new arrays lie.
     """
     inputs, outputs = workload.arrays(case.sizes)
     names = getattr(workload, "ARRAYS", [*inputs, *outputs])
@@ -213,7 +213,7 @@ def sample(device, run, flush, reset, job):
     gc.disable()
     reset()
     flush()
-    run()  # warm up: the check has left other data in the caches
+    run()  # warm up: the checks have left other data in the caches
     while True:
         reset()
         flush()
@@ -233,7 +233,7 @@ def is_converged(samples, target):
 
 
 def phases(device, parts, reset, flush, job):
-    """{phases}: seconds per named phase in separate passes, [{phase: seconds}, ...]; {by_rank}: the same by rank.
+    """{"phases": [{phase: seconds}, ...]}, timed in separate passes; on ranks also `by_rank`, the seconds by rank.
 
     `parts` are lists of (phase, function). Each part starts with the caches in the state of a timed call.
     """
@@ -259,7 +259,7 @@ def run_trace(trace, reset, flush, case):
 
 
 def worst_by_name(checks):
-    """For each name, the check nearest its bound."""
+    """For each name of a check, the result nearest to its bound, or farthest above it."""
     worst = {}
     for check in checks:
         if check.name not in worst or check.error / check.bound > worst[check.name].error / worst[check.name].bound:

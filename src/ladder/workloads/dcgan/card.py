@@ -39,7 +39,7 @@ class Works:
             across = columns // COLUMNS
             down = min(-(-images // ROWS), max(1, AT_ONCE * cuda.multiprocessors() // across))
             counts = images, columns, ACTIVATIONS.index(activation)
-            start = dependent_launch.overlapping(kernel)
+            start = dependent_launch.launcher(kernel)
             start((across, down), (THREADS,), (latents, weights, bias, out, *map(np.int32, counts)))
             return
         products = self.products[: len(latents)]

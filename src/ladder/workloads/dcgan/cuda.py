@@ -50,7 +50,7 @@ def setup(
         return Steps(steps, prepare=generator.prepare, trace=partial(trace, steps) if is_short else None)
     in_order(generator.prepare)()
     stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
-    return Steps(steps, prepare=generator.prepare, at_once=cuda.captured(in_order(steps), stream))
+    return Steps(steps, prepare=generator.prepare, at_once=cuda.capture(in_order(steps), stream))
 
 
 def trace(steps):

@@ -176,7 +176,7 @@ class Card:
                 in_order(generator.prepare)()
             cuda.synchronize()
             if graph and self.call == self.enqueue:
-                self.call = cuda.captured(self.enqueue, self.streams[0])
+                self.call = cuda.capture(self.enqueue, self.streams[0])
 
     def run(self):
         """Draw all pictures and wait until they are in the host's array."""

@@ -8,7 +8,7 @@ by the launch latency.
 import ctypes
 from functools import partial
 
-from ladder.cuda.cublas import bound, factor, handle, pointer
+from ladder.cuda.cublas import bind, factor, handle, pointer
 from ladder.workloads.descent_kernel import ALPHA
 from ladder.workloads.gemv.cublas import multiply, product
 
@@ -40,14 +40,14 @@ def calls(kernel, out, x, y=None):
     match kernel:
         case "product":  # for cuBLAS, a row-major matrix is its transpose
             operands = (pointer(x), n, pointer(y), ONE, pointer(out), n)
-            return [bound(f"{prefix}dgmm_64", handle(), LEFT, n, n, *operands)]
+            return [bind(f"{prefix}dgmm_64", handle(), LEFT, n, n, *operands)]
         case "transpose":
-            return [bound(f"{prefix}copy_v2_64", handle(), n, pointer(x), ONE, pointer(out), ONE)]
+            return [bind(f"{prefix}copy_v2_64", handle(), n, pointer(x), ONE, pointer(out), ONE)]
         case "dot":
-            result_is = partial(bound, "cublasSetPointerMode_v2", handle())
+            result_is = partial(bind, "cublasSetPointerMode_v2", handle())
             operands = (pointer(x), ONE, pointer(y), ONE, pointer(out))
-            return [result_is(ON_DEVICE), bound(f"{prefix}dot_v2_64", handle(), n, *operands), result_is(ON_HOST)]
+            return [result_is(ON_DEVICE), bind(f"{prefix}dot_v2_64", handle(), n, *operands), result_is(ON_HOST)]
     alpha, beta = {"scale": (ALPHA, 0), "vecdif": (1, -1), "vecsum": (1, 1)}[kernel]
     alpha, beta, other = factor(alpha, out.dtype), factor(beta, out.dtype), x if y is None else y
     operands = (alpha, pointer(x), n, beta, pointer(other), n, pointer(out), n)
-    return [bound(f"{prefix}geam_64", handle(), PLAIN, PLAIN, n, ONE, *operands)]
+    return [bind(f"{prefix}geam_64", handle(), PLAIN, PLAIN, n, ONE, *operands)]

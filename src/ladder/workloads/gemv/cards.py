@@ -107,7 +107,7 @@ def steps(problem, mode, chunks, link_of, graph="off"):
         run += [*(apart if chunks == 1 else together), ("gather", gather)]
     whole = None
     if graph == "on":
-        whole = in_order(awaited([("graph", cuda.captured(in_order(run), rank.stream))]))
+        whole = in_order(awaited([("graph", cuda.capture(in_order(run), rank.stream))]))
     return Steps(awaited(run), awaited(prepare), whole)
 
 

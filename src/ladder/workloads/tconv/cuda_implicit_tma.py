@@ -136,7 +136,7 @@ def layer(
         grid = (min(blocks, cuda.multiprocessors() // tiling["cluster"] * tiling["cluster"]),)
         kernel.max_dynamic_shared_size_bytes = shared
         counts = [np.int32(count) for count in (images, h, width, k)]
-        start = dependent_launch.overlapping(kernel) if overlaps else kernel
+        start = dependent_launch.launcher(kernel) if overlaps else kernel
         return lambda out, *more: start(grid, block, (*maps, bias, out, *counts, *more), shared_mem=shared)
 
     def run(image, out):
