@@ -61,7 +61,7 @@ def test_programs_whose_words_are_read_speak_the_language_that_they_were_written
     assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"], tmp_path / "any.o").strip() == greeting
     assert slurm.run("sbatch").stdout.strip() == greeting
     assert proof.output("pdfinfo").strip() == greeting
-    assert compiler.by_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
+    assert compiler.compile_with_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
 
 
 def test_the_rest_of_the_environment_stays(monkeypatch):
