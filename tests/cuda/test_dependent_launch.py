@@ -12,8 +12,8 @@ from ladder.cuda import dependent_launch, driver, gpus
 from ladder.errors import LadderError
 
 ADDRESS = 2**40 + 512
-# `write` lets the next kernel begin, and writes after that kernel has read or after a tenth of a second. `read` waits for
-# `write` only if `waits` is set.
+# `write` lets the next kernel begin, and writes after that kernel has read or after a tenth of a second. `read` waits
+# for `write` only if `waits` is set.
 TWO_KERNELS = r"""
 #include "ptx/programmatic_launch.cuh"
 extern "C" __global__ void write(int *number, int value, volatile int *result) {
