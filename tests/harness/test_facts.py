@@ -1,4 +1,4 @@
-"""Facts that a run finds, inputs generated on the device, numeric defaults of sizes; with a workload for these tests."""
+"""Facts that a run finds, inputs generated on the device and numeric defaults of sizes."""
 
 import json
 from pathlib import Path
