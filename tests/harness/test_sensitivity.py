@@ -187,7 +187,7 @@ TRAININGS = {
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("workload", sorted(TRAININGS))
 def test_a_training_refuses_a_hundred_times_the_usual_distance(data, workload, dtype):
-    """The usual distance is the reference's drift, that between two trainings of which one rounds, scaled to the dtype."""
+    """The usual distance is the reference's drift between two trainings, of which one rounds, scaled to the dtype."""
     result = sensitivity.Result(case(workload, "numpy_loop", dtype, **TRAININGS[workload]), data)
     scale = unit_roundoff(dtype) / unit_roundoff("float32")
     for name, array in result.arrays.items():

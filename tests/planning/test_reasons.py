@@ -7,7 +7,7 @@ from ladder.planning.reasons import SENTENCES, SkipReason
 
 
 @pytest.mark.parametrize("kind", SENTENCES)
-def test_a_sentence_gives_its_reason_again(kind):
+def test_a_sentence_is_parsed_to_its_reason(kind):
     text = SENTENCES[kind]
     needed, available = (name if f"{{{name}}}" in text else None for name in ("needed", "available"))
     reason = SkipReason(kind, needed, available)
