@@ -176,22 +176,22 @@ def test_a_missing_launcher_is_an_error():
 
 def test_if_a_launcher_ends_early_the_error_asks_whether_it_fits_mpi(tmp_path):
     """As Open MPI's launcher does with ranks that use MPICH."""
-    other = tmp_path / "otherexec"
-    other.write_text("#!/bin/sh\nexit 16\n")
-    other.chmod(0o755)
+    launcher = tmp_path / "otherexec"
+    launcher.write_text("#!/bin/sh\nexit 16\n")
+    launcher.chmod(0o755)
     with pytest.raises(LadderError, match=r"ended with status 16 \(does the launcher, the key `mpi`, belong to"):
-        measured(case_of(2), launcher=str(other))
+        measured(case_of(2), launcher=str(launcher))
 
 
 @pytest.mark.parametrize("script", ["sleep 60 | cat", "sleep 60 &"])
 def test_a_launcher_whose_ranks_never_start_is_ended(tmp_path, monkeypatch, script):
-    other = tmp_path / "mpiexec"
-    other.write_text(f"#!/bin/sh\n{script}\n")
-    other.chmod(0o755)
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(f"#!/bin/sh\n{script}\n")
+    launcher.chmod(0o755)
     monkeypatch.setattr(harness_workers, "START_TIMEOUT", 0.5)
     start = time.monotonic()
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: does the launcher, the key `mpi`"):
-        measured(case_of(2), str(other), {"processes": 3, "most_processes": 3})
+        measured(case_of(2), str(launcher), {"processes": 3, "most_processes": 3})
     assert time.monotonic() - start < LIMIT
     assert no_process_is_left(lambda: in_this_folder("sleep", "cat"))
 
@@ -199,8 +199,8 @@ def test_a_launcher_whose_ranks_never_start_is_ended(tmp_path, monkeypatch, scri
 @pytest.mark.slow
 def test_a_killed_launcher_leaves_time_to_end_its_ranks(tmp_path, monkeypatch):
     """With srun, ranks on other nodes are ended by a process that notices the launcher's death."""
-    other = tmp_path / "mpiexec"
-    other.write_text(
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(
         f"#!{Path(sys.executable).resolve()}\n"
         "import os, pathlib, signal, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -212,11 +212,11 @@ def test_a_killed_launcher_leaves_time_to_end_its_ranks(tmp_path, monkeypatch):
         "time.sleep(0.2)\n"
         "pathlib.Path('ended').touch()\n"
     )
-    other.chmod(0o755)
+    launcher.chmod(0o755)
     monkeypatch.setattr(harness_workers, "START_TIMEOUT", 1)
     monkeypatch.setattr(harness_workers, "TERM_TIMEOUT", 1)
     with pytest.raises(LadderError, match="wasn't ready after 1 s"):
-        measured(case_of(2), str(other))
+        measured(case_of(2), str(launcher))
     assert Path("ended").exists()
 
 
@@ -373,11 +373,11 @@ def test_ranks_that_wait_measure_when_their_turn_comes():
 @needs_mpi
 def test_the_launcher_of_another_mpi_is_refused(tmp_path):
     """Each of the processes that it starts is the only rank of its own MPI."""
-    other = tmp_path / "otherexec"
-    other.write_text('#!/bin/sh\nshift 2\n"$@" </dev/null &\nexec "$@"\n')
-    other.chmod(0o755)
+    launcher = tmp_path / "otherexec"
+    launcher.write_text('#!/bin/sh\nshift 2\n"$@" </dev/null &\nexec "$@"\n')
+    launcher.chmod(0o755)
     with pytest.raises(LadderError, match="doesn't belong to the MPI that mpi4py loads"):
-        measured(case_of(2), launcher=str(other))
+        measured(case_of(2), launcher=str(launcher))
 
 
 def test_without_mpi_the_error_says_what_to_install(monkeypatch):

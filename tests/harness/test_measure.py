@@ -191,7 +191,7 @@ def test_a_record_has_the_conditions_of_every_process():
 
 
 @pytest.mark.parametrize(
-    ("other", "difference"),
+    ("other_conditions", "difference"),
     [
         ({"blas/o.so/architecture": "Haswell", "smt": "1"}, r"blas/o.so/architecture \(Zen and Haswell\)"),
         ({"blas/o.so/architecture": "Zen", "smt": "0"}, r"smt \(1 and 0\)"),
@@ -199,9 +199,9 @@ def test_a_record_has_the_conditions_of_every_process():
         ({"blas/o.so/architecture": "Zen", "smt": "1", "quota": 1.5}, r"quota \(not known and 1.5\)"),
     ],
 )
-def test_processes_under_different_conditions_are_not_pooled(set_answers, other, difference):
+def test_processes_under_different_conditions_are_not_pooled(set_answers, other_conditions, difference):
     conditions = {"blas/o.so/architecture": "Zen", "smt": "1"}
-    changes = set_answers({"system": conditions}, {"system": other})
+    changes = set_answers({"system": conditions}, {"system": other_conditions})
     assert re.search(
         f"The processes of the case ran under different conditions.*: they differ in {difference}.",
         refused(case_of(), changes=changes),
@@ -210,7 +210,7 @@ def test_processes_under_different_conditions_are_not_pooled(set_answers, other,
         {"system": conditions}, {"system": conditions}, {}
     )  # the last one has no conditions, as in old records
     document = measured(case_of(), changes=changes)
-    document["processes"][1]["system"] = other
+    document["processes"][1]["system"] = other_conditions
     record.write("out/record.json", document)
     with pytest.raises(LadderError, match=f"its processes ran under different conditions, {difference}"):
         record.read("out/record.json")
@@ -235,12 +235,12 @@ def test_a_training_has_phases_and_a_curve():
     paths = {"data": {"digits": "digits"}, "reference": "reference.npz"}
     assert "is checked against a reference" in refused(case, data=paths["data"])
     document = measured(case, changes={"phase_passes": 2, "processes": 2, "most_processes": 2}, **paths)
-    process, other = document["processes"]
+    process, second = document["processes"]
     assert len(process["phases"]) == 2
     names = {"gather", "forward 1", "forward 2", "activation", "loss", "gradient 1", "gradient 2", "delta 1"}
     assert set(process["phases"][0]) == names | {"bias", "update"}
     assert [point["epoch"] for point in process["curve"]] == [1, 2]
-    assert (other["curve"], len(other["checks"])) == ([], len(process["checks"]))
+    assert (second["curve"], len(second["checks"])) == ([], len(process["checks"]))
     assert {check["name"] for check in process["checks"]} == {"w1", "b1", "w2", "b2", "loss", "epoch loss"}
 
 

@@ -40,24 +40,24 @@ def trained(case, data, state=None, eps=0.0):
 
 @pytest.mark.parametrize("variant", ["blas", pytest.param("tuned", marks=NEEDS_GCC), "numpy_loop"])
 def test_a_restarted_training_has_the_bits_of_an_uninterrupted_one(data, tmp_path, variant):
-    errors, whole = trained(case(variant), data)
+    errors, uninterrupted = trained(case(variant), data)
     first, state = trained(case(variant, epochs=2), data)
     training.save(tmp_path / "state.npz", case(variant, epochs=2), state)
     rest, end = trained(case(variant), data, training.load(tmp_path / "state.npz", case(variant)))
     assert first + rest == errors
     assert (end.epochs, set(end.arrays)) == (4, {f"{name}{layer}" for name in ("w", "dw") for layer in (1, 2, 3)})
-    assert all(np.array_equal(end.arrays[name], whole.arrays[name]) for name in whole.arrays)
+    assert all(np.array_equal(end.arrays[name], uninterrupted.arrays[name]) for name in uninterrupted.arrays)
     assert sorted(errors, reverse=True) == errors
 
 
 def test_a_restart_without_the_last_weight_changes_differs(data):
-    _, whole = trained(case(), data)
+    _, uninterrupted = trained(case(), data)
     _, state = trained(case(epochs=2), data)
     without_steps = {
         name: np.zeros_like(array) if name.startswith("dw") else array for name, array in state.arrays.items()
     }
     _, end = trained(case(), data, training.State(2, without_steps))
-    assert not np.array_equal(end.arrays["w1"], whole.arrays["w1"])
+    assert not np.array_equal(end.arrays["w1"], uninterrupted.arrays["w1"])
 
 
 def test_a_training_stops_at_the_requested_error(data):

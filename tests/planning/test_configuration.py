@@ -333,11 +333,11 @@ def test_a_byte_order_mark_is_no_part_of_a_key(tmp_path):
 def test_the_shipped_configurations_are_valid_and_have_the_same_experiments(monkeypatch):
     monkeypatch.setattr(plan, "is_installed", lambda library: True)
     shipped = [ROOT / "config/config.yaml", ROOT / "config/smoke.yaml"]
-    whole, smoke = configuration.load(shipped[:1]), configuration.load(shipped)
+    full, smoke = configuration.load(shipped[:1]), configuration.load(shipped)
     assert (
-        list(whole["experiments"]) == list(smoke["experiments"]) == list(configuration.read(shipped[1])["experiments"])
+        list(full["experiments"]) == list(smoke["experiments"]) == list(configuration.read(shipped[1])["experiments"])
     )
-    for config, target in ((whole, Target("here", 8, 8, "mpiexec")), (smoke, Target("here", 2, 1, "mpiexec"))):
+    for config, target in ((full, Target("here", 8, 8, "mpiexec")), (smoke, Target("here", 2, 1, "mpiexec"))):
         keys = {item.experiment for item in plan.plan(config, {"cpu": target}) if not item.skipped}
         assert keys == set(config["experiments"])
 

@@ -75,10 +75,16 @@ def test_every_combination_is_one_case():
 
 def plan_two(first, second, **general):
     """The plan of two experiments that share a case, with these changes of their protocols."""
-    one, other = experiment_of({"blas": {"threads": [1, 2]}}), experiment_of({"blas": {"threads": 1}})
+    first_experiment, second_experiment = (
+        experiment_of({"blas": {"threads": [1, 2]}}),
+        experiment_of({"blas": {"threads": 1}}),
+    )
     config = {
         "protocol": general,
-        "experiments": {"one": one | {"protocol": first}, "other": other | {"protocol": second}},
+        "experiments": {
+            "one": first_experiment | {"protocol": first},
+            "other": second_experiment | {"protocol": second},
+        },
     }
     return plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
 
@@ -418,19 +424,19 @@ def test_a_variable_that_the_harness_sets_is_refused_when_planning():
 def test_a_record_counts_only_for_its_machine(monkeypatch, tmp_path):
     """CPU and GPU cases may run on different machines, whose records are in the same folder."""
     monkeypatch.chdir(tmp_path)
-    one, two = planned({"blas": {"threads": [1, 2]}})
-    here, there = (replace(one, machine=name) for name in ("here", "there"))
-    path = Path(plan.record.path_of("there", one.case.key))
+    first, second = planned({"blas": {"threads": [1, 2]}})
+    here, there = (replace(first, machine=name) for name in ("here", "there"))
+    path = Path(plan.record.path_of("there", first.case.key))
     path.parent.mkdir(parents=True)
     path.touch()
-    items = [here, there, replace(two, machine="there")]
+    items = [here, there, replace(second, machine="there")]
     assert reasons(plan.skip_unmeasured(items)) == ["not measured", None, "not measured"]
-    document = plan.document([here, replace(two, machine="there", skipped="why")], "one")["cases"]
+    document = plan.document([here, replace(second, machine="there", skipped="why")], "one")["cases"]
     assert [(case["key"], case["machine"], case["left_out"]) for case in document] == [
-        (one.case.key, "here", None),
-        (two.case.key, "there", "why"),
+        (first.case.key, "here", None),
+        (second.case.key, "there", "why"),
     ]
-    assert [case["sources"] for case in document] == [sources.fingerprint(item.case) for item in (one, two)]
+    assert [case["sources"] for case in document] == [sources.fingerprint(item.case) for item in (first, second)]
 
 
 def test_a_plan_with_a_changed_byte_is_refused(tmp_path):
