@@ -234,7 +234,7 @@ def test_a_killed_launcher_leaves_time_to_end_its_ranks(tmp_path, monkeypatch):
 )
 def test_groups_of_ranks_start_together_unless_the_launcher_schedules_them(monkeypatch, ranks, launcher, job, expected):
     monkeypatch.setattr(mpi.description, "slurm", lambda: job)
-    assert MPI.share_start(case_of(ranks), launcher) == expected
+    assert MPI.can_start_together(case_of(ranks), launcher) == expected
 
 
 JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", "SLURM_TASKS_PER_NODE": "1"}
@@ -324,9 +324,9 @@ def test_too_little_shared_memory_is_refused_before_mpi_starts(
 
 def test_groups_start_one_after_the_other_with_little_shared_memory(shared_memory):
     shared_memory(159)
-    assert not MPI.share_start(case_of(2), "mpiexec")
+    assert not MPI.can_start_together(case_of(2), "mpiexec")
     shared_memory(160)
-    assert MPI.share_start(case_of(2), "mpiexec")
+    assert MPI.can_start_together(case_of(2), "mpiexec")
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_missing_shared_memory_is_refused_for_several_ranks(monkeypatch, shared_
     monkeypatch.setenv("MPI_LOCALNRANKS", "2")
     with pytest.raises(LadderError, match=r"nowhere, through which .* is missing: mount it"):
         mpi.require_memory()
-    assert not MPI.share_start(case_of(2), "mpiexec")
+    assert not MPI.can_start_together(case_of(2), "mpiexec")
 
 
 @needs_mpi
@@ -457,7 +457,7 @@ def test_cases_on_ranks_are_skipped_if_mpi4py_finds_no_mpi(monkeypatch):
     pytest.importorskip("mpi4py")
     inherited = plan.variables.inherited() | {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}
     monkeypatch.setattr(plan.variables, "inherited", lambda: inherited)
-    monkeypatch.setattr(plan, "finds_mpi", plan.finds_mpi.__wrapped__)
+    monkeypatch.setattr(plan, "has_mpi_library", plan.has_mpi_library.__wrapped__)
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     for ranks in (1, 2):
         case = Case("gemv", "mpi", sizes, {"ranks": ranks, "mode": "ship"})

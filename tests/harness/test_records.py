@@ -65,7 +65,7 @@ def measured(monkeypatch):
             worker_variables.update(variables)
             return result(next(answers))
 
-    device = SimpleNamespace(clocks=lambda variables: [next(ticks), variables], share_start=lambda *job: True)
+    device = SimpleNamespace(clocks=lambda variables: [next(ticks), variables], can_start_together=lambda *job: True)
     for name, stand_in in {
         "Worker": SimulatedWorker,
         "require_met": lambda *case: None,

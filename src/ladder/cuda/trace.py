@@ -27,13 +27,13 @@ class Recorder:
         event.record(stream)
         return event
 
-    def around(self, lane, name, stream, work):
+    def record(self, lane, name, stream, work):
         """Call `work`, which puts work into a stream, and record when the GPU starts and ends it."""
         start = self.record_event(stream)
         work()
         self.events.append((self.prefix + lane, name, start, self.record_event(stream)))
 
-    def around_host(self, lane, name, work):
+    def record_host(self, lane, name, work):
         """Call `work`, which runs on the host, and record when it starts and ends."""
         start = time.perf_counter()
         work()

@@ -38,8 +38,8 @@ class Gpu(Host):
                 f"The case needs {counted(count, 'GPU')}, but `nvidia-smi` lists {len(uuids)} that it may use."
             )
         with contextlib.ExitStack() as stack:
-            held = [stack.enter_context(locks.first_free(uuids)) for _ in range(count)]
-            yield {"CUDA_VISIBLE_DEVICES": ",".join(held)}
+            leased = [stack.enter_context(locks.first_free(uuids)) for _ in range(count)]
+            yield {"CUDA_VISIBLE_DEVICES": ",".join(leased)}
 
     def environment(self, threads, overrides=MappingProxyType({})):
         """The host's variables, and lazy loading: only the kernels that are used are loaded, during the check."""
@@ -139,13 +139,13 @@ def repeat(run, batch, counter, seconds, broadcast):
         for _ in range(batch):
             run()
         gpus.synchronize()
-        runs, spent = runs + batch, time.monotonic() - start
-        if broadcast(spent < seconds):
+        runs, elapsed = runs + batch, time.monotonic() - start
+        if broadcast(elapsed < seconds):
             continue
-        sustained = sustained or spent / runs
+        sustained = sustained or elapsed / runs
         now = counter()
         if broadcast(before not in (None, now)):
             return now, runs, sustained
-        if broadcast(spent > seconds + TIMEOUT):
+        if broadcast(elapsed > seconds + TIMEOUT):
             return None, runs, sustained
         before = now

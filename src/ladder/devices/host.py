@@ -46,7 +46,7 @@ class Host:
         """
         return []
 
-    def share_start(self, case, launcher):
+    def can_start_together(self, case, launcher):
         """Whether all workers of a case may be started at once, although they measure one after the other."""
         return True
 
@@ -256,11 +256,11 @@ def require_bound(case_threads, threads):
     to those with a bound thread.
     """
     cores = [{core(cpu) for cpu in cpus} for cpus in threads["thread_affinities"]]
-    bound = len(set().union(*(thread_cores for thread_cores in cores if len(thread_cores) == 1)))
+    bound_cores = len(set().union(*(thread_cores for thread_cores in cores if len(thread_cores) == 1)))
     required = min(case_threads, len({core(cpu) for cpu in threads["affinity"]}))
-    if bound < required:
+    if bound_cores < required:
         raise LadderError(
             f"OMP_PROC_BIND asks for threads that are bound to {counted(required, 'core')}, but Linux reports "
-            f"threads bound to {bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library "
+            f"threads bound to {bound_cores}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library "
             "other than libgomp."
         )

@@ -78,7 +78,7 @@ class Mpi(Host):
             require_srun(words[0], environment)
         return [*words, "-n", str(case.ranks)]
 
-    def share_start(self, case, launcher):
+    def can_start_together(self, case, launcher):
         """Whether all workers of a case, each a group of ranks, may be started at once.
 
         With mpiexec they may. In a Slurm job, or with launchers such as srun and jsrun, a group would wait for the
@@ -165,14 +165,14 @@ class Mpi(Host):
     def require_threads(self, case_threads, runtime, threads):
         """Refuse a job in which this rank has other threads than the case, or fewer CPUs."""
         rank = communicator().rank
-        on_rank = threads["ranks"][rank]
-        if on_rank["cpus"] < case_threads:
+        rank_threads = threads["ranks"][rank]
+        if rank_threads["cpus"] < case_threads:
             raise LadderError(
                 f"Rank {rank} has {counted(case_threads, 'thread')}, but may only use "
-                f"{counted(on_rank['cpus'], 'CPU')}: have the launcher, the key `mpi` of the configuration, bind it "
-                "to as many cores, or to none."
+                f"{counted(rank_threads['cpus'], 'CPU')}: have the launcher, the key `mpi` of the configuration, bind "
+                "it to as many cores, or to none."
             )
-        super().require_threads(case_threads, runtime, on_rank)
+        super().require_threads(case_threads, runtime, rank_threads)
 
     def conditions(self):
         """The conditions under which the ranks run, as `merge_conditions` joins them."""

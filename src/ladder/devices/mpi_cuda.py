@@ -43,8 +43,8 @@ class MpiCuda(Mpi, Gpu):
         uuids = [gpu["uuid"] for gpu in nvidia.gpus()]
         super().set_variables(variables)
         leased = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-        usable = [uuid for uuid in uuids if uuid in leased] or uuids or leased
-        uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable[neighbours().rank % len(usable)]
+        usable_uuids = [uuid for uuid in uuids if uuid in leased] or uuids or leased
+        uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable_uuids[neighbours().rank % len(usable_uuids)]
         require_distinct(communicator().allgather((description.node(), uuid)))
 
     def empty(self, shape, dtype):

@@ -25,9 +25,9 @@ class Offload(Gpu):
     def require_finished(self, run):
         """Refuse a run that returns while a GPU still works for it. Raises LadderError."""
         for _ in range(clock.RUNS):
-            allowed = clock.MARGIN + SHARE * self.stopwatch(run)
+            max_seconds = clock.MARGIN + SHARE * self.stopwatch(run)
             seconds = clock.time_until_idle() - clock.idle_overhead()
-            if seconds <= allowed:
+            if seconds <= max_seconds:
                 return
         raise LadderError(
             f"The GPU keeps working for {seconds:.3g} s after the end of a timed run, so its results aren't complete: "

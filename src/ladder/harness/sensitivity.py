@@ -83,8 +83,8 @@ def sensitivities(case, data, seed=1):
 
 def merge(a, b):
     """The Sensitivity of a check to a fault over two rounds: the one that refuses the smaller error."""
-    better = min(a, b, key=lambda row: (-row.seen, np.inf if row.error is None else row.error))
-    return replace(better, share=max(a.share, b.share))
+    best = min(a, b, key=lambda row: (-row.seen, np.inf if row.error is None else row.error))
+    return replace(best, share=max(a.share, b.share))
 
 
 def evaluate(result, name, kind, faults):

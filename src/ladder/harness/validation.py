@@ -141,10 +141,10 @@ def require_finite(outputs, expected_kinds):
             raise LadderError(
                 f"The result {name!r} is {array.dtype} {array.shape}, but {np.dtype(dtype)} {tuple(shape)} is expected."
             )
-        bad = array.size - int(np.isfinite(array).sum())
-        if bad:
+        invalid = array.size - int(np.isfinite(array).sum())
+        if invalid:
             raise LadderError(
-                f"{bad} of the {array.size} elements of the result {name!r} are NaN or infinite: "
+                f"{invalid} of the {array.size} elements of the result {name!r} are NaN or infinite: "
                 "the variant left them unwritten or computed nonsense."
             )
 

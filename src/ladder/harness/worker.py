@@ -84,7 +84,7 @@ def report_crash(send, error):
 
 def run_case(case, workload, variant, job):
     """Set up, check, warm up, sample, check again, time the phases: the result as a dict for JSON, times in seconds."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     device = devices.load(variant.DEVICE)
     name = workload.data_set(case.sizes)
     data = datasets.load(workload, job.data[name]) if name else None
@@ -119,18 +119,18 @@ def run_case(case, workload, variant, job):
         return new_checks, points
 
     begin(0)
-    inputs_ready = time.perf_counter()
+    inputs_end = time.perf_counter()
     steps = Steps.of(variant.setup(problem, **case.tuning))
     run = steps.timed()
     in_order(steps.prepare)()
-    ready = time.perf_counter()
+    setup_end = time.perf_counter()
 
-    checks, curve, first = [], [], None
+    checks, curve, first_seconds = [], [], None
     for round in range(workload.rounds(case.sizes)):
         begin(round)
         validation.poison(problem.outputs)
         seconds = device.stopwatch(run)
-        first = seconds if first is None else first
+        first_seconds = seconds if first_seconds is None else first_seconds
         new_checks, points = check(round)
         checks += new_checks
         curve += [points] if isinstance(points, dict) else points or []
@@ -141,7 +141,7 @@ def run_case(case, workload, variant, job):
     # Timing repeats round 0; a workload with state starts from the same state each time.
     begin(0)
     flush = device.flusher() if case.cache == "cold" else lambda: None
-    checked = time.perf_counter()
+    check_end = time.perf_counter()
     reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
     samples = sample(device, run, flush, reset, job)
     state = device.state(run) | (device.energy(run) if job.energy else {})
@@ -153,10 +153,10 @@ def run_case(case, workload, variant, job):
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
     return {
         "samples": samples,
-        "setup": ready - inputs_ready,
-        "first": first,
-        "check": checked - ready,
-        "total": time.perf_counter() - began,
+        "setup": setup_end - inputs_end,
+        "first": first_seconds,
+        "check": check_end - setup_end,
+        "total": time.perf_counter() - start,
         **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
         "checks": [vars(worst) for worst in worst_by_name(checks)],
         "facts": facts,
@@ -218,9 +218,9 @@ def sample(device, run, flush, reset, job):
         reset()
         flush()
         samples.append(device.stopwatch(run))
-        enough = len(samples) >= job.samples and is_converged(samples, job.target)
-        late = device.broadcast(time.monotonic() > deadline) and len(samples) >= job.least
-        if enough or late or len(samples) >= job.most:
+        is_enough = len(samples) >= job.samples and is_converged(samples, job.target)
+        is_late = device.broadcast(time.monotonic() > deadline) and len(samples) >= job.least
+        if is_enough or is_late or len(samples) >= job.most:
             break
     gc.enable()
     return samples
@@ -240,14 +240,14 @@ def phases(device, parts, reset, flush, job):
     passes, by_rank = [], []
     for _ in range(job.phase_passes):
         reset()
-        spent, ranks = {}, {}
+        seconds, rank_seconds = {}, {}
         for steps in parts:
             flush()
             for name, step in steps:
-                spent[name] = spent.get(name, 0.0) + device.stopwatch(step)
-                ranks[name] = device.by_rank()
-        passes.append(spent)
-        by_rank.append(ranks)
+                seconds[name] = seconds.get(name, 0.0) + device.stopwatch(step)
+                rank_seconds[name] = device.by_rank()
+        passes.append(seconds)
+        by_rank.append(rank_seconds)
     return {"phases": passes} | ({"by_rank": by_rank} if any(by_rank[0].values()) else {})
 
 

@@ -150,9 +150,9 @@ def refuse_misspelt(experiments):
     """Raises LadderError for an incomplete experiment whose name resembles that of another one."""
     for name, reason in incomplete(experiments if isinstance(experiments, dict) else {}):
         others = [str(other) for other in experiments if other != name]
-        for near in difflib.get_close_matches(str(name), others, n=1):
+        for suggestion in difflib.get_close_matches(str(name), others, n=1):
             raise LadderError(
-                f"The configuration is wrong at experiments.{name}: {reason}. Did you mean {near}? {HINT}"
+                f"The configuration is wrong at experiments.{name}: {reason}. Did you mean {suggestion}? {HINT}"
             )
 
 
@@ -163,8 +163,8 @@ def incomplete(experiments):
             yield name, "it has no workload"
     dropped = [name for name, experiment in experiments.items() if experiment is None]
     if dropped and shipped().exists():
-        known = read(shipped())["experiments"]
-        yield from ((name, "there is no such experiment to drop") for name in dropped if name not in known)
+        shipped_names = read(shipped())["experiments"]
+        yield from ((name, "there is no such experiment to drop") for name in dropped if name not in shipped_names)
 
 
 def validate_site(site, path):

@@ -150,7 +150,7 @@ def skip_reason(case, peers, target):
             # If the target is a cluster, with Slurm resources, the planning machine needs neither CuPy nor MPI.
             if not is_installed(library) and not (library == "cupy" and target.slurm_resources):
                 return SkipReason("CuPy" if library == "cupy" else "library", library)
-            if library == "mpi4py" and not target.slurm_resources and not finds_mpi():
+            if library == "mpi4py" and not target.slurm_resources and not has_mpi_library():
                 return SkipReason("MPI")
         for program in constants.get("PROGRAMS", ()):
             if not shutil.which(program):
@@ -177,7 +177,7 @@ def is_installed(library):
 
 
 @functools.cache
-def finds_mpi():
+def has_mpi_library():
     """Whether mpi4py finds an MPI library, tested by an import in a separate process, without starting MPI."""
     program = "import mpi4py; mpi4py.rc.initialize = False; import mpi4py.MPI"
     command = [sys.executable, "-c", program]

@@ -161,16 +161,16 @@ def summary(run):
     pairs = zip(run["cases"], states(run["cases"], run["began"], at_work=False), strict=True)
     # If only some tables were requested, other cases count only if they are done or skipped.
     pairs = [(case, state) for case, state in pairs if case["due"] or state in ("done", "skipped")]
-    cases, final = zip(*pairs, strict=True)
-    new = [case for case, state in pairs if case["due"] and state == "done"]
-    walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in new]
-    counts = Counter(final)
+    cases, final_states = zip(*pairs, strict=True)
+    new_cases = [case for case, state in pairs if case["due"] and state == "done"]
+    walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in new_cases]
+    counts = Counter(final_states)
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [
-        f"ladder: Of {counted(len(cases), 'case')} {len(new)} measured now, {counts['done'] - len(new)} before, "
-        f"{counts['failed']} failed, {unmeasured} not begun or cut off, {counts['skipped']} skipped. "
+        f"ladder: Of {counted(len(cases), 'case')} {len(new_cases)} measured now, "
+        f"{counts['done'] - len(new_cases)} before, {counts['failed']} failed, {unmeasured} not begun or cut off, {counts['skipped']} skipped. "
         f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(walls))} of it measuring.",
-        *details(cases, final, limit=10),
+        *details(cases, final_states, limit=10),
     ]
     if counts["failed"] or unmeasured:
         lines.append(

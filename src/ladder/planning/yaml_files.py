@@ -53,10 +53,10 @@ class Loader(yaml.SafeLoader):
     def compose_node(self, parent, index):
         """Compose a node; refuses misread scalars. `index` is the node of the key, or the index in a list."""
         node = super().compose_node(parent, index)
-        if isinstance(node, yaml.ScalarNode) and (wrong := self.misreading(node)):
+        if isinstance(node, yaml.ScalarNode) and (misreading := self.misreading(node)):
             key = f"{index.value}: " if isinstance(index, yaml.ScalarNode) else ""
             text = node.value.encode("utf-8", "backslashreplace").decode()
-            raise MisreadError(problem=f"{key}{text} {wrong}", problem_mark=node.start_mark)
+            raise MisreadError(problem=f"{key}{text} {misreading}", problem_mark=node.start_mark)
         return node
 
     def fetch_flow_collection_start(self, token):

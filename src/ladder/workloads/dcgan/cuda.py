@@ -57,5 +57,5 @@ def trace(steps):
     """The rows of a run step by step."""
     recorder = Recorder()
     for name, step in steps:
-        recorder.around("card", name, None, step)
+        recorder.record("card", name, None, step)
     return recorder.rows()

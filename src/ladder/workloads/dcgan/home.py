@@ -272,11 +272,11 @@ class Traced(Card):
     def draw(self, batch):
         draw = functools.partial(super().draw, batch)
         lane = f"compute {self.streams.index(batch.stream) + 1}" if len(self.streams) > 1 else "compute"
-        self.recorder.around(lane, self.numbers[batch.images.start], batch.stream, draw)
+        self.recorder.record(lane, self.numbers[batch.images.start], batch.stream, draw)
 
     def copy(self, batch, target):
         copy = functools.partial(super().copy, batch, target)
-        self.recorder.around("copy", self.numbers[batch.images.start], batch.link, copy)
+        self.recorder.record("copy", self.numbers[batch.images.start], batch.link, copy)
 
     def fetch(self, batch):
-        self.recorder.around_host("host", self.numbers[batch.images.start], functools.partial(super().fetch, batch))
+        self.recorder.record_host("host", self.numbers[batch.images.start], functools.partial(super().fetch, batch))
