@@ -69,7 +69,7 @@ def require_phases(results):
 
 
 def cost_of(case, facts):
-    """The cost of a run; if it depends on `facts`, a dict per process, that of the minimum of each fact."""
+    """The cost of a run. If it depends on `facts`, a dict per process, the minimum of each fact is used."""
     workload = workloads.load(case.workload)
     minima = {name: min(process[name] for process in facts) for name in facts[0]}
     cost = workload.cost(case.sizes, minima) if minima else workload.cost(case.sizes)

@@ -13,7 +13,7 @@ from ladder.records.files import read_json, write_atomically
 def precompile(case, protocol, prelude=()):
     """Have Numba compile the functions for a case's kind of problem, unless that is done; returns the note about it.
 
-    If the variant fails, the note only holds the error as `failed`; a measurement will report it.
+    If the variant fails, nothing is raised: the note holds the error as `failed`, and a measurement will report it.
     """
     small_case, path = compilation.representative(case), compilation.note_path(case)
     variables = environment.of_worker(case, prelude)

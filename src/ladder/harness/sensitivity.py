@@ -49,7 +49,7 @@ class Sensitivity:
 
 
 def cases(dtypes="all"):
-    """The cases in the SENSITIVITY, [(variant, tuning, sizes), ...], of workloads, for `all` dtypes or the `first`."""
+    """The cases that workloads list as SENSITIVITY, (variant, tuning, sizes), for `all` dtypes or the `first`."""
     count = 1 if dtypes == "first" else None
     return [
         Case(name, variant, workloads.complete(name, sizes | {"dtype": dtype}), tuning)
@@ -121,7 +121,7 @@ def smallest_error(fault, check):
 
 
 class Fault:
-    """An error in one place of a correct result. The methods take its amount, and restore the result."""
+    """An error in one place of a correct result. Its amount is an argument of the methods, which restore the result."""
 
     def __init__(self, result, array, place):
         """`place` is the index of an element or, with fewer axes, of a row."""

@@ -130,9 +130,7 @@ class Worker:
             self.process.terminate()
             if not self.ends_within(TERM_TIMEOUT):
                 self.process.kill()
-                if (
-                    self.is_launched
-                ):  # no signal reaches ranks on other nodes: they end when they notice the launcher's death
+                if self.is_launched:  # ranks on other nodes get no signal, but notice the launcher's death
                     time.sleep(TERM_TIMEOUT)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)

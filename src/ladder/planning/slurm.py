@@ -40,7 +40,7 @@ def require_accepted(site, path, kinds):
             change = " or ".join(f"`{key}: {values[key]}`" for key in wrong_keys)
             raise LadderError(
                 f"Slurm refuses jobs for the nodes `{kind}` of {path}: {reason}. "
-                + (f"Change {change} there. " if wrong_keys else "No single key is the cause. ")
+                + (f"Change {change} there. " if wrong_keys else "No single key is to blame. ")
                 + '`sinfo -o "%P %D %c %m %G %l"` lists what the cluster has.'
             )
     for account in (site["account"] or "").split(","):
@@ -122,8 +122,8 @@ def require_packages(cases):
 def cancel_stray(limit=60):
     """Cancel the Slurm jobs that a killed run in this folder has left; returns their numbers.
 
-    The caller holds the lock of this folder. It will submit the same cases again, and each is to be measured only
-    once. Raises LadderError if jobs remain after `limit` seconds.
+    The caller holds the lock of this folder, and submits the same cases again afterwards; each is to be measured
+    only once. Raises LadderError if jobs remain after `limit` seconds.
     """
     cancelled = remaining = stray_jobs()
     deadline = time.monotonic() + limit

@@ -41,7 +41,7 @@ def read(folder=FOLDER):
     path = folder / RUN_FILE
     if not path.exists():
         raise LadderError("No run has begun here yet: start one with `snakemake`, or name a --configfile.")
-    # The file's time, because it is compared with the times of other files, which a file server's clock may set.
+    # The time of the file, not of this machine's clock: other files' times may come from a file server's clock.
     return {"began": modified_ns(path), **documents.read(path, "run")}
 
 
@@ -168,7 +168,8 @@ def summary(run):
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [
         f"ladder: Of {counted(len(cases), 'case')} {len(new_cases)} measured now, "
-        f"{counts['done'] - len(new_cases)} before, {counts['failed']} failed, {unmeasured} not begun or cut off, {counts['skipped']} skipped. "
+        f"{counts['done'] - len(new_cases)} before, {counts['failed']} failed, {unmeasured} not begun or cut off, "
+        f"{counts['skipped']} skipped. "
         f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(walls))} of it measuring.",
         *details(cases, final_states, limit=10),
     ]
