@@ -61,15 +61,15 @@ def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("product", VARIANTS)
 @pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
-def test_the_training_follows_the_reference(trained, product, dtype, graph, layers, activation, images, batch):
-    result = trained("cuda", layers, activation, images, batch, dtype, product=product, graph=graph)
+def test_the_training_follows_the_reference(run_training, product, dtype, graph, layers, activation, images, batch):
+    result = run_training("cuda", layers, activation, images, batch, dtype, product=product, graph=graph)
     assert [point["epoch"] for point in result["curve"]] == [1, 2, 3]
     assert {"loss", "w1", "b1", "epoch loss"} <= {check["name"] for check in result["checks"]}
     assert ("gather" in result["phases"][0]) == (graph == "off")
 
 
 @pytest.fixture
-def trained(tmp_path):
+def run_training(tmp_path):
     """A function that runs a training's job on the digits, including checks, and returns its result."""
 
     def run(variant, layers, activation, images, batch, dtype, **tuning):
@@ -97,9 +97,9 @@ def trained(tmp_path):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("graph", ["off", "on"])
-def test_pytorch_follows_the_reference(trained, graph):
+def test_pytorch_follows_the_reference(run_training, graph):
     pytest.importorskip("torch", reason="requires PyTorch")
-    trained("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
+    run_training("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
 
 
 @pytest.mark.gpu
@@ -201,7 +201,7 @@ def run(tmp_path, case, protocol=PROTOCOL, **variables):
     )
 
 
-def refused(tmp_path, case=NAIVE, **variables):
+def refusal_of(tmp_path, case=NAIVE, **variables):
     """The error of a refused measurement on the stand-in for a GPU, a single line."""
     result = run(tmp_path, case, **variables)
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1), result.stderr
@@ -214,11 +214,11 @@ def refused(tmp_path, case=NAIVE, **variables):
 )
 def test_every_fault_of_a_gpu_is_an_error_of_one_line(cards, tmp_path, fault):
     cards(1)
-    assert FAULTS[fault] in refused(tmp_path, LADDER_FAULT=fault)
+    assert FAULTS[fault] in refusal_of(tmp_path, LADDER_FAULT=fault)
 
 
 def test_measuring_without_a_gpu_is_an_error_of_one_line(tmp_path):
-    refusal = refused(tmp_path, LADDER_FAULT="nothing", CUDA_VISIBLE_DEVICES="")
+    refusal = refusal_of(tmp_path, LADDER_FAULT="nothing", CUDA_VISIBLE_DEVICES="")
     assert refusal == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
 
 
@@ -230,7 +230,7 @@ def case_unjoined(joined):
 
 def test_work_in_a_stream_that_is_not_waited_for_is_refused(cards, tmp_path):
     cards(1)
-    refusal = refused(tmp_path, case_unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
+    refusal = refusal_of(tmp_path, case_unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
     assert "The GPU keeps working for 0." in refusal
     assert "the variant leaves work in a stream for which the current one doesn't wait" in refusal
 

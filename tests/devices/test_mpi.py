@@ -49,7 +49,7 @@ def case_of(ranks, **tuning):
     return Case("gemm", "on_ranks", sizes, {"ranks": ranks, "threads": 1, **tuning}, "warm")
 
 
-def measured(case, launcher=LAUNCHER, protocol=None):
+def measure_case(case, launcher=LAUNCHER, protocol=None):
     full = configuration.protocol(PROTOCOL | (protocol or {}))
     measure.measure(case, "record.json", full, "here", launcher=launcher)
     return record.read("record.json")
@@ -58,7 +58,7 @@ def measured(case, launcher=LAUNCHER, protocol=None):
 @needs_mpi
 @pytest.mark.parametrize("ranks", [2, *(pytest.param(ranks, marks=pytest.mark.slow) for ranks in (1, 3))])
 def test_a_record_has_the_times_of_every_rank(ranks):
-    result = measured(case_of(ranks))
+    result = measure_case(case_of(ranks))
     assert result["device"] == "mpi"
     for process in result["processes"]:
         assert len(process["threads"]["ranks"]) == ranks
@@ -80,7 +80,7 @@ def test_a_record_has_the_times_of_every_rank(ranks):
 def test_a_rank_that_fails_ends_the_job_and_leaves_no_process(fault, sentence):
     start = time.monotonic()
     with pytest.raises(LadderError, match=sentence):
-        measured(case_of(3, fault=fault))
+        measure_case(case_of(3, fault=fault))
     assert time.monotonic() - start < LIMIT
     assert not Path("record.json").exists()
     assert no_process_is_left()
@@ -146,14 +146,14 @@ def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
     case = case_of(2)
     with pytest.raises(LadderError, match="product"):
-        measured(Case("gemm", "lazy_rank", case.sizes, case.tuning, "warm"))
+        measure_case(Case("gemm", "lazy_rank", case.sizes, case.tuning, "warm"))
 
 
 def test_without_a_launcher_cases_of_several_ranks_are_skipped(monkeypatch):
     assert "MPI launcher" in str(plan.skip_reason(case_of(2), True, Target("here", 4)))
     assert "needs 4 cores" in str(plan.skip_reason(case_of(2, threads=2), True, Target("here", 3)))
     with pytest.raises(LadderError, match="no MPI launcher: name one"):
-        measured(case_of(2), launcher=None)
+        measure_case(case_of(2), launcher=None)
     assert MPI.command(case_of(1), None) == []
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -171,7 +171,7 @@ def test_a_launcher_beside_python_is_found_in_a_folder_with_blanks_in_its_name(t
 
 def test_a_missing_launcher_is_an_error():
     with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* with the key `mpi`"):
-        measured(case_of(2), launcher="/nowhere/mpiexec")
+        measure_case(case_of(2), launcher="/nowhere/mpiexec")
 
 
 def test_if_a_launcher_ends_early_the_error_asks_whether_it_fits_mpi(tmp_path):
@@ -180,7 +180,7 @@ def test_if_a_launcher_ends_early_the_error_asks_whether_it_fits_mpi(tmp_path):
     launcher.write_text("#!/bin/sh\nexit 16\n")
     launcher.chmod(0o755)
     with pytest.raises(LadderError, match=r"ended with status 16 \(does the launcher, the key `mpi`, belong to"):
-        measured(case_of(2), launcher=str(launcher))
+        measure_case(case_of(2), launcher=str(launcher))
 
 
 @pytest.mark.parametrize("script", ["sleep 60 | cat", "sleep 60 &"])
@@ -191,7 +191,7 @@ def test_a_launcher_whose_ranks_never_start_is_ended(tmp_path, monkeypatch, scri
     monkeypatch.setattr(harness_workers, "START_TIMEOUT", 0.5)
     start = time.monotonic()
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: does the launcher, the key `mpi`"):
-        measured(case_of(2), str(launcher), {"processes": 3, "most_processes": 3})
+        measure_case(case_of(2), str(launcher), {"processes": 3, "most_processes": 3})
     assert time.monotonic() - start < LIMIT
     assert no_process_is_left(lambda: in_this_folder("sleep", "cat"))
 
@@ -216,7 +216,7 @@ def test_a_killed_launcher_leaves_time_to_end_its_ranks(tmp_path, monkeypatch):
     monkeypatch.setattr(harness_workers, "START_TIMEOUT", 1)
     monkeypatch.setattr(harness_workers, "TERM_TIMEOUT", 1)
     with pytest.raises(LadderError, match="wasn't ready after 1 s"):
-        measured(case_of(2), str(launcher))
+        measure_case(case_of(2), str(launcher))
     assert Path("ended").exists()
 
 
@@ -292,7 +292,7 @@ def test_in_a_job_on_one_node_ranks_are_measured(monkeypatch):
     """Without the variables of LOCAL_LAUNCH, MPICH's mpiexec would start srun."""
     for name, value in (JOB | {"SLURM_JOB_NUM_NODES": "1"}).items():
         monkeypatch.setenv(name, value)
-    assert measured(case_of(2))["slurm"]["SLURM_JOB_ID"] == "7"
+    assert measure_case(case_of(2))["slurm"]["SLURM_JOB_ID"] == "7"
 
 
 @pytest.fixture
@@ -361,12 +361,12 @@ def test_ranks_in_a_container_with_little_shared_memory_are_refused(tmp_path):
     launcher.write_text(f'#!/bin/sh\nexec unshare -m sh -c \'{mount}; exec "$@"\' sh {LAUNCHER} "$@"\n')
     launcher.chmod(0o755)
     with pytest.raises(LadderError, match=r"/dev/shm, .* 17 MB free, but 2 ranks need 20"):
-        measured(case_of(2), str(launcher))
+        measure_case(case_of(2), str(launcher))
 
 
 @needs_mpi
 def test_ranks_that_wait_measure_when_their_turn_comes():
-    assert len(measured(case_of(2), protocol={"processes": 2, "most_processes": 2})["processes"]) == 2
+    assert len(measure_case(case_of(2), protocol={"processes": 2, "most_processes": 2})["processes"]) == 2
     assert no_process_is_left()
 
 
@@ -377,7 +377,7 @@ def test_the_launcher_of_another_mpi_is_refused(tmp_path):
     launcher.write_text('#!/bin/sh\nshift 2\n"$@" </dev/null &\nexec "$@"\n')
     launcher.chmod(0o755)
     with pytest.raises(LadderError, match="doesn't belong to the MPI that mpi4py loads"):
-        measured(case_of(2), launcher=str(launcher))
+        measure_case(case_of(2), launcher=str(launcher))
 
 
 def test_without_mpi_the_error_says_what_to_install(monkeypatch):
@@ -539,7 +539,7 @@ def test_products_on_simulated_gpus_are_right(simulated_gpus, ranks):
 def require_record_of_gpus(variant, ranks):
     """Measure a variant; check that each of its ranks had its own GPU."""
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
-    result = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}, "warm"))
+    result = measure_case(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}, "warm"))
     assert result["device"] == "mpi_cuda"
     for process in result["processes"]:
         assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == ranks
@@ -556,7 +556,7 @@ def test_a_record_has_every_simulated_gpu(simulated_gpus, variant):
 def test_a_graph_requires_a_resident_matrix(simulated_gpus):
     tuning = {"ranks": 2, "mode": "ship", "chunks": 1, "graph": "on"}
     with pytest.raises(LadderError, match=r"graph=on needs mode=resident, but has mode=ship\."):
-        measured(Case("gemv", "nccl_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), tuning))
+        measure_case(Case("gemv", "nccl_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), tuning))
 
 
 @needs_mpi
@@ -567,7 +567,7 @@ def test_a_graph_requires_a_resident_matrix(simulated_gpus):
 def test_a_record_of_a_graph_has_its_phases(simulated_gpus, chunks, phases):
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
     tuning = {"ranks": 2, "mode": "resident", "chunks": chunks, "graph": "on"}
-    result = measured(Case("gemv", "nccl_cublas", sizes, tuning, "warm"))
+    result = measure_case(Case("gemv", "nccl_cublas", sizes, tuning, "warm"))
     assert set(result["processes"][0]["phases"][0]) == {"scatter", "broadcast", *phases}
 
 

@@ -29,42 +29,42 @@ def working_folder(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def order(monkeypatch):
+def measurement_order(monkeypatch):
     """(variant, number of workers started so far) of each measurement, in order."""
-    started, measured = [], []
+    workers, measurements = [], []
 
     class RecordedWorker(Worker):
         def __init__(self, case, *arguments):
-            assert sum(worker.process.poll() is None for worker in started) < 4, "more workers than in a block"
+            assert sum(worker.process.poll() is None for worker in workers) < 4, "more workers than in a block"
             super().__init__(case, *arguments)
-            started.append(self)
+            workers.append(self)
 
         def go(self, variables=None):
-            measured.append((self.case.variant, len(started)))
+            measurements.append((self.case.variant, len(workers)))
             return super().go(variables)
 
     monkeypatch.setattr(comparison, "Worker", RecordedWorker)
-    yield measured
-    assert all(worker.process.poll() is not None for worker in started), "a worker is still running"
+    yield measurements
+    assert all(worker.process.poll() is not None for worker in workers), "a worker is still running"
 
 
 @pytest.fixture
-def simulated(monkeypatch):
+def simulated_workers(monkeypatch):
     """The measurements of workers without processes, whose times are random; those of `slower_blas` are doubled.
 
     Their conditions are those of the function `conditions`, which a test may replace.
     """
-    measured, generator = [], np.random.default_rng(1)
+    measurements, generator = [], np.random.default_rng(1)
 
     class SimulatedWorker:
         def __init__(self, case, protocol, *arguments):
             self.case, self.count = case, protocol["samples"]
 
         def go(self, variables=None):
-            measured.append(self)
+            measurements.append(self)
             seconds = 2e-3 if self.case.variant == "slower_blas" else 1e-3
             samples = list(seconds * generator.uniform(0.98, 1.02) * generator.uniform(0.99, 1.01, self.count))
-            return {"samples": samples, "system": conditions(self.case, len(measured))}
+            return {"samples": samples, "system": conditions(self.case, len(measurements))}
 
         def wait_ready(self):
             """It is ready at once."""
@@ -72,7 +72,7 @@ def simulated(monkeypatch):
         stop = wait_ready
 
     monkeypatch.setattr(comparison, "Worker", SimulatedWorker)
-    return measured
+    return measurements
 
 
 def conditions(case, number):
@@ -80,7 +80,7 @@ def conditions(case, number):
     return {"smt": "1"}
 
 
-def compared(a, b, **options):
+def compare_keys(a, b, **options):
     """The Comparison of the cases with these keys."""
     return comparison.compare_cases(comparison.parse_key(a), comparison.parse_key(b), **options)
 
@@ -94,65 +94,65 @@ def compared(a, b, **options):
         (lambda case, number: {"blas/one.so/architecture": case.variant}, "The two cases"),
     ],
 )
-def test_processes_under_different_conditions_are_not_compared(simulated, monkeypatch, new_conditions, refusal):
+def test_processes_under_different_conditions_are_not_compared(simulated_workers, monkeypatch, new_conditions, refusal):
     monkeypatch.setitem(globals(), "conditions", new_conditions)
     if refusal is None:
-        result = compared(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
+        result = compare_keys(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
         assert result.conditions["b"] == {"blas/blas.so/version": "1"}
         return
     with pytest.raises(LadderError, match=refusal):
-        compared(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
+        compare_keys(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
 
 
-def test_cases_with_other_variables_may_differ_in_libraries_only(simulated, monkeypatch):
+def test_cases_with_other_variables_may_differ_in_libraries_only(simulated_workers, monkeypatch):
     monkeypatch.setattr(comparison.workloads, "environment", lambda case: {"OPENBLAS_CORETYPE": case.variant})
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"blas/one.so/architecture": case.variant})
-    compared(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
+    compare_keys(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"boost": case.variant})
     with pytest.raises(LadderError, match="The two cases"):
-        compared(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
+        compare_keys(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
 
 
 @pytest.mark.slow
 def test_a_doubled_time_is_found():
-    result = compared(TWICE, PLAIN, pairs=6, max_pairs=20, detect=0.5)
+    result = compare_keys(TWICE, PLAIN, pairs=6, max_pairs=20, detect=0.5)
     assert result.verdict.outcome == "slower"
     assert result.verdict.low < 2.2
     assert result.verdict.high > 1.8
 
 
-def test_a_halved_time_is_found(simulated):
-    result = compared(PLAIN, TWICE, pairs=6, detect=0.5)
+def test_a_halved_time_is_found(simulated_workers):
+    result = compare_keys(PLAIN, TWICE, pairs=6, detect=0.5)
     assert result.verdict.outcome == "faster"
     assert result.verdict.low < 0.5 < result.verdict.high
 
 
-def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(order):
-    compared(TWICE, PLAIN, samples=1, pairs=4, detect=1e9)
+def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(measurement_order):
+    compare_keys(TWICE, PLAIN, samples=1, pairs=4, detect=1e9)
     variants = ["slower_blas", "blas", "blas", "slower_blas", "blas", "slower_blas", "slower_blas", "blas"]
-    assert order == list(zip(variants, [4] * 4 + [8] * 4, strict=True))
+    assert measurement_order == list(zip(variants, [4] * 4 + [8] * 4, strict=True))
 
 
-def test_pairs_are_added_up_to_the_limit_while_changes_would_be_missed(simulated):
-    result = compared(PLAIN, PLAIN, samples=2, pairs=2, max_pairs=6, detect=0.0)
-    assert (result.pairs, len(simulated)) == (6, 12)
+def test_pairs_are_added_up_to_the_limit_while_changes_would_be_missed(simulated_workers):
+    result = compare_keys(PLAIN, PLAIN, samples=2, pairs=2, max_pairs=6, detect=0.0)
+    assert (result.pairs, len(simulated_workers)) == (6, 12)
 
 
-def test_measuring_ends_once_changes_would_be_detected(simulated):
-    assert compared(PLAIN, PLAIN, samples=2, pairs=6, detect=1e9).pairs == 6
+def test_measuring_ends_once_changes_would_be_detected(simulated_workers):
+    assert compare_keys(PLAIN, PLAIN, samples=2, pairs=6, detect=1e9).pairs == 6
 
 
-def test_an_outcome_does_not_end_the_measuring(simulated):
+def test_an_outcome_does_not_end_the_measuring(simulated_workers):
     """A doubled time is evident after six pairs, but measuring continues up to the requested precision."""
-    assert compared(TWICE, PLAIN, pairs=6, max_pairs=8, detect=0.0).pairs == 8
+    assert compare_keys(TWICE, PLAIN, pairs=6, max_pairs=8, detect=0.0).pairs == 8
 
 
-def test_the_time_limit_ends_the_measuring_after_a_block(simulated):
-    assert compared(TWICE, PLAIN, samples=3, detect=0.0, cap=0.0).pairs == 2
+def test_the_time_limit_ends_the_measuring_after_a_block(simulated_workers):
+    assert compare_keys(TWICE, PLAIN, samples=3, detect=0.0, cap=0.0).pairs == 2
 
 
-def test_paired_and_unpaired_comparisons_have_different_intervals(simulated):
-    result = compared(TWICE, PLAIN, samples=3, pairs=8, max_pairs=8, paired=True)
+def test_paired_and_unpaired_comparisons_have_different_intervals(simulated_workers):
+    result = compare_keys(TWICE, PLAIN, samples=3, pairs=8, max_pairs=8, paired=True)
     expected = comparison.compare(result.times["a"], result.times["b"], paired=True)
     assert result.verdict == expected
     assert result.verdict != comparison.compare(result.times["a"], result.times["b"])
@@ -167,18 +167,18 @@ def test_every_process_takes_all_samples_with_code_compiled_from_its_sources(mon
         lambda *command, env, **options: folders.append(env["NUMBA_CACHE_DIR"]) or popen(*command, env=env, **options),
     )
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    result = compared(TWICE, PLAIN, samples=7, pairs=2, max_pairs=2)
+    result = compare_keys(TWICE, PLAIN, samples=7, pairs=2, max_pairs=2)
     assert [len(times) for name in "ab" for times in result.times[name]] == [7] * 4
     a, b = folders[:2]
     assert a != b
     assert folders == [a, b, b, a]
 
 
-def test_the_error_of_a_worker_ends_the_comparison(order):
+def test_the_error_of_a_worker_ends_the_comparison(measurement_order):
     with pytest.raises(LadderError, match="no variant 'nothing'"):
-        compared(PLAIN, f"gemm/nothing/{SIZES},threads=1")
+        compare_keys(PLAIN, f"gemm/nothing/{SIZES},threads=1")
     with pytest.raises(LadderError, match="unexpected keyword argument 'blocks'"):
-        compared(PLAIN, f"gemm/blas/{SIZES},blocks=1,threads=1")
+        compare_keys(PLAIN, f"gemm/blas/{SIZES},blocks=1,threads=1")
 
 
 @pytest.mark.parametrize("key", ["blas", "gemm/blas", f"gemm/blas/{SIZES}/more"])
@@ -193,10 +193,10 @@ def test_a_training_needs_its_reference():
     )
     mlp = f"mlp/host/{sizes},cache=warm,product=blas,threads=1"
     with pytest.raises(LadderError, match="is checked against a reference"):
-        compared(mlp, mlp)
+        compare_keys(mlp, mlp)
 
 
-def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated, capsys, tmp_path):
+def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated_workers, capsys, tmp_path):
     main(["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "6", "--json", "found/compared.json"])
     printed = capsys.readouterr().out
     assert "A is slower than B: A takes" in printed
@@ -233,7 +233,7 @@ def test_counts_start_at_one_and_pairs_at_two(option, minimum, text, capsys):
 
 
 @pytest.mark.parametrize(("cap", "pairs"), [(5.0, 2), (25.0, 4), (35.0, 6)])
-def test_no_block_starts_that_would_exceed_the_time_limit(cap, pairs, simulated, monkeypatch):
+def test_no_block_starts_that_would_exceed_the_time_limit(cap, pairs, simulated_workers, monkeypatch):
     """Each block takes 10 s of a simulated clock."""
     clock, measure_block = [0.0], comparison.measure_block
 
@@ -243,16 +243,18 @@ def test_no_block_starts_that_would_exceed_the_time_limit(cap, pairs, simulated,
 
     monkeypatch.setattr(comparison, "measure_block", measure_slowly)
     monkeypatch.setattr(comparison, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    assert compared(PLAIN, PLAIN, samples=2, detect=0.0, cap=cap).pairs == pairs
+    assert compare_keys(PLAIN, PLAIN, samples=2, detect=0.0, cap=cap).pairs == pairs
 
 
 @pytest.mark.parametrize(("path", "sentence"), [(".", "is a folder"), ("file/x.json", "x.json can't be written")])
-def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(path, sentence, simulated, capsys):
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    path, sentence, simulated_workers, capsys
+):
     Path("file").touch()
     with pytest.raises(SystemExit):
         main(["compare", TWICE, PLAIN, "--json", path])
     assert sentence in capsys.readouterr().err
-    assert not simulated
+    assert not simulated_workers
 
 
 def test_testing_whether_a_file_can_be_written_leaves_nothing(tmp_path):
@@ -260,11 +262,11 @@ def test_testing_whether_a_file_can_be_written_leaves_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_pairs_are_measured_in_whole_blocks_within_the_limit(simulated):
-    assert compared(PLAIN, PLAIN, samples=2, max_pairs=5, detect=0.0).pairs == 4
+def test_pairs_are_measured_in_whole_blocks_within_the_limit(simulated_workers):
+    assert compare_keys(PLAIN, PLAIN, samples=2, max_pairs=5, detect=0.0).pairs == 4
 
 
-def test_the_verb_compares_in_pairs_if_requested(simulated, capsys, tmp_path):
+def test_the_verb_compares_in_pairs_if_requested(simulated_workers, capsys, tmp_path):
     line = ["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "8", "--json", "found.json"]
     for options, paired in ((["--paired"], True), ([], False)):
         main([*line, *options])

@@ -12,8 +12,8 @@ SIZES = {"n": 4}
 INPUTS = {"x": np.arange(4.0)}
 
 
-def checked(expected, **outputs):
-    """The checks of outputs, {name: (error, passed)}."""
+def check_outputs(expected, **outputs):
+    """Check outputs by the default `check`; returns {name: (error, passed)}."""
     workload = SimpleNamespace(__name__="ladder.workloads.doubled", expected=expected)
     checks, points = defaults.check(workload, SIZES, INPUTS, outputs, 0, None, None, "float64")
     assert points is None
@@ -27,12 +27,12 @@ def expected(sizes, inputs, precision):
 
 def test_every_output_is_compared_within_its_bound():
     outputs = {"y": np.array([0, 2, 4, 6.0]), "total": np.array([6.0])}
-    assert checked(expected, **outputs) == {"y": (0, True), "total": (0, True)}
-    assert checked(expected, **outputs | {"y": np.array([0.25, 2, 4, 6.0])})["y"] == (0.5, True)
-    assert checked(expected, **outputs | {"y": np.array([0, 2, 4, 7.0])})["y"] == (2, False)
-    assert checked(expected, **outputs | {"total": np.array([6.5])})["total"] == (np.inf, False)
+    assert check_outputs(expected, **outputs) == {"y": (0, True), "total": (0, True)}
+    assert check_outputs(expected, **outputs | {"y": np.array([0.25, 2, 4, 6.0])})["y"] == (0.5, True)
+    assert check_outputs(expected, **outputs | {"y": np.array([0, 2, 4, 7.0])})["y"] == (2, False)
+    assert check_outputs(expected, **outputs | {"total": np.array([6.5])})["total"] == (np.inf, False)
 
 
 def test_an_output_without_an_expected_value_is_an_error():
     with pytest.raises(LadderError, match=r"`expected` of ladder.workloads.doubled lacks the output 'z'"):
-        checked(expected, y=np.zeros(4), total=np.zeros(1), z=np.zeros(1))
+        check_outputs(expected, y=np.zeros(4), total=np.zeros(1), z=np.zeros(1))

@@ -79,17 +79,17 @@ def case_of(variant="blas", cache="warm", threads=1):
     return Case("gemm", variant, workloads.complete("gemm", SIZES), {"threads": threads}, cache)
 
 
-def measured(case, out="out/record.json", changes=None, **options):
+def measure_case(case, out="out/record.json", changes=None, **options):
     """Measure a case; returns its record, read back."""
     protocol = configuration.protocol(PROTOCOL | (changes or {}))
     measure.measure(case, out, protocol, "here", **options)
     return record.read(out)
 
 
-def refused(case, **options):
+def refusal_of(case, **options):
     """The error of a measurement that fails, and leaves no files."""
     with pytest.raises(LadderError) as error:
-        measured(case, **options)
+        measure_case(case, **options)
     assert not list(Path().glob("out/*"))
     return str(error.value)
 
@@ -116,7 +116,7 @@ def wait_until(condition, seconds=30):
 @pytest.mark.parametrize("cache", ["cold", "warm"])
 def test_a_record_describes_its_measurement(cache):
     case = case_of(cache=cache)
-    document = measured(case)
+    document = measure_case(case)
     assert (document["workload"], document["variant"], document["case"], document["machine"]) == (
         "gemm",
         "blas",
@@ -138,19 +138,19 @@ def test_a_record_describes_its_measurement(cache):
 @pytest.mark.parametrize(
     ("changes", "processes", "samples"),
     [
-        # The time is over at once: the minimum number of samples for that case, `least`.
+        # The time is over at once, so the number of samples is `least`.
         ({"samples": 9, "least": 5, "most": 12, "target": 1e-12, "cap": 1e-9}, 1, 5),
-        # The target is out of reach: the maximum number of samples, `most`.
+        # The target is out of reach, so the number of samples is `most`.
         slow({"samples": 2, "least": 2, "most": 7, "target": 1e-12, "cap": 60}, 1, 7),
-        # Any median meets the target: the minimum number of samples, `samples`.
+        # Any median meets the target, so the number of samples is `samples`.
         slow({"samples": 8, "least": 2, "most": 50, "target": 1e9, "cap": 60}, 1, 8),
-        # Processes: at least `processes`; more while the median hasn't converged and time is left.
+        # More processes than `processes` run only while the median hasn't converged and time is left.
         ({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 60, "most": 2}, 3, 2),
         slow({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 1e-9}, 2, 2),
     ],
 )
 def test_sampling_follows_the_protocol(changes, processes, samples):
-    document = measured(case_of(), changes=changes)
+    document = measure_case(case_of(), changes=changes)
     assert [len(process["samples"]) for process in document["processes"]] == [samples] * processes
     assert document["protocol"].items() >= changes.items()
     assert document["converged"] is False
@@ -185,7 +185,7 @@ def set_answers(monkeypatch):
 
 
 def test_a_record_has_the_conditions_of_every_process():
-    conditions = measured(case_of())["processes"][0]["system"]
+    conditions = measure_case(case_of())["processes"][0]["system"]
     assert any(fact.startswith("blas/") and fact.endswith("/architecture") for fact in conditions)
     assert {"numpy/vectors", "scheduler/nice", "limit/stack"} <= set(conditions)
 
@@ -204,12 +204,12 @@ def test_processes_under_different_conditions_are_not_pooled(set_answers, other_
     changes = set_answers({"system": conditions}, {"system": other_conditions})
     assert re.search(
         f"The processes of the case ran under different conditions.*: they differ in {difference}.",
-        refused(case_of(), changes=changes),
+        refusal_of(case_of(), changes=changes),
     )
     changes = set_answers(
         {"system": conditions}, {"system": conditions}, {}
     )  # the last one has no conditions, as in old records
-    document = measured(case_of(), changes=changes)
+    document = measure_case(case_of(), changes=changes)
     document["processes"][1]["system"] = other_conditions
     record.write("out/record.json", document)
     with pytest.raises(LadderError, match=f"its processes ran under different conditions, {difference}"):
@@ -219,7 +219,7 @@ def test_processes_under_different_conditions_are_not_pooled(set_answers, other_
 def test_a_worker_of_a_numba_variant_has_its_threads_and_compiles_nothing():
     """Numba's threads can be read back once its first parallel region has run."""
     sizes = workloads.complete("stream", {"kernel": "copy", "elements": 1000})
-    (process,) = measured(Case("stream", "openmp", sizes, {"threads": 2}, "warm"))["processes"]
+    (process,) = measure_case(Case("stream", "openmp", sizes, {"threads": 2}, "warm"))["processes"]
     assert process["threads"]["runtimes"]["numba-omp"] == 2
     assert process["compiled"] == 0
 
@@ -233,8 +233,8 @@ def test_a_training_has_phases_and_a_curve():
     arrays = reference.compute(reference_sizes, dataset.load("digits"))
     preconditions.write_reference("reference.npz", "mlp", reference_sizes, arrays)
     paths = {"data": {"digits": "digits"}, "reference": "reference.npz"}
-    assert "is checked against a reference" in refused(case, data=paths["data"])
-    document = measured(case, changes={"phase_passes": 2, "processes": 2, "most_processes": 2}, **paths)
+    assert "is checked against a reference" in refusal_of(case, data=paths["data"])
+    document = measure_case(case, changes={"phase_passes": 2, "processes": 2, "most_processes": 2}, **paths)
     process, second = document["processes"]
     assert len(process["phases"]) == 2
     names = {"gather", "forward 1", "forward 2", "activation", "loss", "gradient 1", "gradient 2", "delta 1"}
@@ -248,17 +248,17 @@ def test_a_training_has_phases_and_a_curve():
 
 
 def test_fewer_cores_than_threads_are_refused():
-    refusal = refused(case_of(threads=2), granted=1)
+    refusal = refusal_of(case_of(threads=2), granted=1)
     assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 core:")
-    assert measured(case_of(threads=1), granted=1)
-    assert measured(case_of(threads=1), "out/other.json", granted=3)
+    assert measure_case(case_of(threads=1), granted=1)
+    assert measure_case(case_of(threads=1), "out/other.json", granted=3)
 
 
 def test_threads_are_read_back():
     name = write_variant("more_threads", setup="import threadpoolctl; threadpoolctl.threadpool_limits(2)")
-    assert "runs 2 threads instead of the case's 1" in refused(case_of(name))
+    assert "runs 2 threads instead of the case's 1" in refusal_of(case_of(name))
     name = write_variant("bound", setup="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})")
-    refusal = refused(case_of(name, threads=2))
+    refusal = refusal_of(case_of(name, threads=2))
     assert "asks for 2 threads, but the process may only use 1 CPU:" in refusal
 
 
@@ -276,7 +276,7 @@ def test_threads_are_read_back():
     ],
 )
 def test_a_failing_variant_ends_in_an_error(variant, sentence):
-    assert sentence in refused(case_of(variant))
+    assert sentence in refusal_of(case_of(variant))
 
 
 def test_a_phase_named_total_is_refused():
@@ -285,14 +285,14 @@ def test_a_phase_named_total_is_refused():
 
 
 def test_a_variant_may_end_its_process_or_print():
-    assert "ended with status 3 before it had a result" in refused(case_of(write_variant("ends", run="os._exit(3)")))
-    assert measured(case_of(write_variant("prints", setup="print('{}')", run="print('ready')")))
+    assert "ended with status 3 before it had a result" in refusal_of(case_of(write_variant("ends", run="os._exit(3)")))
+    assert measure_case(case_of(write_variant("prints", setup="print('{}')", run="print('ready')")))
 
 
 @pytest.mark.parametrize(("number", "is_variants"), [("ENOSPC", False), ("ENOENT", True)])
 def test_a_full_disk_is_no_fault_of_the_variant(number, is_variants):
     full = f"import errno; raise OSError(errno.{number}, os.strerror(errno.{number}))"
-    refusal = refused(case_of(write_variant(number.lower(), setup=full)))
+    refusal = refusal_of(case_of(write_variant(number.lower(), setup=full)))
     assert refusal.startswith("The variant stopped with" if is_variants else "A file can't be written: ")
 
 
@@ -301,7 +301,7 @@ def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
 
 
 def test_impossible_samples_are_refused():
-    assert "is impossible: by the ceilings" in refused(case_of(), ceilings=ceilings(flops={"float64": 1.0}))
+    assert "is impossible: by the ceilings" in refusal_of(case_of(), ceilings=ceilings(flops={"float64": 1.0}))
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_ceilings_scale_with_gpus_ranks_and_threads(workload, variant, tuning, f
 )
 def test_a_malformed_case_is_refused(sizes, tuning, sentence):
     full = workloads.complete("gemm", SIZES)
-    assert sentence in refused(Case("gemm", "blas", sizes or full, tuning))
+    assert sentence in refusal_of(Case("gemm", "blas", sizes or full, tuning))
 
 
 def test_a_worker_that_dies_while_it_waits_is_an_error():
@@ -422,7 +422,7 @@ def preparing_case(name, transpose):
 def test_preparation_follows_the_inputs_and_is_a_phase():
     """The record keeps the trace of the first process only."""
     two_processes = {"processes": 2, "most_processes": 2}
-    first, second = measured(
+    first, second = measure_case(
         preparing_case("prepared", "transposed[...] = problem.a.T"), "prepared.json", two_processes
     )["processes"]
     assert all(set(phases) == {"transpose", "product"} for phases in first["phases"])
@@ -452,7 +452,7 @@ def test_of_two_errors_in_one_line_the_first_counts():
 
 def test_a_preparation_that_ignores_new_inputs_is_detected():
     case = preparing_case("prepared_once", "if not transposed.any(): transposed[...] = problem.a.T")
-    assert "round 2" in refused(case)
+    assert "round 2" in refusal_of(case)
 
 
 # Writing and reading
@@ -464,7 +464,7 @@ def text(tmp_path_factory):
     folder = tmp_path_factory.mktemp("record")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        measured(case_of(), "valid.json")
+        measure_case(case_of(), "valid.json")
     return (folder / "valid.json").read_text()
 
 

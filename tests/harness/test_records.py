@@ -43,7 +43,7 @@ def result(number):
 
 
 @pytest.fixture
-def measured(monkeypatch):
+def measure_case(monkeypatch):
     """A function that measures a case with simulated workers; returns the record that would be written.
 
     Under `variables` it also returns the workers' variables, under `plausible` the calls of `require_plausible`.
@@ -93,8 +93,8 @@ def measured(monkeypatch):
     return run
 
 
-def test_every_key_of_a_record_belongs_to_its_case_and_time(measured):
-    document = measured(case_of(math="tf32"))
+def test_every_key_of_a_record_belongs_to_its_case_and_time(measure_case):
+    document = measure_case(case_of(math="tf32"))
     assert (document["machine"], document["out"], document["device"]) == ("here", "there.json", "cuda")
     assert (document["workload"], document["variant"], document["case"]) == (
         "gemm",
@@ -118,18 +118,18 @@ def test_every_key_of_a_record_belongs_to_its_case_and_time(measured):
     assert document["plausible"] == []
 
 
-def test_curve_and_trace_are_kept_of_the_first_process_and_samples_of_all(measured):
-    first, second = measured(case_of())["processes"]
+def test_curve_and_trace_are_kept_of_the_first_process_and_samples_of_all(measure_case):
+    first, second = measure_case(case_of())["processes"]
     assert [process["samples"] for process in (first, second)] == [[1.0, 1.0], [2.0, 2.0]]
     assert (first["curve"], first["trace"]) == ([{"epoch": 0}], [["lane", "0", 0.0, 1.0]])
     assert second["curve"] == []
     assert "trace" not in second
 
 
-def test_convergence_is_that_of_all_processes_together(monkeypatch, measured):
+def test_convergence_is_that_of_all_processes_together(monkeypatch, measure_case):
     calls = []
     monkeypatch.setattr(measure.intervals, "converged", lambda samples, target: calls.append((samples, target)) or True)
-    assert measured(case_of())["converged"] is True
+    assert measure_case(case_of())["converged"] is True
     assert calls[-1] == ([[1.0, 1.0], [2.0, 2.0]], configuration.protocol(PROTOCOL)["target"])
 
 
@@ -161,8 +161,8 @@ def test_the_precision_of_a_cost_is_that_of_the_arithmetic(monkeypatch, workload
     assert measure.cost_of(case, [{}]).precision == expected
 
 
-def test_samples_are_compared_with_the_ceilings_of_their_precision(measured):
-    document = measured(case_of(math="tf32"), ceilings={"flops": {}})
+def test_samples_are_compared_with_the_ceilings_of_their_precision(measure_case):
+    document = measure_case(case_of(math="tf32"), ceilings={"flops": {}})
     ((case, results, cost, ceilings),) = document["plausible"]
     assert (case.slug, ceilings, cost.precision, document["cost"]["precision"]) == (
         case_of(math="tf32").slug,
@@ -173,12 +173,12 @@ def test_samples_are_compared_with_the_ceilings_of_their_precision(measured):
     assert len(results) == 2
 
 
-def test_the_granted_cores_must_suffice_for_the_threads_of_all_ranks(measured):
+def test_the_granted_cores_must_suffice_for_the_threads_of_all_ranks(measure_case):
     sizes = workloads.complete("gemv", {"n": 5, "m": 5})
     case = Case("gemv", "mpi_openmp", sizes, {"ranks": 2, "threads": 2, "mode": "ship"}, "warm")
     with pytest.raises(LadderError, match="asks for 4 threads, but Snakemake grants 3 cores"):
-        measured(case, granted=3)
-    assert measured(case, granted=4)
+        measure_case(case, granted=3)
+    assert measure_case(case, granted=4)
 
 
 def test_a_worker_gets_the_whole_protocol(monkeypatch):

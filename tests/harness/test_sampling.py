@@ -11,7 +11,7 @@ from ladder.harness.validation import Check
 LIMITS = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
 
 
-def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=lambda value: value, **limits):
+def take_samples(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=lambda value: value, **limits):
     """The samples of a device whose stopwatch returns these times, and the names of the called functions."""
     calls, clock = [], iter(times)
 
@@ -26,7 +26,7 @@ def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=lambd
 
 
 def test_every_timed_call_starts_with_fresh_inputs_and_flushed_caches():
-    samples, calls = sampled()
+    samples, calls = take_samples()
     assert samples == [1.0, 1.0]
     assert calls == ["reset", "flush", "run"] * 3  # the first of them warms up
     assert gc.isenabled()
@@ -43,19 +43,19 @@ def test_every_timed_call_starts_with_fresh_inputs_and_flushed_caches():
     ],
 )
 def test_sampling_ends_when_the_median_converges_or_a_limit_is_reached(limits, count):
-    assert len(sampled(**limits)[0]) == count
+    assert len(take_samples(**limits)[0]) == count
 
 
 @pytest.mark.parametrize(("seconds", "first_is_late", "count"), [(60.0, True, 3), (0.0, False, 9)])
 def test_all_ranks_end_when_the_time_of_the_first_is_over(seconds, first_is_late, count):
     """The clocks of other ranks don't count: a rank that continued alone would wait for the others without end."""
     limits = {"samples": 9, "least": 3, "most": 9, "seconds": seconds}
-    assert len(sampled(broadcast=lambda is_late: first_is_late, **limits)[0]) == count
+    assert len(take_samples(broadcast=lambda is_late: first_is_late, **limits)[0]) == count
 
 
 def test_scattered_samples_require_more():
     times = [1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0]
-    assert len(sampled(times, samples=2, most=8, target=0.01)[0]) == 8
+    assert len(take_samples(times, samples=2, most=8, target=0.01)[0]) == 8
 
 
 def test_of_checks_with_the_same_name_the_worst_is_kept():

@@ -63,7 +63,7 @@ def test_a_size_of_the_same_name_as_a_column_is_refused():
 
 
 @pytest.fixture
-def traced(monkeypatch):
+def run_traced(monkeypatch):
     """A function that runs a case with this function `Steps.trace`; returns the result and the calls in order."""
     gemm, calls = workloads.load("gemm"), []
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "cold")
@@ -85,19 +85,19 @@ def traced(monkeypatch):
     return run_case
 
 
-def test_the_traced_run_is_an_additional_last_run_with_flushed_caches(traced):
-    _, calls = traced(None)
+def test_the_traced_run_is_an_additional_last_run_with_flushed_caches(run_traced):
+    _, calls = run_traced(None)
     untraced = [*calls]
     calls.clear()
-    result, calls = traced(lambda: [ROW])
+    result, calls = run_traced(lambda: [ROW])
     assert result["trace"] == [[*ROW]]
     assert calls == [*untraced, "flush", "trace"]
 
 
-def test_without_the_function_there_is_no_trace(traced):
-    assert "trace" not in traced(None)[0]
+def test_without_the_function_there_is_no_trace(run_traced):
+    assert "trace" not in run_traced(None)[0]
 
 
-def test_wrong_rows_fail_the_case(traced):
+def test_wrong_rows_fail_the_case(run_traced):
     with pytest.raises(LadderError, match="must be a lane and a name"):
-        traced(lambda: [("compute", "1", 1.0, 0.0)])
+        run_traced(lambda: [("compute", "1", 1.0, 0.0)])

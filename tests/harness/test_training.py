@@ -31,7 +31,7 @@ def case(variant="blas", epochs=4, **changes):
     return Case("backprop", variant, workloads.complete("backprop", SIZES | {"epochs": epochs} | changes), tuning)
 
 
-def trained(case, data, state=None, eps=0.0):
+def train_case(case, data, state=None, eps=0.0):
     """Train, perhaps from a state; returns (errors by epoch, final state)."""
     epochs = training.train(case, {"digits": data / "digits"}, state, eps)
     pairs = [(error, current.state()) for current, error, _ in epochs]
@@ -40,10 +40,10 @@ def trained(case, data, state=None, eps=0.0):
 
 @pytest.mark.parametrize("variant", ["blas", pytest.param("tuned", marks=NEEDS_GCC), "numpy_loop"])
 def test_a_restarted_training_has_the_bits_of_an_uninterrupted_one(data, tmp_path, variant):
-    errors, uninterrupted = trained(case(variant), data)
-    first, state = trained(case(variant, epochs=2), data)
+    errors, uninterrupted = train_case(case(variant), data)
+    first, state = train_case(case(variant, epochs=2), data)
     training.save(tmp_path / "state.npz", case(variant, epochs=2), state)
-    rest, end = trained(case(variant), data, training.load(tmp_path / "state.npz", case(variant)))
+    rest, end = train_case(case(variant), data, training.load(tmp_path / "state.npz", case(variant)))
     assert first + rest == errors
     assert (end.epochs, set(end.arrays)) == (4, {f"{name}{layer}" for name in ("w", "dw") for layer in (1, 2, 3)})
     assert all(np.array_equal(end.arrays[name], uninterrupted.arrays[name]) for name in uninterrupted.arrays)
@@ -51,30 +51,30 @@ def test_a_restarted_training_has_the_bits_of_an_uninterrupted_one(data, tmp_pat
 
 
 def test_a_restart_without_the_last_weight_changes_differs(data):
-    _, uninterrupted = trained(case(), data)
-    _, state = trained(case(epochs=2), data)
+    _, uninterrupted = train_case(case(), data)
+    _, state = train_case(case(epochs=2), data)
     without_steps = {
         name: np.zeros_like(array) if name.startswith("dw") else array for name, array in state.arrays.items()
     }
-    _, end = trained(case(), data, training.State(2, without_steps))
+    _, end = train_case(case(), data, training.State(2, without_steps))
     assert not np.array_equal(end.arrays["w1"], uninterrupted.arrays["w1"])
 
 
 def test_a_training_stops_at_the_requested_error(data):
-    errors, _ = trained(case(), data)
-    assert trained(case(), data, eps=errors[1])[0] == errors[:2]
+    errors, _ = train_case(case(), data)
+    assert train_case(case(), data, eps=errors[1])[0] == errors[:2]
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_a_diverging_training_is_an_error(data):
     with pytest.raises(LadderError, match=r"The error of epoch \d is (nan|inf): try a lower rate"):
-        trained(case(rate=1e38), data)
+        train_case(case(rate=1e38), data)
 
 
 @pytest.fixture
 def state(data, tmp_path):
     """The path of a saved state, and its contents."""
-    training.save(tmp_path / "state.npz", case(epochs=2), trained(case(epochs=2), data)[1])
+    training.save(tmp_path / "state.npz", case(epochs=2), train_case(case(epochs=2), data)[1])
     with np.load(tmp_path / "state.npz") as file:
         return tmp_path / "state.npz", dict(file)
 
@@ -132,7 +132,7 @@ def test_a_broken_state_is_refused(state, fault, sentence):
 
 
 def test_a_state_that_cannot_be_written_leaves_the_old_one(data, tmp_path, monkeypatch):
-    _, state = trained(case(epochs=1), data)
+    _, state = train_case(case(epochs=1), data)
     training.save(tmp_path / "state.npz", case(), state)
     before = (tmp_path / "state.npz").read_bytes()
     monkeypatch.setattr("os.fsync", lambda number: (_ for _ in ()).throw(OSError(28, "No space left on device")))

@@ -56,7 +56,7 @@ def sequential_sum(terms):
 
 @pytest.mark.parametrize("signs", [(-1, 1), (1,)])
 def test_errors_of_sums_are_as_rare_as_their_bound_says(monkeypatch, signs):
-    """At a probability of 1e-3, fewer of 200,000 sums exceed the bound, but more exceed a third of it."""
+    """Of 200,000 sums, fewer than 1 in 1,000 exceed the bound for that probability, but more exceed a third of it."""
     monkeypatch.setattr(validation, "FALSE_ALARM", 1e-3)
     generator = np.random.default_rng(1)
     terms = generator.random((64, 200_000), np.float32) * generator.choice(np.float32(signs), (64, 200_000))

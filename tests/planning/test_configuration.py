@@ -28,7 +28,7 @@ def configure(**changes):
     return {"experiments": {"one": copy.deepcopy(EXPERIMENT) | changes}}
 
 
-def refused(config):
+def refusal_of(config):
     """The error of a refused configuration."""
     with pytest.raises(LadderError) as error:
         configuration.validate(config)
@@ -54,7 +54,7 @@ def test_defaults_are_filled_in_and_the_input_is_left_alone():
     ],
 )
 def test_unknown_keys_are_refused_by_name(config, key):
-    message = refused(config)
+    message = refusal_of(config)
     assert f"wrong at {key}: " in message
     assert "'colour'" in message
 
@@ -109,12 +109,12 @@ def test_unknown_keys_are_refused_by_name(config, key):
     ],
 )
 def test_wrong_values_are_refused_with_their_key(config, key):
-    assert f"wrong at {key}: " in refused(config)
+    assert f"wrong at {key}: " in refusal_of(config)
 
 
 @pytest.mark.parametrize("value", [True, datetime.date(2026, 11, 27)])
 def test_words_that_yaml_reads_as_other_values_need_quotes(value):
-    message = refused(configure(variants={"blas": {"threads": value}}))
+    message = refusal_of(configure(variants={"blas": {"threads": value}}))
     assert "wrong at experiments.one.variants.blas.threads: " in message
     assert "put them in quotes" in message
 
@@ -128,7 +128,7 @@ def test_words_that_yaml_reads_as_other_values_need_quotes(value):
     ],
 )
 def test_a_protocol_with_a_minimum_above_its_maximum_is_refused(protocol, changes, sentence):
-    assert f"wrong at {sentence}. Raise most" in refused({"protocol": protocol} | configure(protocol=changes))
+    assert f"wrong at {sentence}. Raise most" in refusal_of({"protocol": protocol} | configure(protocol=changes))
 
 
 @pytest.mark.parametrize(("word", "value"), [("false", False), ("true", True), (False, False)])
@@ -181,7 +181,7 @@ def test_keys_with_the_same_alias_change_independently(load):
     ],
 )
 def test_the_error_of_a_misspelt_experiment_suggests_a_name(name, message):
-    assert message in refused({"experiments": {"threads": EXPERIMENT, name: {"sizes": {"n": 4}}}})
+    assert message in refusal_of({"experiments": {"threads": EXPERIMENT, name: {"sizes": {"n": 4}}}})
 
 
 def test_only_existing_experiments_and_variants_can_be_dropped(load):
@@ -313,7 +313,7 @@ def test_snakemake_reads_files_as_the_verbs_do(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("folder", ["a:b", "a\0b"])
 def test_an_unusable_variant_folder_is_refused(folder):
-    assert "of variant_folders can't be used" in refused({"variant_folders": [folder], "experiments": {}})
+    assert "of variant_folders can't be used" in refusal_of({"variant_folders": [folder], "experiments": {}})
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path):

@@ -22,16 +22,16 @@ def experiment_of(variants, sizes=SMALL, workload="gemm", **more):
     return {"question": "?", "workload": workload, "sizes": sizes, "variants": variants} | more
 
 
-def planned(variants, cores=2, peers=True, **options):
+def plan_experiment(variants, cores=2, peers=True, **options):
     """The plan of an experiment on this machine with this number of cores."""
     config = {"peers": peers, "experiments": {"one": experiment_of(variants, **options)}}
     return plan.plan(configuration.validate(config), {"cpu": Target("here", cores)})
 
 
-def refused(variants, **options):
+def refusal_of(variants, **options):
     """The error of a refused experiment."""
     with pytest.raises(LadderError, match="The experiment 'one' can't be planned: ") as error:
-        planned(variants, **options)
+        plan_experiment(variants, **options)
     return str(error.value)
 
 
@@ -52,7 +52,7 @@ def variant(monkeypatch, tmp_path):
 def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
     name = variant("elsewhere", 'DEVICE = "cpu"\nRUNTIME = "numba"\n\n\ndef setup(problem, *, threads: int): pass\n')
     with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu': it must be one of host, cuda, mpi, "):
-        planned({name: {"threads": 1}})
+        plan_experiment({name: {"threads": 1}})
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
     with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu'"):
         preconditions.require_met(case, None)
@@ -69,7 +69,9 @@ def test_a_variant_that_is_not_utf8_is_refused_by_name(variant, tmp_path):
 
 def test_every_combination_is_one_case():
     sizes = {"form": ["nn", "tn", "nt"], "m": [1, 17], "n": 65, "k": 1}
-    items = planned({"blas": {"threads": [1, 2]}, "openmp": {"threads": 1}}, sizes=sizes, cache=["cold", "warm"])
+    items = plan_experiment(
+        {"blas": {"threads": [1, 2]}, "openmp": {"threads": 1}}, sizes=sizes, cache=["cold", "warm"]
+    )
     assert len({item.case.key for item in items}) == len(items) == 3 * 2 * 2 * (2 + 1)
 
 
@@ -113,29 +115,29 @@ def test_a_protocol_s_keys_are_checked_in_an_experiment_too():
 
 def test_sizes_and_tunings_may_be_lists_of_grids():
     sizes = [{"m": 1, "n": 1, "k": [1, 2]}, {"m": 5, "n": 5, "k": 5}]
-    items = planned({"blas": [{"threads": 1}, {"threads": [2, 4]}]}, sizes=sizes)
+    items = plan_experiment({"blas": [{"threads": 1}, {"threads": [2, 4]}]}, sizes=sizes)
     assert len(items) == 3 * 3
 
 
 def test_duplicate_cases_are_planned_once():
-    items = planned({"blas": [{"threads": [1, 1, 2]}, {"threads": 1}]}, sizes=[SMALL, SMALL | {"form": "nn"}])
+    items = plan_experiment({"blas": [{"threads": [1, 1, 2]}, {"threads": 1}]}, sizes=[SMALL, SMALL | {"form": "nn"}])
     assert len(items) == 2
 
 
 def test_defaults_are_in_the_slug():
-    (item,) = planned({"blas": {"threads": 1}})
+    (item,) = plan_experiment({"blas": {"threads": 1}})
     assert item.case.slug == "form=nn,m=1,n=1,k=1,dtype=float64,source=random,seed=1,cache=cold,threads=1"
-    (item,) = planned({"blas": {"threads": 1}}, sizes=dict(reversed(SMALL.items())))
+    (item,) = plan_experiment({"blas": {"threads": 1}}, sizes=dict(reversed(SMALL.items())))
     assert item.case.slug.startswith("form=nn,m=1,n=1,k=1,")
 
 
-def reasons(planned):
+def reasons(items):
     """Why each case is skipped, as a sentence, or None."""
-    return [item.skipped and str(item.skipped) for item in planned]
+    return [item.skipped and str(item.skipped) for item in items]
 
 
 def test_cases_with_more_threads_than_cores_are_skipped():
-    items = planned({"blas": {"threads": [1, 2, 3]}}, cores=2)
+    items = plan_experiment({"blas": {"threads": [1, 2, 3]}}, cores=2)
     assert reasons(items) == [None, None, "needs 3 cores, 2 available"]
 
 
@@ -146,7 +148,7 @@ def test_cases_without_their_library_or_program_are_skipped(variant):
     program = variant(
         "needs_program", 'DEVICE = "host"\nRUNTIME = "x"\nPROGRAMS = ("no-such-program",)\ndef setup(p): 1'
     )
-    items = planned({library: {}, program: {}})
+    items = plan_experiment({library: {}, program: {}})
     expected = ["no_such_library is not installed", "the program no-such-program is not installed"]
     assert reasons(items) == expected
 
@@ -183,22 +185,22 @@ def test_a_cluster_needs_no_cupy_on_the_planning_machine(monkeypatch, missing, h
 def test_cases_beyond_the_limits_of_a_variant_are_skipped(variant, limits, expected):
     text = f"LIMITS = {limits}\ndef setup(problem, *, threads: int, way: str): 1"
     name = variant(f"limited_{len(limits)}", f'DEVICE = "host"\nRUNTIME = "x"\n{text}')
-    items = planned({name: {"threads": 1, "way": "far"}}, sizes=SMALL | {"form": ["nn", "tn"]})
+    items = plan_experiment({name: {"threads": 1, "way": "far"}}, sizes=SMALL | {"form": ["nn", "tn"]})
     assert reasons(items) == [sentence and f"gemm/{name} {sentence}" for sentence in expected]
 
 
 def test_peers_can_be_switched_off():
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     variants = {"host": {"product": "blas", "threads": 1}, "numpy_loop": {"threads": 1}}
-    items = planned(variants, sizes=sizes, workload="mlp", peers=False)
+    items = plan_experiment(variants, sizes=sizes, workload="mlp", peers=False)
     assert reasons(items) == [None, "peers are switched off"]
-    assert reasons(planned(variants, sizes=sizes, workload="mlp")) == [None, None]
+    assert reasons(plan_experiment(variants, sizes=sizes, workload="mlp")) == [None, None]
 
 
 def test_a_training_without_its_product_is_skipped(variant):
     name = variant("needs_much", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such_library",)\ndef setup(p): 1')
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
-    (item,) = planned({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
+    (item,) = plan_experiment({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
     assert str(item.skipped) == "no_such_library is not installed"
 
 
@@ -225,7 +227,7 @@ def test_a_training_without_its_product_is_skipped(variant):
     ],
 )
 def test_impossible_cases_are_refused_when_planning(options, sentence):
-    assert sentence in refused(**{"variants": {"blas": {"threads": 1}}} | options)
+    assert sentence in refusal_of(**{"variants": {"blas": {"threads": 1}}} | options)
 
 
 @pytest.mark.parametrize(
@@ -238,21 +240,21 @@ def test_impossible_cases_are_refused_when_planning(options, sentence):
 )
 def test_a_training_needs_a_product_that_exists(tuning, sentence):
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
-    assert sentence in refused({"host": tuning}, sizes=sizes, workload="mlp")
+    assert sentence in refusal_of({"host": tuning}, sizes=sizes, workload="mlp")
 
 
 @pytest.mark.parametrize("graph", ["yes", "ON"])
 def test_a_tuning_of_words_has_one_of_its_words(graph):
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
-    message = refused({"cuda": {"product": "cublas", "graph": graph}}, sizes=sizes, workload="mlp")
+    message = refusal_of({"cuda": {"product": "cublas", "graph": graph}}, sizes=sizes, workload="mlp")
     assert f"graph={graph!r} of mlp/cuda must be one of off, on." in message
 
 
 def test_tunings_with_a_default_may_be_omitted(variant):
     text = 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem, *, share: float = 0.5, threads: int = 1): 1\n'
     name = variant("has_defaults", text)
-    assert len(planned({name: [{}, {"threads": 2}, {"share": 1}, {"share": 0.25}]})) == 4
-    assert "share='a' of gemm/has_defaults must be a number" in refused({name: {"share": "a"}})
+    assert len(plan_experiment({name: [{}, {"threads": 2}, {"share": 1}, {"share": 0.25}]})) == 4
+    assert "share='a' of gemm/has_defaults must be a number" in refusal_of({name: {"share": "a"}})
 
 
 @pytest.mark.parametrize(
@@ -265,7 +267,7 @@ def test_tunings_with_a_default_may_be_omitted(variant):
     ],
 )
 def test_a_file_that_is_no_variant_is_refused_when_planning(variant, text, sentence):
-    assert sentence in refused({variant("broken", text): {}})
+    assert sentence in refusal_of({variant("broken", text): {}})
 
 
 @pytest.mark.parametrize(
@@ -283,12 +285,12 @@ def test_a_file_that_is_no_variant_is_refused_when_planning(variant, text, sente
 )
 def test_wrong_constants_are_refused_with_the_name_of_the_variant(variant, text):
     name = variant("wrongly", f'DEVICE = "host"\nRUNTIME = "x"\n{text}')
-    assert "gemm/wrongly defines its constants" in refused({name: {"way": "a"} if "way" in text else {}})
+    assert "gemm/wrongly defines its constants" in refusal_of({name: {"way": "a"} if "way" in text else {}})
 
 
 def test_cases_without_a_submodule_of_a_library_are_skipped(variant):
     name = variant("needs_part", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such.part",)\ndef setup(p): 1')
-    assert reasons(planned({name: {}})) == ["no_such.part is not installed"]
+    assert reasons(plan_experiment({name: {}})) == ["no_such.part is not installed"]
 
 
 def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
@@ -297,12 +299,12 @@ def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
     (tmp_path / "gemm/folder.py").mkdir()
     workloads.search_folders([tmp_path])
     assert name in workloads.variants("gemm")
-    assert len(planned({name: {}})) == 1
+    assert len(plan_experiment({name: {}})) == 1
 
 
 def test_planning_runs_no_variant(variant):
     name = variant("explodes", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(problem): 1\nraise ValueError("imported")\n')
-    assert len(planned({name: {}})) == 1
+    assert len(plan_experiment({name: {}})) == 1
 
 
 @pytest.mark.parametrize("workload", workloads.names())
@@ -352,14 +354,16 @@ def test_five_thousand_cases_parse_every_file_once(monkeypatch):
     parse = workloads.ast.parse
     sources.forget()
     monkeypatch.setattr(workloads.ast, "parse", lambda *arguments: parsed.append(arguments) or parse(*arguments))
-    items = planned({"blas": {"threads": [1, 2]}}, sizes={"m": list(range(1, 51)), "n": 1, "k": list(range(1, 51))})
+    items = plan_experiment(
+        {"blas": {"threads": [1, 2]}}, sizes={"m": list(range(1, 51)), "n": 1, "k": list(range(1, 51))}
+    )
     assert len({item.case.key for item in items}) == 5000
     assert len(parsed) == len({text for text, *_ in parsed})
 
 
 def test_without_measuring_cases_without_a_record_are_skipped(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    items = planned({"blas": {"threads": [1, 2, 3]}})
+    items = plan_experiment({"blas": {"threads": [1, 2, 3]}})
     assert plan.skip_unmeasured(items) == []
     path = Path(plan.record.path_of("here", items[0].case.key))
     path.parent.mkdir(parents=True)
@@ -369,16 +373,16 @@ def test_without_measuring_cases_without_a_record_are_skipped(monkeypatch, tmp_p
 
 
 def test_the_document_of_a_plan_changes_only_with_the_plan():
-    fewer, more = planned({"blas": {"threads": 1}}), planned({"blas": {"threads": [1, 3]}})
+    fewer, more = plan_experiment({"blas": {"threads": 1}}), plan_experiment({"blas": {"threads": [1, 3]}})
     document = plan.document(more, "one")
     assert [case["key"] for case in document["cases"]] == [item.case.key for item in more]
     assert [case["left_out"] for case in document["cases"]] == [None, "needs 3 cores, 2 available"]
     assert plan.document(fewer, "one") != document
-    assert plan.document(fewer, "one") == plan.document(planned({"blas": {"threads": 1}}), "one")
+    assert plan.document(fewer, "one") == plan.document(plan_experiment({"blas": {"threads": 1}}), "one")
 
 
 def test_an_edit_of_a_cases_code_changes_its_plan(monkeypatch):
-    items = planned({"blas": {"threads": 1}})
+    items = plan_experiment({"blas": {"threads": 1}})
     before = plan.document(items, "one")
     monkeypatch.setattr(plan.sources, "fingerprint", lambda case: "edited")
     assert plan.document(items, "one") != before
@@ -418,13 +422,13 @@ def test_variables_are_names_in_capitals_and_texts(variables):
 
 
 def test_a_variable_that_the_harness_sets_is_refused_when_planning():
-    assert "OMP_NUM_THREADS can't be named" in refused({"blas": {"threads": 1}}, environment={"OMP_NUM_THREADS": 1})
+    assert "OMP_NUM_THREADS can't be named" in refusal_of({"blas": {"threads": 1}}, environment={"OMP_NUM_THREADS": 1})
 
 
 def test_a_record_counts_only_for_its_machine(monkeypatch, tmp_path):
     """CPU and GPU cases may run on different machines, whose records are in the same folder."""
     monkeypatch.chdir(tmp_path)
-    first, second = planned({"blas": {"threads": [1, 2]}})
+    first, second = plan_experiment({"blas": {"threads": [1, 2]}})
     here, there = (replace(first, machine=name) for name in ("here", "there"))
     path = Path(plan.record.path_of("there", first.case.key))
     path.parent.mkdir(parents=True)
@@ -441,7 +445,7 @@ def test_a_record_counts_only_for_its_machine(monkeypatch, tmp_path):
 
 def test_a_plan_with_a_changed_byte_is_refused(tmp_path):
     path = tmp_path / "plan.json"
-    document = plan.document(planned({"blas": {"threads": 1}}), "one")
+    document = plan.document(plan_experiment({"blas": {"threads": 1}}), "one")
     for text in (json.dumps(document), json.dumps({name: document[name] for name in ("experiment", "cases")})):
         path.write_text(text, encoding="utf-8")
         assert read_plan(path)["cases"] == document["cases"]
@@ -451,7 +455,7 @@ def test_a_plan_with_a_changed_byte_is_refused(tmp_path):
 
 
 def test_a_case_has_its_own_fingerprint_in_the_plan():
-    cases = plan.document(planned({"blas": {"threads": 1}, "openmp": {"threads": 1}}), "one")["cases"]
+    cases = plan.document(plan_experiment({"blas": {"threads": 1}, "openmp": {"threads": 1}}), "one")["cases"]
     assert len({case["sources"] for case in cases}) == 2
 
 
@@ -476,7 +480,7 @@ def test_folders_and_names_of_3000_characters_are_refused(monkeypatch, tmp_path)
     for folder in ("x" * 3000, tmp_path / "loop"):
         with pytest.raises(LadderError, match="There is no folder"):
             workloads.search_folders([folder])
-    assert "There is no workload" in refused({"blas": {}}, workload="x" * 3000)
-    assert "There is no variant" in refused({"x" * 3000: {}})
+    assert "There is no workload" in refusal_of({"blas": {}}, workload="x" * 3000)
+    assert "There is no variant" in refusal_of({"x" * 3000: {}})
     with pytest.raises(LadderError, match="too long"):
         configuration.validate({"experiments": {"x" * 101: experiment_of({"blas": {}})}})

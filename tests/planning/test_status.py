@@ -36,7 +36,7 @@ def at_work():
     runs.held.pop().close()
 
 
-def planned(m, skipped=None, machine="here"):
+def planned_case(m, skipped=None, machine="here"):
     """A planned case with this number of rows."""
     slug = f"form=nn,m={m},n=1,k=1,dtype=float64,source=random,seed=1,cache=cold,threads=1"
     return PlannedCase("one", Case.parse("gemm", "blas", slug), skipped, machine)
@@ -80,8 +80,8 @@ def states_of(run, at_work):
 
 
 def test_the_report_has_every_state(at_work):
-    done, running, waiting, failed, not_begun = map(planned, range(1, 6))
-    run = begin_run(done, running, waiting, failed, not_begun, planned(6, REASON))
+    done, running, waiting, failed, not_begun = map(planned_case, range(1, 6))
+    run = begin_run(done, running, waiting, failed, not_begun, planned_case(6, REASON))
     write(record_path(done))
     start(running)
     write(log_path(running), "warming up")
@@ -102,28 +102,31 @@ def test_the_report_has_every_state(at_work):
 
 
 def test_jobs_that_ran_when_snakemake_died_are_cut_off():
-    run = begin_run(planned(1), planned(2))
-    start(planned(1))
-    start(planned(2), "4711")
+    run = begin_run(planned_case(1), planned_case(2))
+    start(planned_case(1))
+    start(planned_case(2), "4711")
     assert not runs.is_at_work()
     assert states_of(run, at_work=False) == ["cut off", "cut off"]
     report = status.report(run["cases"], run)
     assert "Snakemake is not at work." in report
-    assert f"Cut off; the next run measures them again:\n  {planned(1).case.key}\n  {planned(2).case.key}" in report
+    assert (
+        f"Cut off; the next run measures them again:\n  {planned_case(1).case.key}\n  {planned_case(2).case.key}"
+        in report
+    )
 
 
 def test_a_marker_of_an_earlier_run_is_no_running_job():
-    start(planned(1))
-    start(planned(2))
+    start(planned_case(1))
+    start(planned_case(2))
     for path in marker_files():
         write(path, path.read_text(), seconds_ago=10)
-    run = begin_run(planned(1), planned(2), due=[planned(1)])
+    run = begin_run(planned_case(1), planned_case(2), due=[planned_case(1)])
     assert states_of(run, at_work=True) == ["not begun", "cut off"]
     assert states_of(run, at_work=False) == ["cut off", "cut off"]
 
 
 def test_old_records_and_logs_count_unless_their_case_is_due():
-    cases = [planned(m) for m in (1, 2, 3, 4)]
+    cases = [planned_case(m) for m in (1, 2, 3, 4)]
     for item in cases[:2]:
         write(record_path(item), seconds_ago=10)
     for item in cases:
@@ -136,13 +139,13 @@ def test_old_records_and_logs_count_unless_their_case_is_due():
 
 
 def test_a_case_of_two_experiments_counts_once():
-    item = planned(1)
-    assert len(begin_run(item, PlannedCase("two", item.case, None, "here"), planned(2))["cases"]) == 2
+    item = planned_case(1)
+    assert len(begin_run(item, PlannedCase("two", item.case, None, "here"), planned_case(2))["cases"]) == 2
 
 
 def test_the_table_counts_by_machine_and_in_all():
-    run = begin_run(planned(1), planned(2, machine="other"), planned(3, REASON, "other"))
-    write(record_path(planned(2, machine="other")))
+    run = begin_run(planned_case(1), planned_case(2, machine="other"), planned_case(3, REASON, "other"))
+    write(record_path(planned_case(2, machine="other")))
     rows = [line.split() for line in status.report(run["cases"], run).splitlines()[2:5]]
     assert rows == [
         ["here", "0", "0", "0", "0", "0", "1", "0"],
@@ -156,7 +159,7 @@ def test_a_plan_without_cases_has_a_report():
 
 
 def test_the_marker_of_a_long_path_is_read():
-    item = planned(1, machine="label-" * 30)
+    item = planned_case(1, machine="label-" * 30)
     run = begin_run(item)
     start(item)
     (marker,) = marker_files()
@@ -165,8 +168,8 @@ def test_the_marker_of_a_long_path_is_read():
 
 
 def test_a_truncated_marker_is_a_job_and_other_files_are_not():
-    run = begin_run(planned(1))
-    start(planned(1), "4711")
+    run = begin_run(planned_case(1))
+    start(planned_case(1), "4711")
     (marker,) = marker_files()
     for text in ("", '{"external', b"\xff\xfe", "[]", "null"):
         write(marker, text)
@@ -174,7 +177,7 @@ def test_a_truncated_marker_is_a_job_and_other_files_are_not():
     for name in ("a", "_-8=", "migration_underway", "name with spaces"):
         write(f".snakemake/incomplete/{name}")
     assert states_of(run, at_work=True) == ["running"]
-    assert record_path(planned(1)) in status.markers()
+    assert record_path(planned_case(1)) in status.markers()
 
 
 @pytest.mark.parametrize(
@@ -220,9 +223,9 @@ def test_a_truncated_file_of_the_run_is_an_error(capsys, text):
 
 
 def test_status_changes_no_files(capsys, at_work):
-    begin_run(planned(1), planned(2))
-    start(planned(1))
-    write(log_path(planned(2)), "ladder measure: Wrong.")
+    begin_run(planned_case(1), planned_case(2))
+    start(planned_case(1))
+    write(log_path(planned_case(2)), "ladder measure: Wrong.")
     before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
     assert "Wrong." in run_status(capsys).out
     assert {path: path.stat().st_mtime_ns for path in Path().rglob("*")} == before
@@ -232,17 +235,17 @@ def test_a_configuration_on_the_command_line_is_planned(capsys):
     experiment = "{question: '?', workload: gemm, sizes: {m: [1, 2], n: 1, k: 1}, variants: {blas: {threads: [1, 2]}}}"
     write("config/config.yaml", "{cores: 1, machine: here, experiments: {}}")
     write("mine.yaml", f"experiments: {{one: {experiment}}}")
-    write(record_path(planned(1)))
+    write(record_path(planned_case(1)))
     rows = run_status(capsys, "--configfile", "mine.yaml").out.splitlines()
     assert rows[2].split() == ["here", "1", "0", "0", "0", "0", "1", "2"]
     assert rows[-1].split(maxsplit=1) == ["2", "needs 2 cores, 1 available"]
 
 
 def test_the_summary_counts_new_results():
-    cases = [planned(m) for m in range(1, 16)]
+    cases = [planned_case(m) for m in range(1, 16)]
     for item in cases[:2]:
         write(record_path(item), seconds_ago=10)
-    run = begin_run(*cases, planned(20, REASON), due=cases[1:14])
+    run = begin_run(*cases, planned_case(20, REASON), due=cases[1:14])
     write(record_path(cases[1]), '{"wall": 3600}')
     write(record_path(cases[2]), '{"wall": 61.4}')
     for item in cases[3:12]:
@@ -257,9 +260,9 @@ def test_the_summary_counts_new_results():
 
 
 def test_the_summary_lists_the_first_failures_and_counts_the_rest():
-    run = begin_run(*map(planned, range(1, 14)))
+    run = begin_run(*map(planned_case, range(1, 14)))
     for m in range(1, 14):
-        write(log_path(planned(m)), f"ladder measure: Wrong m={m}.")
+        write(log_path(planned_case(m)), f"ladder measure: Wrong m={m}.")
     text = status.summary(run)
     assert "Wrong m=10." in text
     assert "Wrong m=11." not in text
@@ -268,19 +271,19 @@ def test_the_summary_lists_the_first_failures_and_counts_the_rest():
 
 
 def test_the_summary_of_a_complete_run_is_short():
-    run = begin_run(planned(1))
-    write(record_path(planned(1)), '{"wall": 0.4}')
+    run = begin_run(planned_case(1))
+    write(record_path(planned_case(1)), '{"wall": 0.4}')
     assert status.summary(run).count("\n") == 1
-    assert status.summary(begin_run(planned(1), due=[])) == ""
+    assert status.summary(begin_run(planned_case(1), due=[])) == ""
 
 
 def test_a_case_on_two_machines_has_two_states(at_work):
     """A record, a log and a marker belong to the machine in their path."""
-    here, there = (planned(1, machine=name) for name in ("here", "there"))
-    run = begin_run(here, there, planned(2), planned(2, machine="there"))
+    here, there = (planned_case(1, machine=name) for name in ("here", "there"))
+    run = begin_run(here, there, planned_case(2), planned_case(2, machine="there"))
     write(record_path(there), '{"wall": 5}')
-    write(log_path(planned(2)), "ladder measure: Wrong.")
-    start(planned(2, machine="there"))
+    write(log_path(planned_case(2)), "ladder measure: Wrong.")
+    start(planned_case(2, machine="there"))
     assert states_of(run, at_work=True) == ["not begun", "done", "failed", "running"]
     assert "Of 4 cases 1 measured now, 0 before, 1 failed, 2 not begun or cut off" in status.summary(run)
     assert ", 0:00:05 of it measuring." in status.summary(run)
