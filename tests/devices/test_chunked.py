@@ -9,12 +9,12 @@ from ladder.devices import chunked
 
 
 def test_the_number_of_drawn_elements_is_prime():
-    assert all(chunked.DRAWN % divisor for divisor in range(2, 2050))
+    assert all(chunked.PERIOD % divisor for divisor in range(2, 2050))
 
 
 @pytest.mark.parametrize("shape", [(1,), (30,), (31,), (32,), (62,), (10, 7)])
 def test_the_whole_array_is_filled_and_no_more_than_needed_drawn(monkeypatch, shape):
-    monkeypatch.setattr(chunked, "DRAWN", 31)
+    monkeypatch.setattr(chunked, "PERIOD", 31)
     array, sizes = np.full(shape, np.nan), []
 
     def draw(part):

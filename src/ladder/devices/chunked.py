@@ -8,24 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ladder.devices.host import AFFINITY
 
-# The number of elements drawn at random, a prime. The others repeat them: copying is several times faster than drawing.
-DRAWN = 2**22 + 15
+# The number of elements drawn at random, a prime. All others repeat them, since copying is several times faster.
+PERIOD = 2**22 + 15
 PARTS_PER_CPU = 4  # more than one for load balance
 
 
 def fill(array, draw):
-    """Fill a C-contiguous array in place: its first `DRAWN` elements with `draw(part)`, the rest by repeating them.
+    """Fill a C-contiguous array in place: its first `PERIOD` elements with `draw(part)`, the rest by repeating them.
 
-    DRAWN is prime, so the repeats are aligned neither with rows nor with the blocks of kernels.
+    PERIOD is prime, so the repeats are aligned neither with rows nor with the blocks of kernels.
     """
     flat = array.reshape(-1)
-    drawn = flat[:DRAWN]
-    draw(drawn)
+    random_part = flat[:PERIOD]
+    draw(random_part)
 
     def repeat(start):
-        flat[start : start + DRAWN] = drawn[: flat.size - start]
+        flat[start : start + PERIOD] = random_part[: flat.size - start]
 
-    map_threads(repeat, range(DRAWN, flat.size, DRAWN))
+    map_threads(repeat, range(PERIOD, flat.size, PERIOD))
 
 
 def map_threads(work, items):

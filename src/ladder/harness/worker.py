@@ -83,7 +83,10 @@ def report_crash(send, error):
 
 
 def run_case(case, workload, variant, job):
-    """Set up, check, warm up, sample, check again, time the phases: the result as a dict for JSON, times in seconds."""
+    """Set up, check, warm up, sample, check again, time the phases; returns a dict for JSON, with times in seconds.
+
+    A round is a run on its own inputs. All rounds are checked; only round 0 is timed.
+    """
     start = time.perf_counter()
     device = devices.load(variant.DEVICE)
     name = workload.data_set(case.sizes)
@@ -93,9 +96,10 @@ def run_case(case, workload, variant, job):
     problem = make_problem(workload, case, device, variant)
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
     staged = device.staging(inputs)
-    steps, last_fill = Steps([]), (None, [])
+    steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
 
     def begin(round):
+        """Write the inputs of a round, and prepare its run."""
         nonlocal last_fill
         if problem.inputs:
             # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
@@ -107,6 +111,7 @@ def run_case(case, workload, variant, job):
         in_order(steps.prepare)()
 
     def check(round):
+        """Check the outputs of a round's run; returns its Checks and the points of its curve."""
         if not problem.outputs:
             return [], None
         outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
