@@ -57,7 +57,7 @@ def test_small_sizes_are_small_where_nothing_is_given():
             "images=1438 of pattern_input is more",
         ),
         ("pattern_input", {"images": 60000}, {"images": 60001}, "images=60001 of pattern_input is more than mnist has"),
-        ("descent", {"n": 5, "kappa": 1.0, "iterations": 3}, {"kappa": 0.9}, "kappa=0.9 of descent is below 1"),
+        ("descent", {"n": 5, "kappa": 1.0, "iterations": 3}, {"kappa": 0.9}, "kappa=0.9 of descent is not a condition"),
         ("dcgan", {"images": 1, "channels": 512}, {"channels": 64, "weights": "trained"}, "channels=64 of dcgan with"),
     ],
 )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ladder.workloads.gemv import cards, nccl_cublas
+from ladder.workloads.gemv import gpus, nccl_cublas
 
 FAULT = os.environ.get("LADDER_FAULT", "none")
 CACHE_BYTES = 2**20
@@ -352,5 +352,5 @@ cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = properties, p
 cuda.runtime.memGetInfo = lambda: (FREE, TOTAL)
 cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock, locked.remove
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
-cards.product = product
-nccl_cublas.PART = 2**15  # bytes, so that small matrices travel in several parts too
+gpus.product = product
+nccl_cublas.BUFFER_BYTES = 2**15  # bytes, so that small matrices travel in several parts too

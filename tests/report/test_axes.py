@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow  # together: every figure is drawn
 
 EPOCH = "time of an epoch, 784-56-28-10, 60,000 images, float32"
 SYSTEM = "n, κ = 100, tolerance 1e-4"
-SHARE = "share of its parts (%)"
+SHARE = "share of the time (%)"
 # {figure: {(along x, along y)}}, without axes that have no words.
 AXES = {
     "backprop_host": {("threads", ""), ("time of an epoch", "")},

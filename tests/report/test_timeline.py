@@ -106,8 +106,8 @@ def test_nothing_is_smaller_than_the_page_allows_and_names_stay_in_their_bars():
 
 def test_a_case_without_rows_has_no_panel_and_without_any_a_sentence_is_drawn():
     assert len(drawn({"a case": HIDDEN, "none": pd.DataFrame()}).axes) == 1
-    assert words(drawn({"none": pd.DataFrame()})) == ["No measurement of what runs when in it is there."]
-    assert words(drawn({})) == ["No measurement of what runs when in it is there."]
+    assert words(drawn({"none": pd.DataFrame()})) == ["There is no measurement of the timeline of it."]
+    assert words(drawn({})) == ["There is no measurement of the timeline of it."]
 
 
 def test_rows_of_no_length_are_drawn():

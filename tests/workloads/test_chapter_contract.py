@@ -158,8 +158,8 @@ def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
-        ("backprop", ("efficiency of \\code{tuned} is \\qty{2.1}{", "On \\num{48} threads it is \\qty{25}{")),
-        ("mlp", ("\\num{48} threads and", "on \\num{96}", "No counter separates")),
+        ("backprop", ("efficiency of \\code{tuned} is \\qty{2.1}{", "On \\num{48} threads, it is \\qty{25}{")),
+        ("mlp", ("\\num{48} threads and", "on \\num{96}", "no counter that")),
     ],
 )
 def test_a_machine_with_more_threads_is_told_beside_the_chapters(workload, words):

@@ -1,4 +1,4 @@
-"""Solves by descent: the reference against theory, every variant through the check, and wrong ones caught."""
+"""Solves by descent: the reference against theory, every variant against the check, and wrong solves."""
 
 import ctypes
 import functools
@@ -22,12 +22,12 @@ from ladder.workloads import descent
 from ladder.workloads.descent import loop, system, trajectory
 
 HOST = devices.load("host")
-pytestmark = pytest.mark.xdist_group("descent")  # its functions are compiled once
+pytestmark = pytest.mark.xdist_group("descent")  # one worker, so that Numba compiles once
 COUNTS = (1, 2, 17, 65, 512, 1000)
 DTYPES = ("float64", "float32")
 ALGORITHMS = descent.SIZES["algorithm"]
 ITERATIVE = ALGORITHMS[:3]
-# Sizes of a solve beside n: to a tolerance and for a fixed number of iterations, from both starts, rows scaled or not.
+# Sizes of a solve beside n: with a tolerance and without, for both right-hand sides, with scaled rows and without.
 SOLVES = (
     {"kappa": 10.0, "iterations": 80, "tolerance": 1e-2, "start": "worst"},
     {"kappa": 10.0, "iterations": 12, "start": "worst"},
@@ -50,7 +50,7 @@ def problem_of(round=0, **sizes):
 
 
 def write(problem, round):
-    """The inputs of a round, and poison for the outputs."""
+    """Write the inputs of a round, and poison the outputs."""
     descent.fill(problem.inputs, problem.sizes, round, None)
     descent.generate(problem, round)
     validation.poison(problem.outputs)
@@ -69,7 +69,7 @@ def is_right(problem, round=0):
     return True
 
 
-def takes(variant, **values):
+def is_within_limits(variant, **values):
     """Whether a variant's LIMITS allow a case of these sizes."""
     return workloads.beyond_limits(Case("descent", variant, sizes_of(**values), {})) is None
 
@@ -79,38 +79,38 @@ def require_right(problem, round, where):
     validation.require(checks_of(problem, round), where)
 
 
-def solves_of_host(**sizes):
-    """Have every variant of the host solve the second round's system after it was set up for the first one's."""
+def check_host_variants(**sizes):
+    """Check every host variant: set up for the first round's system, it solves the second round's."""
     problem = problem_of(**sizes)
-    names = [variant for variant in BY_DEVICE["host"] if takes(variant, **sizes)]
+    names = [variant for variant in BY_DEVICE["host"] if is_within_limits(variant, **sizes)]
     runs = {variant: workloads.load_variant("descent", variant).setup(problem, threads=2) for variant in names}
     write(problem, round=1)
-    before = problem.matrix.copy(), problem.b.copy()
+    matrix, b = problem.matrix.copy(), problem.b.copy()
     for variant, run in runs.items():
         validation.poison(problem.outputs)
         with np.errstate(all="raise", under="ignore"):
             run()
         require_right(problem, 1, f"{variant}, {sizes}")
-        assert np.array_equal(problem.matrix, before[0])
-        assert np.array_equal(problem.b, before[1])
+        assert np.array_equal(problem.matrix, matrix)
+        assert np.array_equal(problem.b, b)
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_variant_of_the_host_is_right_and_leaves_its_inputs(algorithm, dtype):
+def test_every_host_variant_is_right_and_keeps_its_inputs(algorithm, dtype):
     for n, solve in itertools.product(COUNTS, SOLVES):
-        solves_of_host(n=n, algorithm=algorithm, dtype=dtype, **solve)
+        check_host_variants(n=n, algorithm=algorithm, dtype=dtype, **solve)
 
 
 @pytest.mark.parametrize(
     ("algorithm", "dtype"),
     [
         ("cg", "float32"),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in [("jacobi", "float64"), ("direct", "float32")]),
+        *(pytest.param(*values, marks=pytest.mark.slow) for values in [("jacobi", "float64"), ("direct", "float32")]),
     ],
 )
-def test_every_variant_of_the_host_is_right_at_a_size_beyond_the_caches(algorithm, dtype):
-    solves_of_host(n=4097, algorithm=algorithm, dtype=dtype, iterations=8, start="random")
+def test_every_host_variant_is_right_beyond_the_caches(algorithm, dtype):
+    check_host_variants(n=4097, algorithm=algorithm, dtype=dtype, iterations=8, start="random")
 
 
 @pytest.mark.parametrize("variant", ["openmp", "blas"])
@@ -123,13 +123,13 @@ def test_threads_beyond_the_rows_and_uneven_shares_are_right(variant, threads):
         require_right(problem, 0, variant)
         x, history = problem.x.copy(), problem.history.copy()
         run()
-        assert np.array_equal(problem.x, x), "the same bits at every time"
+        assert np.array_equal(problem.x, x), "a second run must give the same bits"
         assert np.array_equal(problem.history, history)
 
 
 @pytest.mark.parametrize("recompute", [1, 7])
 @pytest.mark.parametrize("variant", ["openmp", "blas"])
-def test_a_residual_that_is_recomputed_is_right(variant, recompute):
+def test_a_recomputed_residual_is_right(variant, recompute):
     for algorithm, n in itertools.product(ITERATIVE, (1, 17, 65)):
         problem = problem_of(n=n, start="random", algorithm=algorithm, iterations=80, tolerance=1e-4, dtype="float64")
         workloads.load_variant("descent", variant).setup(problem, threads=2, recompute=recompute)()
@@ -137,7 +137,7 @@ def test_a_residual_that_is_recomputed_is_right(variant, recompute):
 
 
 @pytest.mark.parametrize("variant", ["openmp", "blas"])
-def test_a_residual_that_is_carried_along_falls_below_the_true_one(variant):
+def test_an_updated_residual_falls_below_the_true_one(variant):
     shares = []
     for recompute in (0, 10):
         problem = problem_of(n=65, iterations=200, dtype="float32")
@@ -149,8 +149,8 @@ def test_a_residual_that_is_carried_along_falls_below_the_true_one(variant):
 
 
 def true_residual(problem, round=0):
-    its = system.of(problem.sizes, round)
-    return np.linalg.norm(its.b - its.product(problem.x.astype(float)))
+    equations = system.from_sizes(problem.sizes, round)
+    return np.linalg.norm(equations.b - equations.product(problem.x.astype(float)))
 
 
 def test_symv_reads_one_triangle():
@@ -162,61 +162,61 @@ def test_symv_reads_one_triangle():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("algorithm", ITERATIVE)
-def test_a_residual_of_nothing_is_an_answer(algorithm, dtype):
-    """With kappa = 1 the first step ends at zero; of one or two unknowns the residual soon has a square of zero."""
+def test_a_residual_of_zero_ends_a_solve(algorithm, dtype):
+    """With kappa = 1 the first step ends at zero; with one or two unknowns the residual's square soon underflows."""
     for n, kappa, start in ((65, 1.0, "random"), (65, 1.0, "worst"), (1, 5.0, "random"), (2, 2.0, "random")):
-        solves_of_host(n=n, kappa=kappa, start=start, algorithm=algorithm, dtype=dtype, iterations=300)
+        check_host_variants(n=n, kappa=kappa, start=start, algorithm=algorithm, dtype=dtype, iterations=300)
 
 
 @pytest.mark.parametrize("kappa", [1.5, 10.0, 100.0, 1000.0])
 def test_steepest_descent_is_as_slow_as_theory_says_and_conjugate_gradients_are_faster(kappa):
     for n in (64, 65, 1000):
-        its = system.of(sizes_of(n=n, kappa=kappa, dtype="float64"), 0)
-        exact = trajectory.Exact(its, 2.0**-53)
-        steepest = np.sqrt(trajectory.solve(its, "steepest", 40, 0.0, exact).history)
+        equations = system.from_sizes(sizes_of(n=n, kappa=kappa, dtype="float64"), 0)
+        exact = trajectory.Exact(equations, 2.0**-53)
+        steepest = np.sqrt(trajectory.solve(equations, "steepest", 40, 0.0, exact).history)
         np.testing.assert_allclose(steepest[1:] / steepest[:-1], (kappa - 1) / (kappa + 1), rtol=1e-9)
-        its = system.of(sizes_of(n=n, kappa=kappa, dtype="float64", start="random"), 0)
-        steps = {name: steps_to(its, name, 1e-3) for name in ITERATIVE}
+        equations = system.from_sizes(sizes_of(n=n, kappa=kappa, dtype="float64", start="random"), 0)
+        steps = {name: steps_to(equations, name, 1e-3) for name in ITERATIVE}
         if kappa >= 10:
             assert 2 * steps["cg"] < steps["steepest"]
         assert steps["cg"] <= np.log(2e3 * kappa**0.5) / -np.log((kappa**0.5 - 1) / (kappa**0.5 + 1)) + 1
-        assert abs(steps["jacobi"] - steps["cg"]) <= 0.1 * steps["cg"]  # of a diagonal that is constant
+        assert abs(steps["jacobi"] - steps["cg"]) <= 0.1 * steps["cg"]  # since the diagonal is constant
 
 
-def steps_to(its, algorithm, tolerance):
-    """How many steps an exact solve takes to a tolerance."""
-    history = trajectory.solve(its, algorithm, 10_000, tolerance, trajectory.Exact(its, 2.0**-53)).history
+def steps_to(equations, algorithm, tolerance):
+    """The number of steps of an exact solve to a tolerance."""
+    history = trajectory.solve(equations, algorithm, 10_000, tolerance, trajectory.Exact(equations, 2.0**-53)).history
     return int(np.argmax(np.array(history) <= tolerance**2 * history[0]))
 
 
-def test_a_diagonal_that_varies_is_what_jacobi_is_for():
-    its = system.of(sizes_of(n=1000, kappa=10.0, dtype="float64", start="random", scaling="rows"), 0)
-    assert steps_to(its, "jacobi", 1e-3) < 0.7 * steps_to(its, "cg", 1e-3)
+def test_jacobi_takes_fewer_steps_if_the_diagonal_varies():
+    equations = system.from_sizes(sizes_of(n=1000, kappa=10.0, dtype="float64", start="random", scaling="rows"), 0)
+    assert steps_to(equations, "jacobi", 1e-3) < 0.7 * steps_to(equations, "cg", 1e-3)
 
 
 @pytest.mark.parametrize("scaling", descent.SIZES["scaling"])
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 64, 257])
-def test_the_system_is_what_it_is_said_to_be(monkeypatch, n, scaling):
+def test_the_system_has_its_documented_properties(monkeypatch, n, scaling):
     monkeypatch.setattr(system, "PART", 13)
     for dtype, round in itertools.product(DTYPES, (0, 1)):
         problem = problem_of(round, n=n, kappa=50.0, start="random", scaling=scaling, dtype=dtype)
-        its, matrix = system.of(problem.sizes, round), problem.matrix.astype(float)
-        expected = its.d[:, None] * its.d * its.c[(its.p[:, None] - its.p) % n]
+        equations, matrix = system.from_sizes(problem.sizes, round), problem.matrix.astype(float)
+        expected = equations.d[:, None] * equations.d * equations.c[(equations.p[:, None] - equations.p) % n]
         np.testing.assert_array_equal(matrix, expected)
         np.testing.assert_array_equal(matrix, matrix.T)
-        np.testing.assert_array_equal(problem.b, its.b)
-        assert set(its.d) <= ({1.0} if scaling == "none" else {1.0, 2.0, 4.0, 8.0})
-        np.testing.assert_array_equal(np.diag(matrix), its.diagonal)
-        assert np.linalg.norm(matrix, axis=1).max() <= its.row_norm * (1 + 1e-12)
-        assert np.linalg.norm(matrix, 2) <= its.norm * (1 + 1e-12)
-        eigenvalues = np.linalg.eigvalsh(matrix / its.d / its.d[:, None])
-        least = 1.0 if n == 1 else 1 / 50
-        np.testing.assert_allclose(eigenvalues[[0, -1]], [least, 1], rtol=1e-4 if dtype == "float32" else 1e-12)
+        np.testing.assert_array_equal(problem.b, equations.b)
+        assert set(equations.d) <= ({1.0} if scaling == "none" else {1.0, 2.0, 4.0, 8.0})
+        np.testing.assert_array_equal(np.diag(matrix), equations.diagonal)
+        assert np.linalg.norm(matrix, axis=1).max() <= equations.row_norm * (1 + 1e-12)
+        assert np.linalg.norm(matrix, 2) <= equations.norm * (1 + 1e-12)
+        eigenvalues = np.linalg.eigvalsh(matrix / equations.d / equations.d[:, None])
+        smallest = 1.0 if n == 1 else 1 / 50
+        np.testing.assert_allclose(eigenvalues[[0, -1]], [smallest, 1], rtol=1e-4 if dtype == "float32" else 1e-12)
         x = np.random.default_rng(n).normal(size=n)
-        np.testing.assert_allclose(its.product(x), matrix @ x, atol=1e-12 * its.norm * n)
+        np.testing.assert_allclose(equations.product(x), matrix @ x, atol=1e-12 * equations.norm * n)
 
 
-def test_another_round_or_seed_has_another_system_and_the_same_round_the_same():
+def test_systems_differ_by_round_and_seed_and_are_reproducible():
     first, again = (problem_of(n=65, start="random") for _ in range(2))
     np.testing.assert_array_equal(first.matrix, again.matrix)
     np.testing.assert_array_equal(first.b, again.b)
@@ -228,29 +228,29 @@ def test_another_round_or_seed_has_another_system_and_the_same_round_the_same():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"kappa": 0.5}, "kappa=0.5 of descent is below 1"),
+        ({"kappa": 0.5}, "kappa=0.5 of descent is not a condition number"),
         (
             {"kappa": 100.0, "tolerance": 1e-5, "dtype": "float32"},
             "can't be reached in float32 with kappa=100: ask for 6",
         ),
         ({"tolerance": 1.0}, "tolerance=1 of descent must be below 1"),
-        ({"scaling": "rows"}, "start=worst of descent is known without a scaling only"),
+        ({"scaling": "rows"}, "start=worst of descent is defined only without scaling"),
         ({"tolerance": -0.1}, "tolerance=-0.1 of descent must be a number of at least 0"),
         ({"kappa": None}, "descent needs a value for its size 'kappa'"),
     ],
 )
-def test_a_system_that_makes_no_sense_is_a_sentence(changes, sentence):
+def test_invalid_sizes_are_refused_with_a_sentence(changes, sentence):
     with pytest.raises(LadderError) as error:
         sizes_of(n=5, **changes)
     assert sentence in str(error.value)
 
 
-def test_a_tolerance_that_the_type_reaches_is_taken():
+def test_a_tolerance_that_the_dtype_can_reach_is_accepted():
     assert sizes_of(n=5, kappa=100.0, tolerance=1e-4, dtype="float32")["tolerance"] == 1e-4
     assert sizes_of(n=5, kappa=100.0, tolerance=1e-5, dtype="float64")["tolerance"] == 1e-5
 
 
-def test_too_few_iterations_for_a_tolerance_are_a_sentence():
+def test_too_few_iterations_for_a_tolerance_are_refused():
     problem = problem_of(n=65, iterations=10, tolerance=1e-3)
     workloads.load_variant("descent", "blas").setup(problem, threads=1)()
     with pytest.raises(
@@ -259,7 +259,7 @@ def test_too_few_iterations_for_a_tolerance_are_a_sentence():
         checks_of(problem)
 
 
-def test_the_cost_is_that_of_the_steps_that_were_found():
+def test_the_cost_counts_the_steps_of_the_solve():
     sizes = sizes_of(n=10, dtype="float32")
     assert vars(descent.cost(sizes, {"steps": 7})) == {"flops": 1400, "bytes": 220, "precision": "float32"}
     assert descent.cost(sizes | {"algorithm": "direct"}, {"steps": 0}).flops == pytest.approx(1000 / 3)
@@ -268,59 +268,59 @@ def test_the_cost_is_that_of_the_steps_that_were_found():
     assert [descent.cost(large, {"steps": steps}).bytes for steps in (0, 1, 7)] == [half, half, 7 * half]
 
 
-def iterated(problem, kind=None, product=np.matmul, **changes):
-    """Solve by whole arrays, in an arithmetic and with other sizes than the problem's, and write what is found."""
+def solve_in_numpy(problem, dtype=None, product=np.matmul, **changes):
+    """Solve by array operations, possibly in another dtype and with changed sizes, and write the results."""
     other = SimpleNamespace(sizes=problem.sizes | changes)
-    kind = kind or problem.x.dtype
-    other.matrix, other.b = problem.matrix.astype(kind), problem.b.astype(kind)
-    other.x, other.history = np.empty(len(other.b), kind), np.empty(other.sizes["iterations"] + 1, kind)
+    dtype = dtype or problem.x.dtype
+    other.matrix, other.b = problem.matrix.astype(dtype), problem.b.astype(dtype)
+    other.x, other.history = np.empty(len(other.b), dtype), np.empty(other.sizes["iterations"] + 1, dtype)
     other.steps = problem.steps
-    with np.errstate(all="ignore"):  # wrong ones may diverge
+    with np.errstate(all="ignore"):  # wrong solves may diverge
         loop.solve(np, lambda v: product(other.matrix, v), other)
     count = min(len(other.history), len(problem.history))
     problem.x[...], problem.history[...] = other.x, 0
     problem.history[:count] = other.history[:count]
 
 
-def steps_due(problem):
-    """How many steps the problem takes."""
-    iterated(problem)
+def count_steps(problem):
+    """The number of steps that the problem takes."""
+    solve_in_numpy(problem)
     return int(problem.steps[0])
 
 
 def only_the_first_row(problem):
-    """As if A were circulant."""
+    """As if A were the circulant of its first row."""
     n = len(problem.b)
-    whole = SimpleNamespace(**vars(problem))
-    whole.matrix = problem.matrix[0, (np.arange(n)[:, None] - np.arange(n)) % n]
-    iterated(whole)
+    circulant = SimpleNamespace(**vars(problem))
+    circulant.matrix = problem.matrix[0, (np.arange(n)[:, None] - np.arange(n)) % n]
+    solve_in_numpy(circulant)
 
 
 def at_a_higher_precision(problem):
-    iterated(problem, kind=np.float64)
+    solve_in_numpy(problem, dtype=np.float64)
 
 
 def at_a_lower_precision(problem):
-    iterated(problem, kind={"float64": np.float32, "float32": np.float16}[problem.x.dtype.name])
+    solve_in_numpy(problem, dtype={"float64": np.float32, "float32": np.float16}[problem.x.dtype.name])
 
 
 def of_operands_at_a_lower_precision(problem):
-    """As tensor cores have them: of 11 bits in float32, and 24 in float64."""
+    """With operands rounded as tensor cores round them: to 11 bits in float32, and to 24 in float64."""
 
     def rounded(array):
         mantissa, exponent = np.frexp(array)
         bits = 2.0 ** {"float32": 11, "float64": 24}[array.dtype.name]
         return np.ldexp(np.round(mantissa * bits) / bits, exponent).astype(array.dtype)
 
-    iterated(problem, product=lambda matrix, v: rounded(matrix) @ rounded(v))
+    solve_in_numpy(problem, product=lambda matrix, v: rounded(matrix) @ rounded(v))
 
 
 def one_step_early(problem):
-    iterated(problem, iterations=steps_due(problem) - 1, tolerance=0.0)
+    solve_in_numpy(problem, iterations=count_steps(problem) - 1, tolerance=0.0)
 
 
 def one_step_late(problem):
-    iterated(problem, iterations=steps_due(problem) + 1, tolerance=0.0)
+    solve_in_numpy(problem, iterations=count_steps(problem) + 1, tolerance=0.0)
 
 
 def one_step_early_and_called_the_end(problem):
@@ -329,12 +329,12 @@ def one_step_early_and_called_the_end(problem):
 
 
 def by_another_algorithm(problem):
-    iterated(problem, algorithm="steepest" if problem.sizes["algorithm"] == "cg" else "cg")
+    solve_in_numpy(problem, algorithm="steepest" if problem.sizes["algorithm"] == "cg" else "cg")
 
 
 def drifted(problem):
-    """x is off, and the history says nothing of it."""
-    iterated(problem)
+    """x is wrong, and the history is not."""
+    solve_in_numpy(problem)
     problem.x[...] *= 1 + 1e-2
 
 
@@ -347,24 +347,24 @@ def with_nothing(problem):
 
 
 def with_a_nan(problem):
-    iterated(problem)
+    solve_in_numpy(problem)
     problem.x[-1] = np.nan
 
 
 def of_the_round_before(problem):
-    before = problem_of(1, **problem.sizes)
-    iterated(before)
+    previous_problem = problem_of(1, **problem.sizes)
+    solve_in_numpy(previous_problem)
     for name, array in problem.outputs.items():
-        array[...] = before.outputs[name]
+        array[...] = previous_problem.outputs[name]
 
 
 def with_more_steps_than_asked_for(problem):
-    iterated(problem)
+    solve_in_numpy(problem)
     problem.steps[0] = problem.sizes["iterations"] + 1
 
 
 def with_a_history_beyond_its_end(problem):
-    iterated(problem)
+    solve_in_numpy(problem)
     problem.steps[0] -= 1
 
 
@@ -395,29 +395,29 @@ def test_wrong_solves_are_noticed(algorithm, start, dtype):
     for n, tolerance in itertools.product((65, 512), (0.0, 1e-2)):
         sizes = {"n": n, "algorithm": algorithm, "tolerance": tolerance, "start": start, "dtype": dtype}
         problem = problem_of(iterations=60 if tolerance else 2 if is_short else 10, **sizes)
-        iterated(problem)
+        solve_in_numpy(problem)
         assert is_right(problem), sizes
-        for spoil in WRONG:
-            if spoil is at_a_higher_precision and (dtype == "float64" or is_short):
+        for solve_wrongly in WRONG:
+            if solve_wrongly is at_a_higher_precision and (dtype == "float64" or is_short):
                 continue
-            if spoil is one_step_late and not tolerance:
-                continue  # there is no room for it
+            if solve_wrongly is one_step_late and not tolerance:
+                continue  # the history has no room for a further step
             validation.poison(problem.outputs)
-            spoil(problem)
-            assert not is_right(problem), (spoil.__name__, sizes)
+            solve_wrongly(problem)
+            assert not is_right(problem), (solve_wrongly.__name__, sizes)
 
 
 @pytest.mark.parametrize("algorithm", ["steepest", "cg"])
-def test_sums_in_order_are_within_the_bound_however_long(algorithm):
+def test_sequential_sums_of_any_length_are_within_the_bound(algorithm):
     for n, start in itertools.product((65, 1000), ("worst", "random")):
         problem = problem_of(n=n, algorithm=algorithm, start=start, dtype="float32", iterations=8)
-        iterated(problem, product=lambda matrix, v: np.cumsum(matrix * v, axis=1, dtype=v.dtype)[:, -1])
+        solve_in_numpy(problem, product=lambda matrix, v: np.cumsum(matrix * v, axis=1, dtype=v.dtype)[:, -1])
         assert is_right(problem), (n, start)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("wrong", [1e-4, np.nan, np.inf])
-def test_an_x_that_a_factorisation_gets_wrong_is_noticed(wrong, dtype):
+def test_a_wrong_x_of_a_factorisation_is_noticed(wrong, dtype):
     for n, scaling in itertools.product((1, 17, 65), descent.SIZES["scaling"]):
         problem = problem_of(n=n, algorithm="direct", start="random", dtype=dtype, scaling=scaling)
         workloads.load_variant("descent", "scipy_cholesky").setup(problem, threads=1)()
@@ -429,7 +429,7 @@ def test_an_x_that_a_factorisation_gets_wrong_is_noticed(wrong, dtype):
 
 
 class Kernels:
-    """The kernels of cublas.cu on the CPU; `get` takes the place of `cuda.kernel`."""
+    """The kernels of cublas.cu on the CPU; `get` replaces `cuda.kernel`."""
 
     FRAME = """
     #include <algorithm>
@@ -439,7 +439,7 @@ class Kernels:
     struct Index {{ unsigned x = 0; }};
     static Index blockIdx, threadIdx, blockDim, gridDim;
     #include "{source}"
-    extern "C" void place(unsigned block, unsigned thread, unsigned blocks, unsigned threads) {{
+    extern "C" void set_indices(unsigned block, unsigned thread, unsigned blocks, unsigned threads) {{
       blockIdx.x = block, threadIdx.x = thread, gridDim.x = blocks, blockDim.x = threads;
     }}
     """
@@ -453,9 +453,9 @@ class Kernels:
 
     def get(self, workload, variant, name, dtype):
         def launch(grid, block, arguments):
-            values = [pointer(one) if np.ndim(one) else scalar(one) for one in arguments]
-            for at in itertools.product(range(grid[0]), range(block[0])):
-                self.library.place(*at, grid[0], block[0])
+            values = [pointer(argument) if np.ndim(argument) else scalar(argument) for argument in arguments]
+            for indices in itertools.product(range(grid[0]), range(block[0])):
+                self.library.set_indices(*indices, grid[0], block[0])
                 self.library[name](*values)
 
         return launch
@@ -469,8 +469,8 @@ def pointer(array):
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def of_cublas(name, handle, n, *operands):
-    """A call of cuBLAS on the host, whose pointers are arrays and whose factors lie in arrays of one element."""
+def cublas_call(name, handle, n, *operands):
+    """A call of cuBLAS on the host, with arrays for pointers, and arrays of one element for scalars."""
 
     def dot(x, incx, y, incy, result):
         result[0] = x @ y
@@ -482,8 +482,8 @@ def of_cublas(name, handle, n, *operands):
         x *= alpha[0]
 
     def symv(n, alpha, matrix, lda, x, incx, beta, y, incy):
-        whole = np.triu(matrix)  # by columns that is the lower triangle
-        y[...] = (whole + np.triu(matrix, 1).T) @ x
+        upper = np.triu(matrix)  # in column-major order, the lower triangle
+        y[...] = (upper + np.triu(matrix, 1).T) @ x
 
     function = {"dot": dot, "axpy": axpy, "scal": scal, "symv": symv}[name[len("cublasS") : -len("_v2_64")]]
     return functools.partial(function, *operands)
@@ -500,23 +500,24 @@ def compiled(tmp_path_factory):
     [
         *(("float64", 0, "gemv"), ("float64", 5, "symv"), ("float32", 0, "symv"), ("float32", 5, "gemv")),
         *(
-            pytest.param(*each, marks=pytest.mark.slow)
-            for each in [("float64", 5, "gemv"), ("float64", 0, "symv"), ("float32", 5, "symv"), ("float32", 0, "gemv")]
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [("float64", 5, "gemv"), ("float64", 0, "symv"), ("float32", 5, "symv"), ("float32", 0, "gemv")]
         ),
     ],
 )
-def test_what_cublas_is_asked_for_is_a_solve(monkeypatch, compiled, dtype, batch, product):
+def test_the_calls_of_cublas_solve_the_system(monkeypatch, compiled, dtype, batch, product):
     from ladder.workloads.descent import cublas
 
     def multiply(matrix, v, out):
         return lambda: np.matmul(matrix, v, out=out)
 
-    def nothing(*arguments):
+    def do_nothing(*arguments):
         return None
 
-    stand_ins = {"bind": of_cublas, "pointer": lambda array: array, "factor": lambda value, dtype: [value]}
-    for name, stand_in in (stand_ins | dict.fromkeys(("handle", "shared", "use_current_stream"), nothing)).items():
-        monkeypatch.setattr(cublas, name, stand_in)
+    replacements = {"bind": cublas_call, "pointer": lambda array: array, "factor": lambda value, dtype: [value]}
+    replacements |= dict.fromkeys(("handle", "shared", "use_current_stream"), do_nothing)
+    for name, replacement in replacements.items():
+        monkeypatch.setattr(cublas, name, replacement)
     monkeypatch.setattr(cublas.cuda, "kernel", compiled[dtype].get)
     monkeypatch.setattr(cublas.gemv, "product", multiply)
     monkeypatch.setattr(cublas.gemv, "multiply", lambda calls, arrays: calls[0]())
@@ -537,12 +538,12 @@ def test_what_cublas_is_asked_for_is_a_solve(monkeypatch, compiled, dtype, batch
 def test_every_variant_for_a_gpu_is_right(variant, algorithm, n, dtype):
     for solve in SOLVES:
         sizes = {"n": n, "algorithm": algorithm, "dtype": dtype, **solve}
-        if takes(variant, **sizes):
-            solved_on_card(variant, {}, **sizes)
+        if is_within_limits(variant, **sizes):
+            solve_on_gpu(variant, {}, **sizes)
 
 
-def solved_on_card(variant, tuning, **sizes):
-    """Have a variant solve the second round's system on the card once it is set up, and check it."""
+def solve_on_gpu(variant, tuning, **sizes):
+    """Check on a GPU that a variant, set up for the first round's system, solves the second round's."""
     case = sanitized.case("descent", variant, tuning, **sizes)
     problem = sanitized.solved(case, round=1)
     validation.require(sanitized.judged(problem, case, round=1), f"{variant}, {sizes}, {tuning}")
@@ -560,9 +561,9 @@ def solved_on_card(variant, tuning, **sizes):
         {"block": 64, "team": 32, "rows": 1, "unroll": 4, "columns": 32},
     ],
 )
-def test_persistent_kernels_are_right_in_few_blocks_and_in_many(tuning, algorithm, dtype):
+def test_persistent_kernels_are_right_for_any_number_of_blocks(tuning, algorithm, dtype):
     for n, solve in itertools.product((1, 65, 131), SOLVES):
-        solved_on_card("cuda_persistent", tuning, n=n, algorithm=algorithm, dtype=dtype, **solve)
+        solve_on_gpu("cuda_persistent", tuning, n=n, algorithm=algorithm, dtype=dtype, **solve)
 
 
 @pytest.mark.gpu
@@ -575,9 +576,9 @@ def test_persistent_kernels_are_right_in_few_blocks_and_in_many(tuning, algorith
         ({"blocks": 100_000}, "blocks=100000 .* is too large a grid for a cooperative launch"),
     ],
 )
-def test_forms_that_a_persistent_kernel_does_not_have_are_refused(tuning, sentence):
+def test_unsupported_tunings_of_a_persistent_kernel_are_refused(tuning, sentence):
     with pytest.raises(LadderError, match=sentence):
-        solved_on_card("cuda_persistent", tuning, n=513, kappa=10.0, iterations=2)
+        solve_on_gpu("cuda_persistent", tuning, n=513, kappa=10.0, iterations=2)
 
 
 @pytest.mark.gpu
@@ -585,7 +586,7 @@ def test_forms_that_a_persistent_kernel_does_not_have_are_refused(tuning, senten
 @pytest.mark.parametrize("batch", [0, 1, 5])
 @pytest.mark.parametrize("graph", ["off", "on"])
 @pytest.mark.parametrize("product", ["gemv", "symv"])
-def test_cublas_is_right_by_either_product_and_in_graphs(product, graph, batch, dtype):
+def test_cublas_is_right_with_either_product_and_in_graphs(product, graph, batch, dtype):
     tuning = {"product": product, "graph": graph, "batch": batch}
     for algorithm, n, solve in itertools.product(ITERATIVE, (1, 17, 65), SOLVES):
-        solved_on_card("cublas", tuning, n=n, algorithm=algorithm, dtype=dtype, **solve)
+        solve_on_gpu("cublas", tuning, n=n, algorithm=algorithm, dtype=dtype, **solve)

@@ -1,4 +1,4 @@
-"""Elementary kernels of descent: right at odd sizes, on the CPU in emulation and on a GPU, and wrong results caught."""
+"""Elementary kernels of descent: right at odd sizes, emulated on the CPU and on a GPU, and wrong results noticed."""
 
 import ctypes
 import itertools
@@ -19,7 +19,7 @@ from ladder.workloads.descent_kernel import earlier, passes
 from ladder.workloads.gemv import cublas as gemv_by_cublas
 
 HOST = devices.load("host")
-pytestmark = pytest.mark.xdist_group("elementary")  # its kernels are compiled once
+pytestmark = pytest.mark.xdist_group("elementary")  # one worker, so that its kernels are compiled once
 KERNELS = descent_kernel.SIZES["kernel"]
 DTYPES = ("float32", "float64")
 SIZES = (1, 2, 16, 17, 32, 65, 144, 512, 1000)
@@ -37,20 +37,21 @@ def problem_of(kernel, n, dtype, device=HOST, round=0):
     return problem
 
 
-def result(problem, kind=np.float64, inputs=None):
-    """The right results in an arithmetic, {output: array}; of other inputs where they are given."""
+def result(problem, arithmetic=np.float64, inputs=None):
+    """The right results {output: array} by arithmetic in a dtype; of the problem's inputs unless `inputs` are given."""
     kernel, dtype = problem.sizes["kernel"], problem.out.dtype
-    given = {name: array if name == "key" else array.astype(kind) for name, array in (inputs or problem.inputs).items()}
-    key, matrix, x, y = (given.get(name) for name in ("key", "matrix", "x", "y"))
+    inputs = inputs or problem.inputs
+    arrays = {name: array if name == "key" else array.astype(arithmetic) for name, array in inputs.items()}
+    key, matrix, x, y = (arrays.get(name) for name in ("key", "matrix", "x", "y"))
     if kernel == "init":
         n = problem.sizes["n"]
-        found = descent_kernel.drawn(0, n * n + n, key[0]).astype(kind)
-        return {"out": found[: n * n].reshape(n, n), "b": found[n * n :]}
+        elements = descent_kernel.hashed_elements(0, n * n + n, key[0]).astype(arithmetic)
+        return {"out": elements[: n * n].reshape(n, n), "b": elements[n * n :]}
     out = {
         "product": lambda: matrix * x,
-        "reduction": lambda: matrix.sum(axis=1, dtype=kind),
+        "reduction": lambda: matrix.sum(axis=1, dtype=arithmetic),
         "transpose": lambda: x,
-        "scale": lambda: dtype.type(descent_kernel.ALPHA).astype(kind) * x,
+        "scale": lambda: dtype.type(descent_kernel.ALPHA).astype(arithmetic) * x,
         "vecdif": lambda: x - y,
         "vecsum": lambda: x + y,
         "gemv": lambda: matrix @ x,
@@ -81,17 +82,17 @@ def test_every_wrong_element_is_noticed(kernel, dtype):
         assert is_right(problem), n
         for array in problem.outputs.values():
             flat = array.reshape(-1)
-            for place in {0, flat.size // 2, flat.size - 1}:
-                right = flat[place]
+            for index in {0, flat.size // 2, flat.size - 1}:
+                right = flat[index]
                 for wrong in (right * 1.01 + 1e-3, -right, np.nan, np.inf):
-                    flat[place] = wrong
-                    assert not is_right(problem), (n, place, wrong)
-                flat[place] = right
+                    flat[index] = wrong
+                    assert not is_right(problem), (n, index, wrong)
+                flat[index] = right
         assert is_right(problem)
 
 
-def last_left_out(inputs):
-    """The last element, or the last of each row, isn't there."""
+def without_last(inputs):
+    """The last element, or the last of each row, is ignored."""
     for array in inputs.values():
         array[..., -1] = 0
 
@@ -101,8 +102,8 @@ def transposed(inputs):
         inputs["matrix"] = inputs["matrix"].T
 
 
-def exchanged(inputs):
-    """Neighbours in place of each other, and x in place of y."""
+def shifted_and_swapped(inputs):
+    """Elements are shifted by one, and x and y are swapped."""
     for name in set(inputs) - {"matrix"}:
         inputs[name] = np.roll(inputs[name], 1)
     if "y" in inputs:
@@ -110,9 +111,9 @@ def exchanged(inputs):
 
 
 FAULTS = [
-    *itertools.product((last_left_out,), [kernel for kernel in KERNELS if kernel != "init"]),
+    *itertools.product((without_last,), [kernel for kernel in KERNELS if kernel != "init"]),
     *itertools.product((transposed,), ("product", "reduction", "gemv")),
-    *itertools.product((exchanged,), ("product", "transpose", "scale", "vecdif", "vecsum", "gemv")),
+    *itertools.product((shifted_and_swapped,), ("product", "transpose", "scale", "vecdif", "vecsum", "gemv")),
 ]
 
 
@@ -129,7 +130,7 @@ def test_wrong_operands_are_noticed(fault, kernel, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_stale_results_and_those_of_a_lower_precision_are_noticed(kernel, dtype):
+def test_stale_and_low_precision_results_are_noticed(kernel, dtype):
     for n in (2, 17, 65):
         problem = problem_of(kernel, n, dtype)
         write(problem, result(problem_of(kernel, n, dtype, round=1)))
@@ -139,20 +140,20 @@ def test_stale_results_and_those_of_a_lower_precision_are_noticed(kernel, dtype)
         assert is_right(problem) is (kernel == "init" and dtype == "float64"), n
 
 
-def test_a_sum_in_order_is_within_the_bound():
+def test_a_sequential_sum_is_within_the_bound():
     problem = problem_of("reduction", 3000, "float32")
     problem.out[...] = np.cumsum(problem.matrix, axis=1, dtype=np.float32)[:, -1]
     assert is_right(problem)
 
 
-def test_what_init_draws_is_spread_evenly_over_its_interval():
-    values = descent_kernel.drawn(0, 100_000, np.uint32(1))
+def test_elements_of_init_are_uniform_and_uncorrelated():
+    values = descent_kernel.hashed_elements(0, 100_000, np.uint32(1))
     assert np.array_equal(values, values.astype(np.float32))
     assert -1 <= values.min() < values.max() < 1
     counts = np.histogram(values, 10, (-1, 1))[0]
     assert (abs(counts - 10_000) < 600).all()
     assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 0.02
-    np.testing.assert_array_equal(values[70:90], descent_kernel.drawn(70, 20, np.uint32(1)))
+    np.testing.assert_array_equal(values[70:90], descent_kernel.hashed_elements(70, 20, np.uint32(1)))
 
 
 @pytest.mark.parametrize(
@@ -177,20 +178,20 @@ def test_the_cost_is_the_true_traffic(kernel, flops, elements):
 
 
 @pytest.mark.parametrize("load", [4, 8, 12, 16])
-def test_passes_end_with_one_sum_and_leave_no_element_out(load):
+def test_passes_end_with_one_sum_and_cover_all_elements(load):
     for n in (*SIZES, 4097):
-        found = passes.lengths(n, load)
-        assert found[-1] == 1
-        for before, after in itertools.pairwise((n, *found)):
-            assert (after - 1) * load < before <= after * load
+        lengths = passes.lengths(n, load)
+        assert lengths[-1] == 1
+        for previous, length in itertools.pairwise((n, *lengths)):
+            assert (length - 1) * load < previous <= length * load
     assert passes.lengths(load**2, load) == [load, 1]
 
 
-def test_the_earlier_study_counted_what_is_written():
-    assert earlier.written("product", 144, 12) == 144**2
-    assert earlier.written("reduction", 144, 12) == 144 * (12 + 1)
-    assert earlier.written("reduction", 512, 8) == 512 * (64 + 8 + 1)
-    assert earlier.written("vecsum", 512, 8) == 512
+def test_the_earlier_study_counted_the_elements_written():
+    assert earlier.elements_written("product", 144, 12) == 144**2
+    assert earlier.elements_written("reduction", 144, 12) == 144 * (12 + 1)
+    assert earlier.elements_written("reduction", 512, 8) == 512 * (64 + 8 + 1)
+    assert earlier.elements_written("vecsum", 512, 8) == 512
     rows = list(earlier.rows())
     assert len(rows) == 7 * 7 + 6
     # One of each kernel without init at n = 512, and the second product of an iteration.
@@ -201,8 +202,8 @@ def test_the_earlier_study_counted_what_is_written():
     )
 
 
-def launched(device, kernel, n, dtype, variant, **tuning):
-    """A problem after its launch on a stand-in for a card, and whether nothing behind an array was written."""
+def launch_on_host(device, kernel, n, dtype, variant, **tuning):
+    """A problem after its launch on an emulated GPU, and whether nothing beyond an array was written."""
     problem = problem_of(kernel, n, dtype, device, round=1)
     workloads.load_variant("descent_kernel", variant).setup(problem, **tuning)()
     return problem, all(np.isnan(guard).all() or guard.dtype.kind == "u" for guard in device.guards)
@@ -213,7 +214,7 @@ def launched(device, kernel, n, dtype, variant, **tuning):
 def test_one_block_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
     monkeypatch.setattr(cuda, "kernel", elementary.kernels("cuda_version1", "float32").get)
     for n in (1, 2, 17, 32):
-        problem, is_guarded = launched(elementary.device(), kernel, n, "float32", "cuda_version1")
+        problem, is_guarded = launch_on_host(elementary.device(), kernel, n, "float32", "cuda_version1")
         assert is_right(problem, round=1), n
         assert is_guarded, n
 
@@ -223,23 +224,23 @@ def test_one_block_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
 @elementary.needs_compiler
 def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeypatch, kernel, dtype, load):
     monkeypatch.setattr(cuda, "kernel", elementary.kernels("cuda_version2", dtype, load=load).get)
-    ways = ["right", *(launch for launch in LAUNCHES if kernel in LAUNCHES[launch])]
-    longer = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # both warps of a block have something to add up
-    for n, launch in itertools.product((1, 17, 48, 65, *longer), ways):
+    launches = ["right", *(launch for launch in LAUNCHES if kernel in LAUNCHES[launch])]
+    longer_rows = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # in which both warps of a block have elements
+    for n, launch in itertools.product((1, 17, 48, 65, *longer_rows), launches):
         tuning = {"block": 64, "load": load, "launch": launch}
-        problem, is_guarded = launched(elementary.device(), kernel, n, dtype, "cuda_version2", **tuning)
+        problem, is_guarded = launch_on_host(elementary.device(), kernel, n, dtype, "cuda_version2", **tuning)
         assert is_right(problem, round=1), (n, launch)
         assert is_guarded, (n, launch)
 
 
 @elementary.needs_compiler
-def test_launches_are_as_they_were_in_the_earlier_study_where_that_is_asked_for(monkeypatch):
+def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
     kernels = elementary.kernels("cuda_version2", "float32", load=4)
     monkeypatch.setattr(cuda, "kernel", kernels.get)
 
     def grids(kernel, launch):
         kernels.launches.clear()
-        launched(elementary.device(), kernel, 48, "float32", "cuda_version2", block=64, load=4, launch=launch)
+        launch_on_host(elementary.device(), kernel, 48, "float32", "cuda_version2", block=64, load=4, launch=launch)
         return [(*grid, *block) for _, grid, block in kernels.launches]
 
     assert grids("reduction", "right") == [(9, 64), (3, 64), (1, 64)]
@@ -253,31 +254,31 @@ def test_launches_are_as_they_were_in_the_earlier_study_where_that_is_asked_for(
 @pytest.mark.parametrize(
     ("kernel", "n", "tuning", "words"),
     [
-        ("product", 64, {"launch": "swapped"}, "launch=swapped .* concerns reduction alone: .* for kernel=product"),
-        ("gemv", 64, {"launch": "square"}, "launch=square .* concerns transpose, scale, vecdif, vecsum alone"),
-        ("reduction", 1000, {"block": 32, "launch": "swapped"}, "reduction has 7813 blocks, .* 1024 at most: lower n"),
+        ("product", 64, {"launch": "swapped"}, "launch=swapped .* is only for reduction: .* for kernel=product"),
+        ("gemv", 64, {"launch": "square"}, "launch=square .* is only for transpose, scale, vecdif, vecsum"),
+        ("reduction", 1000, {"block": 32, "launch": "swapped"}, "reduction has 7813 blocks. .* 1024 at most: lower n"),
         ("gemv", 64, {"block": 48}, "block=48 of descent_kernel/cuda_version2 must be a multiple of 32"),
     ],
 )
-def test_a_launch_that_makes_no_sense_is_a_sentence(monkeypatch, kernel, n, tuning, words):
+def test_an_invalid_launch_is_refused_with_a_sentence(monkeypatch, kernel, n, tuning, words):
     monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: None)
     problem = problem_of(kernel, n, "float32", elementary.device())
     with pytest.raises(LadderError, match=words):
         workloads.load_variant("descent_kernel", "cuda_version2").setup(problem, **tuning)
 
 
-def test_what_a_variant_does_not_have_is_left_out():
-    def reason(variant, kernel, n):
+def test_a_variant_states_what_it_does_not_support():
+    def refusal(variant, kernel, n):
         return workloads.beyond_limits(sanitized.case("descent_kernel", variant, {}, kernel=kernel, n=n))
 
-    assert reason("cuda_version1", "dot", 32) is None
-    assert "takes n from 1 to 32 only" in reason("cuda_version1", "dot", 33)
-    assert "takes kernel product or reduction" in reason("cublas", "init", 32)
-    assert reason("cublas", "dot", 100_000) is None
+    assert refusal("cuda_version1", "dot", 32) is None
+    assert "takes n from 1 to 32 only" in refusal("cuda_version1", "dot", 33)
+    assert "takes kernel product or reduction" in refusal("cublas", "init", 32)
+    assert refusal("cublas", "dot", 100_000) is None
 
 
 class Cublas:
-    """cuBLAS on the host, whose matrices are column-major: it sees the transpose of what NumPy has."""
+    """cuBLAS on the host. Its matrices are column-major, so it sees the transpose of NumPy's."""
 
     def __init__(self):
         self.is_result_on_device = False
@@ -290,7 +291,8 @@ class Cublas:
             "cublasScopy_v2_64": self.copy,
             "cublasSdot_v2_64": self.dot,
         }[name]
-        return lambda: function(*(one.value if isinstance(one, ctypes._SimpleCData) else one for one in operands))
+        values = [operand.value if isinstance(operand, ctypes._SimpleCData) else operand for operand in operands]
+        return lambda: function(*values)
 
     def set_pointer_mode(self, mode):
         self.is_result_on_device = bool(mode)
@@ -314,23 +316,23 @@ class Cublas:
 
 
 @pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "init"])
-def test_cublas_is_asked_for_what_a_kernel_does(monkeypatch, kernel):
-    ours, theirs, library = workloads.load_variant("descent_kernel", "cublas"), gemv_by_cublas, Cublas()
-    monkeypatch.setattr(ours, "bind", library.bind)
-    monkeypatch.setattr(ours, "pointer", lambda array: array)
-    monkeypatch.setattr(ours, "factor", lambda value, dtype: dtype.type(value))
-    monkeypatch.setattr(ours, "product", lambda matrix, x, y: lambda: np.matmul(matrix, x, out=y))
-    for module in (ours, theirs):
+def test_the_calls_of_cublas_compute_the_kernel(monkeypatch, kernel):
+    variant, library = workloads.load_variant("descent_kernel", "cublas"), Cublas()
+    monkeypatch.setattr(variant, "bind", library.bind)
+    monkeypatch.setattr(variant, "pointer", lambda array: array)
+    monkeypatch.setattr(variant, "factor", lambda value, dtype: dtype.type(value))
+    monkeypatch.setattr(variant, "product", lambda matrix, x, y: lambda: np.matmul(matrix, x, out=y))
+    for module in (variant, gemv_by_cublas):
         monkeypatch.setattr(module, "handle", lambda: None)
-    monkeypatch.setattr(theirs, "use_current_stream", lambda handle: None)
+    monkeypatch.setattr(gemv_by_cublas, "use_current_stream", lambda handle: None)
     for n in (1, 17):
         problem = problem_of(kernel, n, "float32", elementary.device())
-        ours.setup(problem)()
+        variant.setup(problem)()
         assert is_right(problem), n
         assert not library.is_result_on_device
 
 
-# Every block, and every load.
+# Every block with every load.
 TUNINGS = [
     dict(zip(("block", "load"), pair, strict=True)) for pair in itertools.product((32, 128, 512), (4, 8, 12, 16))
 ]

@@ -13,8 +13,8 @@ from ladder.harness import validation
 from ladder.harness.worker import make_problem
 from ladder.workloads import descent
 
-pytestmark = pytest.mark.xdist_group("elementary")  # its kernels are compiled once
-# Those that `test_descent_kernel` compiles, too.
+pytestmark = pytest.mark.xdist_group("elementary")  # one worker, so that its kernels are compiled once
+# The kernels that `test_descent_kernel` compiles, too.
 EMULATED = [
     ("cuda_version1", "float32", {}),
     ("cuda_version2", "float32", {"load": 4}),
@@ -23,13 +23,13 @@ EMULATED = [
 SIZES = {"kappa": 10.0, "iterations": 6}
 
 
-@pytest.fixture(params=EMULATED, ids=lambda one: "-".join(one[:2]))
-def emulated(request, monkeypatch):
-    """A function that solves a round on a stand-in for a card, after a change of the problem if any: the problem."""
+@pytest.fixture(params=EMULATED, ids=lambda parameters: "-".join(parameters[:2]))
+def solve_in_emulation(request, monkeypatch):
+    """A function that solves a round's problem, possibly changed, on an emulated GPU, and returns the problem."""
     variant, dtype, tuning = request.param
     monkeypatch.setattr(cuda, "kernel", elementary.kernels(variant, dtype, **tuning).get)
 
-    def solved(round=0, change=lambda problem: None, **sizes):
+    def solve(round=0, change=lambda problem: None, **sizes):
         case = sanitized.case("descent", variant, tuning, **SIZES | sizes, dtype=dtype)
         problem = make_problem(descent, case, elementary.device())
         descent.fill(problem.inputs, case.sizes, round, None)
@@ -41,7 +41,7 @@ def emulated(request, monkeypatch):
         assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in problem.device.guards)
         return problem
 
-    return solved
+    return solve
 
 
 def require_right(problem, round=0):
@@ -50,31 +50,31 @@ def require_right(problem, round=0):
 
 
 @elementary.needs_compiler
-def test_histories_are_right_at_odd_sizes(emulated):
+def test_histories_are_right_at_odd_sizes(solve_in_emulation):
     for n, round in ((1, 0), (2, 1), (17, 1)):
-        require_right(emulated(round, n=n), round)
-    require_right(emulated(n=5, start="random", scaling="rows"))
+        require_right(solve_in_emulation(round, n=n), round)
+    require_right(solve_in_emulation(n=5, start="random", scaling="rows"))
 
 
 @elementary.needs_compiler
-def test_a_tolerance_ends_a_solve_and_the_history_is_0_beyond(emulated):
-    problem = emulated(n=9, tolerance=0.5)
+def test_a_tolerance_ends_a_solve_and_the_later_history_is_zero(solve_in_emulation):
+    problem = solve_in_emulation(n=9, tolerance=0.5)
     require_right(problem)
-    done = int(problem.steps[0])
-    assert 0 < done < SIZES["iterations"]
-    assert problem.history[: done + 1].all()
-    assert not problem.history[done + 1 :].any()
+    steps = int(problem.steps[0])
+    assert 0 < steps < SIZES["iterations"]
+    assert problem.history[: steps + 1].all()
+    assert not problem.history[steps + 1 :].any()
 
 
 @elementary.needs_compiler
-def test_a_residual_of_exactly_0_ends_a_solve(emulated):
-    """A is the identity, and the first step arrives; then nothing is asked for at all."""
-    one = emulated(n=16, kappa=1.0)
-    require_right(one)
-    np.testing.assert_array_equal(one.x, one.b)
-    assert (one.steps[0], one.history[1]) == (1, 0)
-    none = emulated(n=16, change=lambda problem: problem.b.fill(0))
-    assert (none.steps[0], none.x.any(), none.history.any()) == (0, False, False)
+def test_a_residual_of_exactly_0_ends_a_solve(solve_in_emulation):
+    """With A = I the first step reaches a residual of 0; with b = 0 the solve begins with it."""
+    problem = solve_in_emulation(n=16, kappa=1.0)
+    require_right(problem)
+    np.testing.assert_array_equal(problem.x, problem.b)
+    assert (problem.steps[0], problem.history[1]) == (1, 0)
+    zero_problem = solve_in_emulation(n=16, change=lambda problem: problem.b.fill(0))
+    assert (zero_problem.steps[0], zero_problem.x.any(), zero_problem.history.any()) == (0, False, False)
 
 
 @pytest.mark.gpu
@@ -82,8 +82,8 @@ def test_a_residual_of_exactly_0_ends_a_solve(emulated):
 @pytest.mark.parametrize("n", [1, 2, 16, 17, 32, 65, 144, 512, 1000])
 def test_solves_are_right_on_a_gpu(n, dtype):
     tunings = [{}, {"block": 32, "load": 12}, {"block": 512, "load": 8, "launch": "swapped"}, {"launch": "square"}]
-    ways = [("cuda_version1", {}), *itertools.product(("cuda_version2",), tunings)]
-    for (variant, tuning), tolerance in itertools.product(ways, (0.0, 0.5)):
+    variants = [("cuda_version1", {}), *itertools.product(("cuda_version2",), tunings)]
+    for (variant, tuning), tolerance in itertools.product(variants, (0.0, 0.5)):
         case = sanitized.case("descent", variant, tuning, n=n, **SIZES, tolerance=tolerance, dtype=dtype)
         if workloads.beyond_limits(case) is None:
-            validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), case.key)
+            validation.require(sanitized.judged(sanitized.solve(case, round=1), case, round=1), case.key)

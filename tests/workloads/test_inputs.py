@@ -171,7 +171,7 @@ def test_the_cost_of_pictures_is_counted_by_hand(pictures, bytes):
 
 def test_a_matrix_beyond_any_chip_is_read_in_every_iteration(monkeypatch):
     module, sizes = workloads.load("descent"), sizes_of("descent", n=4)
-    monkeypatch.setattr(module, "ON_CHIP", 39)
+    monkeypatch.setattr(module, "MAX_ON_CHIP", 39)
     assert module.cost(sizes, {"steps": 3}).bytes == 120
     assert module.cost(sizes, {"steps": 0}).bytes == 40
 
@@ -182,4 +182,5 @@ def test_the_right_side_and_the_matrix_are_of_one_round():
         problem = make_problem(workloads.load("descent"), Case("descent", "any", sizes, {}), HOST)
         workloads.load("descent").fill({"b": problem.b}, sizes, round, None)
         workloads.load("descent").generate(problem, round)
-        np.testing.assert_allclose(problem.matrix @ problem.b, system.of(sizes, round).product(problem.b), rtol=1e-3)
+        expected = system.from_sizes(sizes, round).product(problem.b)
+        np.testing.assert_allclose(problem.matrix @ problem.b, expected, rtol=1e-3)

@@ -232,8 +232,8 @@ def test_an_iteration_is_what_the_earlier_study_and_the_theory_say():
     """Two products of A and two of a row, each summed up in five passes of four, and four kernels on vectors."""
     assert model.kernels("cuda_version2", 512) == 4 * (1 + 5) + 4
     assert [earlier.iteration(count) for count in (1, 2)] == pytest.approx([0.50e-3, 0.81e-3], rel=0.01)
-    np.testing.assert_allclose(residuals.steepest(3.0, [0, 1, 3]), [1, 0.5, 0.125])
-    np.testing.assert_allclose(residuals.conjugate(9.0, [0, 1, 3]), [1, 1, 0.25])
+    np.testing.assert_allclose(residuals.steepest_error(3.0, [0, 1, 3]), [1, 0.5, 0.125])
+    np.testing.assert_allclose(residuals.conjugate_bound(9.0, [0, 1, 3]), [1, 1, 0.25])
 
 
 def test_recomputing_has_an_effect_beyond_a_factor_of_two():

@@ -23,21 +23,21 @@ from ladder.workloads import tconv
 from ladder.workloads.tconv import implicit, implicit_tensor, operands
 
 HOST = devices.load("host")
-pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
+pytestmark = pytest.mark.xdist_group("tconv")  # one worker, so that its functions are compiled once
 DTYPES = ("float32", "float64")
 # images, h, c, k: one pixel, odd ones, three channels as in the last layer, and a filter larger than the image.
 SHAPES = ((1, 1, 1, 1), (2, 2, 17, 3), (17, 3, 5, 7), (3, 5, 65, 3), (1, 8, 4, 33))
-LARGE = (7, 9, 80, 70)  # beyond what is checked element by element
-WIDE = (1, 33, 5, 3)  # more than the rows and columns of a block
-FILLED = (1, 3, 6, 4)  # as many channels as fill the columns of products for few of them
+LARGE = (7, 9, 80, 70)  # too large for a check of every element
+MANY_COLUMNS = (1, 33, 5, 3)  # more than the rows and columns of a block
+FULL_COLUMNS = (1, 3, 6, 4)  # as many channels as fill the columns of the products of cuda_window_mma
 ON_HOST = {"loops": {}, "parity": {}, "blas": {"block": 64}, "tuned": {}, "pytorch": {}}
 SMALL_BLOCKS = {"channels": 2, "columns": 4, "rows": 4}
 TILE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 1}
 NARROW = {"bm": 32, "bn": 12, "bk": 8, "tm": 4, "tn": 4, "parities": 4}
 WARPS = {"bm": 32, "bn": 32, "wm": 16, "wn": 16, "stages": 2, "parities": 1}
-BESIDE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 2}
+PAIRS = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 2}
 NARROW_WARPS = {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 3, "parities": 4}
-# (variant, dtype, tuning) of kernels on the CPU.
+# (variant, dtype, tuning) of kernels that are emulated on the CPU.
 EMULATED = (
     pytest.param("cuda_naive", "float32", SMALL_BLOCKS, marks=pytest.mark.exhaustive),
     pytest.param("cuda_naive", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
@@ -48,7 +48,7 @@ EMULATED = (
     ("cuda_col2im", "float32", {"product": "cuda_columns", "block": 2}),
     pytest.param("cuda_col2im", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
     ("cuda_implicit", "float32", TILE),
-    pytest.param("cuda_implicit", "float32", BESIDE, marks=pytest.mark.exhaustive),
+    pytest.param("cuda_implicit", "float32", PAIRS, marks=pytest.mark.exhaustive),
     pytest.param("cuda_implicit", "float32", NARROW, marks=pytest.mark.slow),
     pytest.param("cuda_implicit", "float64", TILE, marks=pytest.mark.exhaustive),
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32"}, marks=pytest.mark.exhaustive),
@@ -74,39 +74,39 @@ def problem_of(shape, dtype="float32", device=HOST, round=0):
     return problem
 
 
-def failed(problem, precision=None):
-    """The names of the checks that fail, in the precision of the arrays or in a lower one."""
+def failed_checks(problem, precision=None):
+    """The names of the checks that fail, for the precision of the arrays or for another one."""
     arguments = problem.inputs, problem.outputs, 0, None, None, precision or problem.sizes["dtype"]
     return {check.name for check in tconv.check(problem.sizes, *arguments)[0] if not check.passed}
 
 
-def defined(image, weights, bias, before=3, between=2, flip=True):
+def by_definition(image, weights, bias, before=3, between=2, flip=True):
     """The result by the definition: zeros between and around pixels, and a correlation with the filter reversed."""
     images, h, _, c = image.shape
     inserted = np.zeros((images, 2 * h + 4, 2 * h + 4, c))
-    inside = slice(before, before + 2 * h - 1, between)
-    inserted[:, inside, inside] = image
-    turned = weights[::-1, ::-1] if flip else weights
+    pixels = slice(before, before + 2 * h - 1, between)
+    inserted[:, pixels, pixels] = image
+    reversed_filter = weights[::-1, ::-1] if flip else weights
     windows = np.lib.stride_tricks.sliding_window_view(inserted, (5, 5), axis=(1, 2))
-    return np.einsum("nyxirs,rsji->nyxj", windows, turned.astype(np.float64), optimize=True) + bias
+    return np.einsum("nyxirs,rsji->nyxj", windows, reversed_filter.astype(np.float64), optimize=True) + bias
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_check_follows_the_definition(shape):
     problem = problem_of(shape, "float64")
-    problem.out[...] = defined(problem.image, problem.filter, problem.bias)
-    assert failed(problem) == set()
+    problem.out[...] = by_definition(problem.image, problem.filter, problem.bias)
+    assert failed_checks(problem) == set()
 
 
 @pytest.mark.parametrize("h", [1, 2, 3, 8])
 def test_products_are_counted_without_zeros(h):
-    inside = np.zeros(2 * h + 4)
-    inside[3 : 2 + 2 * h : 2] = 1
-    hits = sum(inside[y : y + 5].sum() for y in range(2 * h))
+    pixels = np.zeros(2 * h + 4)
+    pixels[3 : 2 + 2 * h : 2] = 1
+    hits = sum(pixels[y : y + 5].sum() for y in range(2 * h))
     assert tconv.products(sizes_of((3, h, 5, 7))) == 3 * hits**2 * 5 * 7
 
 
-def test_a_generator_does_as_many_operations_as_the_earlier_study_says():
+def test_the_flops_of_a_generator_are_those_of_the_earlier_study():
     layers = ((1, 4, 512, 256), (1, 8, 256, 128), (1, 16, 128, 64), (1, 32, 64, 3))
     projection = 2 * 100 * 8192
     assert sum(tconv.cost(sizes_of(layer)).flops for layer in layers) + projection == 273_722_752
@@ -122,36 +122,36 @@ def test_every_variant_is_right_on_the_host(variant, shape, dtype):
     steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **ON_HOST[variant])
     steps = Steps.of(steps)
     in_order([*steps.prepare, *steps.run])()
-    assert failed(problem) == set()
+    assert failed_checks(problem) == set()
     assert elementary.are_whole(problem.device.guards)
 
 
-def rounded(values):
-    """As tensor cores read float32 in TF32: 11 bits."""
+def round_to_tf32(values):
+    """float32 values rounded to TF32, 11 bits, as tensor cores read them."""
     return (values.view(np.uint32) + np.uint32(0x1000) & np.uint32(0xFFFFE000)).view(np.float32)
 
 
 def without_channel(image, weights, bias):
-    found = defined(image, weights, bias)
-    found[..., 2] = 0
-    return found
+    result = by_definition(image, weights, bias)
+    result[..., 2] = 0
+    return result
 
 
 def without_last_image(image, weights, bias):
-    found = defined(image, weights, bias)
-    found[-1] = found[0]
-    return found
+    result = by_definition(image, weights, bias)
+    result[-1] = result[0]
+    return result
 
 
 FAULTS = {
-    "filter not reversed": lambda *given: defined(*given, flip=False),
-    "padding of 2 and 3": lambda *given: defined(*given, before=2),
-    "rows and columns swapped": lambda image, weights, bias: defined(image, weights.swapaxes(0, 1), bias),
+    "filter not reversed": lambda *inputs: by_definition(*inputs, flip=False),
+    "padding of 2 and 3": lambda *inputs: by_definition(*inputs, before=2),
+    "rows and columns swapped": lambda image, weights, bias: by_definition(image, weights.swapaxes(0, 1), bias),
     "third channel dropped": without_channel,
-    "last image left out": without_last_image,
-    "images in another order": lambda image, *given: defined(image[::-1], *given),
-    "no bias": lambda image, weights, bias: defined(image, weights, 0 * bias),
-    "TF32": lambda image, weights, bias: defined(rounded(image), rounded(weights), bias),
+    "last image missing": without_last_image,
+    "images in another order": lambda image, *inputs: by_definition(image[::-1], *inputs),
+    "no bias": lambda image, weights, bias: by_definition(image, weights, 0 * bias),
+    "TF32": lambda image, weights, bias: by_definition(round_to_tf32(image), round_to_tf32(weights), bias),
 }
 
 
@@ -159,22 +159,22 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_noticed(fault, shape):
     problem = problem_of(shape)
-    given = problem.image, problem.filter, problem.bias
-    problem.out[...] = defined(*given)
-    assert failed(problem) == set()
-    problem.out[...] = FAULTS[fault](*given)
-    assert failed(problem)
+    inputs = problem.image, problem.filter, problem.bias
+    problem.out[...] = by_definition(*inputs)
+    assert failed_checks(problem) == set()
+    problem.out[...] = FAULTS[fault](*inputs)
+    assert failed_checks(problem)
 
 
 def test_every_element_of_a_large_result_takes_part():
     problem = problem_of(LARGE)
-    right = defined(problem.image, problem.filter, problem.bias)
-    draw = np.random.default_rng(1)
+    right = by_definition(problem.image, problem.filter, problem.bias)
+    generator = np.random.default_rng(1)
     for _ in range(20):
         problem.out[...] = right
-        at = tuple(draw.integers(0, length) for length in right.shape)
-        problem.out[at] += 0.05
-        assert failed(problem), at
+        index = tuple(generator.integers(0, length) for length in right.shape)
+        problem.out[index] += 0.05
+        assert failed_checks(problem), index
 
 
 KERNELS = {
@@ -191,18 +191,18 @@ KERNELS["cuda"] = ("to_float32", "project_to_float32", "project_to_bfloat16")  #
 
 
 @cache
-def kernels(workload, variant, dtype, dynamic, **tuning):
+def kernels(workload, variant, dtype, shared_bytes, **tuning):
     """The kernels of a variant, compiled for the CPU once."""
     with tempfile.TemporaryDirectory() as folder:
-        defined = elementary.named(KERNELS.get(variant, ("convolve",)), dynamic)
-        return elementary.Kernels(Path(folder), "named.cpp", workload, variant, dtype, defined, **tuning)
+        macros = elementary.named(KERNELS.get(variant, ("convolve",)), shared_bytes)
+        return elementary.Kernels(Path(folder), "named.cpp", workload, variant, dtype, macros, **tuning)
 
 
-def emulated(dynamic=0):
-    """What takes the place of `cuda.kernel`; `dynamic` are the bytes of shared memory that convolutions ask for."""
+def emulated_kernel(shared_bytes=0):
+    """A replacement for `cuda.kernel`; `shared_bytes` is the dynamic shared memory of convolutions."""
 
     def kernel(workload, variant, name, dtype, **tuning):
-        shared = dynamic if workload == "tconv" else 0
+        shared = shared_bytes if workload == "tconv" else 0
         return kernels(workload, variant, dtype, shared, **tuning).get(workload, variant, name, dtype, **tuning)
 
     return kernel
@@ -214,20 +214,20 @@ def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
     module = workloads.load_variant("tconv", variant)
     macros = {name: value for name, value in tuning.items() if isinstance(value, int)}
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
-    for shape in (*SHAPES, FILLED, *([WIDE] if "window" in variant else [])):
+    for shape in (*SHAPES, FULL_COLUMNS, *([MANY_COLUMNS] if "window" in variant else [])):
         problem = problem_of(shape, dtype)
         case = Case("tconv", variant, problem.sizes, tuning)
         if workloads.beyond_limits(case):
             continue
-        dynamic = module.geometry(problem.sizes, **macros)[2] if hasattr(module, "geometry") else 0
-        monkeypatch.setattr(cuda, "kernel", emulated(dynamic))
+        shared_bytes = module.geometry(problem.sizes, **macros)[2] if hasattr(module, "geometry") else 0
+        monkeypatch.setattr(cuda, "kernel", emulated_kernel(shared_bytes))
         steps = Steps.of(module.setup(problem, **tuning))
         in_order([*steps.prepare, *steps.run])()
-        assert failed(problem, workloads.precision(case)) == set(), shape
+        assert failed_checks(problem, workloads.precision(case)) == set(), shape
 
 
-def written(problem, variant, result, activation="tanh", **tuning):
-    """What a layer writes, brought to the host; an image behind the last is left alone."""
+def run_layer(problem, variant, result, activation="tanh", **tuning):
+    """The result of a layer, copied to the host; fails if the layer writes to an image beyond the last."""
     layer = workloads.load_variant("tconv", variant).layer(problem, activation=activation, result=result, **tuning)
     image, images = problem.image, len(problem.image)
     if math := tuning.pop("math", None):
@@ -244,27 +244,27 @@ def written(problem, variant, result, activation="tanh", **tuning):
     return out[:images]
 
 
-def writes_bytes(problem, variant, **tuning):
-    """Whether the bytes that a layer writes are its float32 results, cut."""
-    results = written(problem, variant, "float32", **tuning)
+def is_truncated(problem, variant, **tuning):
+    """Whether the 8-bit results of a layer are its float32 results, truncated."""
+    results = run_layer(problem, variant, "float32", **tuning)
     assert results.min() < -0.5
     assert results.max() > 0.5
-    return np.array_equal(written(problem, variant, "uint8", **tuning), ((results + 1) / 2 * 255).astype(np.uint8))
+    return np.array_equal(run_layer(problem, variant, "uint8", **tuning), ((results + 1) / 2 * 255).astype(np.uint8))
 
 
-# images, h, c, k: each number of channels, rows that begin with whole vectors of bytes and others.
-IN_BYTES = [(2, h, 5, k) for h in (3, 4) for k in (1, 2, 3, 4)] + [(1, 6, 9, 3), WIDE]
+# images, h, c, k: every number of channels k, rows that begin at whole vectors of bytes and others.
+BYTE_SHAPES = [(2, h, 5, k) for h in (3, 4) for k in (1, 2, 3, 4)] + [(1, 6, 9, 3), MANY_COLUMNS]
 
 
 @elementary.needs_compiler
 @pytest.mark.parametrize(("variant", "tuning"), [("cuda_window", {"rows": 4}), ("cuda_window_mma", {"rows": 8})])
 def test_layers_write_bytes_in_emulation(monkeypatch, variant, tuning):
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
-    most = workloads.load_variant("tconv", variant).geometry({"images": 1, "h": 1, "k": 4}, **tuning)[2]
-    monkeypatch.setattr(cuda, "kernel", emulated(most))
-    how = tuning | ({"math": "tf32"} if variant == "cuda_window_mma" else {})
-    for shape in IN_BYTES:
-        assert writes_bytes(problem_of(shape), variant, **how), shape
+    shared = workloads.load_variant("tconv", variant).geometry({"images": 1, "h": 1, "k": 4}, **tuning)[2]
+    monkeypatch.setattr(cuda, "kernel", emulated_kernel(shared))
+    arguments = tuning | ({"math": "tf32"} if variant == "cuda_window_mma" else {})
+    for shape in BYTE_SHAPES:
+        assert is_truncated(problem_of(shape), variant, **arguments), shape
 
 
 BY_PRODUCTS = ("cuda_im2col", "cuda_col2im")
@@ -274,23 +274,23 @@ BY_PRODUCTS = ("cuda_im2col", "cuda_col2im")
 @elementary.needs_compiler
 @pytest.mark.parametrize("activation", ["none", "relu", "tanh"])
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
-def test_layers_by_products_apply_the_activation(monkeypatch, variant, activation):
-    """In blocks of two, of as many images as come."""
+def test_layers_by_explicit_products_apply_the_activation(monkeypatch, variant, activation):
+    """In blocks of two images, for fewer images than the problem's."""
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
-    monkeypatch.setattr(cuda, "kernel", emulated())
+    monkeypatch.setattr(cuda, "kernel", emulated_kernel())
     module, problem = workloads.load_variant("tconv", variant), problem_of((5, 2, 9, 4))
     layer = module.layer(problem, activation=activation, product="cuda_columns", block=2)
     for _, step in layer.prepare:
         step()
     layer.run(problem.image[:3], problem.out[:3])
-    due = defined(problem.image[:3], problem.filter, problem.bias)
-    due = {"none": due, "relu": np.maximum(due, 0), "tanh": np.tanh(due)}[activation]
-    np.testing.assert_allclose(problem.out[:3], due, atol=1e-4)
+    expected = by_definition(problem.image[:3], problem.filter, problem.bias)
+    expected = {"none": expected, "relu": np.maximum(expected, 0), "tanh": np.tanh(expected)}[activation]
+    np.testing.assert_allclose(problem.out[:3], expected, atol=1e-4)
     assert np.isnan(problem.out[3:]).all()
 
 
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
-def test_a_matrix_beyond_the_cards_memory_is_a_sentence(variant):
+def test_a_matrix_larger_than_gpu_memory_is_refused(variant):
     def empty(shape, dtype):
         raise MemoryError("Out of memory")
 
@@ -302,7 +302,7 @@ def test_a_matrix_beyond_the_cards_memory_is_a_sentence(variant):
 
 
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
-def test_a_variant_of_gemm_without_products_for_others_is_a_sentence(variant):
+def test_a_variant_of_gemm_without_product_is_refused(variant):
     with pytest.raises(LadderError, match="gemm/cublas_mixed has no `product`"):
         workloads.load_variant("tconv", variant).setup(problem_of((1, 1, 1, 1)), product="cublas_mixed")
 
@@ -322,7 +322,7 @@ def test_blocks_are_timed_by_phase(monkeypatch, variant):
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
 @pytest.mark.parametrize("product", sanitized.products(own=False))
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
-def test_products_of_matrices_are_right_on_a_gpu(variant, product, shape, dtype):
+def test_explicit_products_are_right_on_a_gpu(variant, product, shape, dtype):
     for block in ({}, {"block": 1}, {"block": 2}):
         is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), {"product": product} | block))
 
@@ -343,47 +343,47 @@ def test_a_matrix_of_more_than_two_to_the_31_elements_is_right_on_a_gpu(variant,
     is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape), {"product": product, "block": 400}))
 
 
-# Whole vectors of channels; many images; more rows and columns than a block has; three channels, one and four.
+# Whole vectors of channels; many images; more rows and columns than a block; three output channels, one and four.
 ON_GPU = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1), (2, 18, 20, 4))
 
 
 def test_tilings_follow_the_number_of_images_and_of_channels(monkeypatch):
-    """Large tiles for many images, none with rows that mostly stay empty, and two places together for few channels."""
+    """Large tiles for many images, none whose rows are mostly empty, and two elements in a product for few channels."""
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
     tilings = workloads.load_variant("tconv", "cuda_implicit_wgmma").TILES
 
-    def chosen(*shape):
+    def fastest(*shape):
         return implicit.fastest(tilings, sizes_of(shape), implicit_tensor.RELOAD)
 
-    assert chosen(1280, 4, 512, 256) == tilings[0]
-    assert chosen(640, 4, 512, 256)["bm"] == 128  # a third of 256 would be empty in the last block
-    assert chosen(17, 8, 256, 128)["bm"] == 64
-    assert chosen(1280, 16, 128, 64)["parities"] == 2
+    assert fastest(1280, 4, 512, 256) == tilings[0]
+    assert fastest(640, 4, 512, 256)["bm"] == 128  # a third of 256 would be empty in the last block
+    assert fastest(17, 8, 256, 128)["bm"] == 64
+    assert fastest(1280, 16, 128, 64)["parities"] == 2
 
 
-def test_tiles_of_pixels_follow_the_rows_of_an_image_and_the_number_of_blocks(monkeypatch):
-    """Rows of four pixels have more images; half as many channels, where all blocks then still run at once."""
+def test_the_tiling_follows_the_length_of_rows_and_the_number_of_blocks(monkeypatch):
+    """For rows of four pixels, tiles of more images; half as many channels if all blocks then still run at once."""
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
     variant = workloads.load_variant("tconv", "cuda_implicit_tma")
 
-    def chosen(*shape):
+    def fastest(*shape):
         tiling = variant.fastest(variant.TILES, sizes_of(shape))
         return tiling["octets"], tiling["bn"]
 
-    assert chosen(128, 4, 512, 256) == (2, 32)
-    assert chosen(256, 4, 512, 256) == chosen(1280, 4, 512, 256) == (2, 64)
-    assert chosen(128, 8, 256, 128) == chosen(1280, 16, 128, 64) == (1, 64)
+    assert fastest(128, 4, 512, 256) == (2, 32)
+    assert fastest(256, 4, 512, 256) == fastest(1280, 4, 512, 256) == (2, 64)
+    assert fastest(128, 8, 256, 128) == fastest(1280, 16, 128, 64) == (1, 64)
 
 
 @pytest.mark.parametrize(("itemsize", "channels"), [(2, 1), (2, 70), (4, 16), (4, 70)])
 def test_a_lane_of_a_product_has_neighbouring_channels(itemsize, channels):
-    """Of every eight columns lane t of four has columns 2 t and 2 t + 1."""
+    """Lane t of four holds columns 2 t and 2 t + 1 of every eight."""
     columns = workloads.load_variant("tconv", "cuda_implicit_tma").columns_of(channels, itemsize)
     assert sorted(columns) == list(range(columns.size))
     assert columns.size >= channels
     channel, vector = np.argsort(columns), 16 // itemsize
-    of_lanes = channel.reshape(-1, vector // 2, 4, 2).swapaxes(1, 2).reshape(-1, vector)
-    assert (of_lanes == np.arange(columns.size).reshape(-1, vector)).all()
+    lane_channels = channel.reshape(-1, vector // 2, 4, 2).swapaxes(1, 2).reshape(-1, vector)
+    assert (lane_channels == np.arange(columns.size).reshape(-1, vector)).all()
 
 
 @pytest.mark.gpu
@@ -408,13 +408,13 @@ def test_implicit_products_are_right_on_a_gpu(variant, shape):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("shape", [*IN_BYTES, (5, 32, 64, 3), (3, 40, 65, 1), (2, 18, 20, 4)])
+@pytest.mark.parametrize("shape", [*BYTE_SHAPES, (5, 32, 64, 3), (3, 40, 65, 1), (2, 18, 20, 4)])
 @pytest.mark.parametrize("variant", ["cuda_window", "cuda_window_mma"])
 def test_layers_write_bytes_on_a_gpu(variant, shape):
     problem = sanitized.solved(Case("tconv", variant, sizes_of(shape), {}))
     for math in sanitized.maths(variant):
         for rows in (4, 6, 16) if variant == "cuda_window_mma" else (4, 16):
-            assert writes_bytes(problem, variant, rows=rows, **math)
+            assert is_truncated(problem, variant, rows=rows, **math)
 
 
 @pytest.mark.gpu
@@ -431,9 +431,9 @@ def is_right_on_a_gpu(case):
 
 
 @pytest.mark.parametrize(("precision", "bits"), [("tf32", 9), ("float16", 9), ("bfloat16", 6)])
-def test_a_lower_precision_than_said_is_noticed(precision, bits):
+def test_a_lower_precision_than_declared_is_noticed(precision, bits):
     problem = problem_of((4, 3, 33, 5))
     cut = np.uint32(2**32 - 2 ** (24 - bits))
     image, weights = ((array.view(np.uint32) & cut).view(np.float32) for array in (problem.image, problem.filter))
-    problem.out[...] = defined(image, weights, problem.bias)
-    assert failed(problem, precision)
+    problem.out[...] = by_definition(image, weights, problem.bias)
+    assert failed_checks(problem, precision)

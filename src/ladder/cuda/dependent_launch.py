@@ -1,7 +1,7 @@
 """CUDA's programmatic dependent launch: a kernel may start while the kernel before it ends.
 
-The second kernel may start once every block of the first has ended or called `let_next_begin`. It calls
-`wait_for_kernel_before` before it reads what the first has written. Both functions are in
+The second kernel may start once every block of the first has ended or called `launch_dependents`. It calls
+`wait_for_previous_kernel` before it reads what the first has written. Both functions are in
 `workloads/include/ptx/programmatic_launch.cuh`. Such launches work in a CUDA graph too.
 
 Source: CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
@@ -45,7 +45,7 @@ class Configuration(ctypes.Structure):
 def launcher(kernel):
     """A function with the arguments of `kernel` that launches it, but lets it start while the kernel before it ends.
 
-    The kernel must call `wait_for_kernel_before`. On GPUs without this feature, the result is the kernel itself. The
+    The kernel must call `wait_for_previous_kernel`. On GPUs without this feature, the result is the kernel itself. The
     function raises LadderError if the driver refuses the launch.
     """
     cupy = gpus.load_cupy()

@@ -159,7 +159,7 @@ def detectable(ratio):
 
 
 def seen(detectable):
-    """The smallest relative change that would show, as a clause."""
+    """The smallest relative change that would have been detected, as a clause."""
     if detectable > FAR:
-        return "too few processes to see any change"
-    return f"a change shows from {percent(detectable, 2)} on"
+        return "too few processes to detect any change"
+    return f"a change of {percent(detectable, 2)} would show"

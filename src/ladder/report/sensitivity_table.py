@@ -21,7 +21,7 @@ def latex_table(path):
         rows += [None] if rows else []
         rows += [[rf"\multicolumn{{8}}{{@{{}}p{{0.7\linewidth}}}}{{\raggedright {code(case)}}}"], *rows_of(part)]
     kinds = " & ".join(rf"\multicolumn{{3}}{{c}}{{{dtype}}}" for dtype in DTYPES)
-    head = [rf"&& {kinds} \\" + "\nCheck", "Array", *["Right", "Element", "Row"] * len(DTYPES)]
+    head = [rf"&& {kinds} \\" + "\nCheck", "Array", *["Correct", "Element", "Row"] * len(DTYPES)]
     return latex.long_table(r"@{}>{\raggedright}p{0.1\linewidth}l" + "rrr" * len(DTYPES) + "@{}", head, rows)
 
 
@@ -36,7 +36,7 @@ def faults(path):
             for array, group in part.groupby("array", sort=False)
         ]
     kinds = " & ".join(rf"\multicolumn{{2}}{{c}}{{{code(dtype)}}}" for dtype in DTYPES)
-    head = [rf"&&& {kinds} \\" + "\nProblem", "Array", "Refused by", *["Right", "Element"] * len(DTYPES)]
+    head = [rf"&&& {kinds} \\" + "\nProblem", "Array", "Refused by", *["Correct", "Element"] * len(DTYPES)]
     return latex.table("lll" + "rr" * len(DTYPES), head, rows)
 
 

@@ -14,7 +14,7 @@ from ladder.statistics import claims
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
-GROUPS = {"earlier": "claims of the study", "rungs": "claims behind our rungs"}
+GROUPS = {"earlier": "claims of the study", "rungs": "our own claims"}
 COLUMNS = ("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause")
 COLUMNS = (*COLUMNS, "machines", "cases")
 # What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
@@ -32,7 +32,7 @@ PLAIN = (
 def rows(study):
     """A row for each claim of a study, in the order of the paper: a frame with COLUMNS.
 
-    `group` is `earlier` for what a study claimed and `rungs` for what stands behind our own. The claim is of a ratio
+    `group` is `earlier` for what a study claimed and `rungs` for our own claims. The claim is of a ratio
     from `least` to `most`, which are empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
     interval, empty where nothing was measured; `detectable` is the smallest change that could have been seen;
     `machines` and `cases` are what the ratio rests on, a space between.
@@ -70,7 +70,7 @@ def plain(text):
 
 
 def table(study):
-    """How many claims of each chapter have which verdict: the studies' own, and those behind our rungs, as LaTeX."""
+    """How many claims of each chapter have which verdict: those of the studies, and our own, as LaTeX."""
     every = chapters.verdicts(study)
     counts = Counter((chapter.title, group, claim.answer.verdict) for chapter, group, claim in every)
     lines = [

@@ -21,7 +21,7 @@ def blank(axes, sentence):
 def empty(what):
     """A figure that says that nothing of it was measured."""
     figure = new(0.5)
-    blank(figure.subplots(), f"No measurement of {what} is there.")
+    blank(figure.subplots(), f"There is no measurement of {what}.")
     return figure
 
 

@@ -22,7 +22,7 @@ def figure(cases, what, colours=None):
     """
     cases = {title: rows for title, rows in cases.items() if len(rows)}
     if not cases:
-        return layout.empty(f"what runs when in {what}")
+        return layout.empty(f"the timeline of {what}")
     names = dict.fromkeys(name for rows in cases.values() for name in rows["name"])
     has_legend = colours is None
     colours = dict(zip(names, itertools.cycle(colours), strict=False)) if colours else colours_of(names)

@@ -126,7 +126,7 @@ def fill_shares(axes, beside, rungs, colours):
         bars.stacked(axes, pd.DataFrame(shares))
     axes.set_ylim(beside.get_ylim())
     axes.set_xlim(0, 100)
-    axes.set_xlabel("share of its parts (%)")
+    axes.set_xlabel("share of the time (%)")
     axes.tick_params(axis="y", left=False, labelleft=False)
     axes.spines["left"].set_visible(False)
 

@@ -114,8 +114,8 @@ __device__ __forceinline__ void forward_backward_by(Product product, const REAL 
     weighted<false>(above, below, matrix + row, row, row, [&](int u, int p, Some<4> &sums) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const REAL value = sigmoid(sums.of[i] + matrix[u]);
-        sums.of[i] = u < columns ? value : 0;
+        const REAL value = sigmoid(sums.value[i] + matrix[u]);
+        sums.value[i] = u < columns ? value : 0;
       }
       *reinterpret_cast<Some<4> *>(out + u * VALUE_ROW + p) = sums;
     });
@@ -146,7 +146,7 @@ __device__ __forceinline__ void forward_backward_by(Product product, const REAL 
     weighted<true>(above, row, matrix + row, row, padded(below), [&](int u, int p, Some<4> &sums) {
       Some<4> &value = *reinterpret_cast<Some<4> *>(values_below + u * VALUE_ROW + p);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) sums.of[i] *= value.of[i] * (1 - value.of[i]);
+      for (int i = 0; i < 4; ++i) sums.value[i] *= value.value[i] * (1 - value.value[i]);
       value = sums;
     });
     above = values_below;

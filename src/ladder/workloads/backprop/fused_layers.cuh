@@ -49,7 +49,7 @@ __device__ __forceinline__ void weighted(const REAL *values, int terms, const RE
         for (int r = 0; r < 4; ++r)
 #pragma unroll
           for (int i = 0; i < 4; ++i)
-            sums[r].of[i] += value[h].of[i] * (TRANSPOSED ? weight[r].of[h] : weight[h].of[r]);
+            sums[r].value[i] += value[h].value[i] * (TRANSPOSED ? weight[r].value[h] : weight[h].value[r]);
     }
 #pragma unroll
     for (int r = 0; r < 4; ++r) f(unit + r, pattern, sums[r]);
@@ -74,7 +74,7 @@ __device__ __forceinline__ void changes(const REAL *values, int rows, const REAL
 #pragma unroll
         for (int i = 0; i < 4; ++i)
 #pragma unroll
-          for (int j = 0; j < 4; ++j) products[i][j] += a[i].of[h] * d[j].of[h];
+          for (int j = 0; j < 4; ++j) products[i][j] += a[i].value[h] * d[j].value[h];
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -94,8 +94,8 @@ __device__ __forceinline__ void bias_changes(const REAL *delta, int columns, REA
     for (int p = 0; p < BM; p += 4) {
       const Some<4> four = some<4>(delta + j * VALUE_ROW + p);
 #pragma unroll
-      for (int h = 0; h < 4; ++h) partials.of[h] += four.of[h];
+      for (int h = 0; h < 4; ++h) partials.value[h] += four.value[h];
     }
-    sums[j] = (partials.of[0] + partials.of[1]) + (partials.of[2] + partials.of[3]);
+    sums[j] = (partials.value[0] + partials.value[1]) + (partials.value[2] + partials.value[3]);
   }
 }

@@ -16,7 +16,7 @@ constexpr int STRIDE = STEPS * (TN | 1);
 // W elements, loaded by one access, or by several of 16 bytes.
 template <int W>
 struct alignas(W * sizeof(REAL) < 16 ? W * sizeof(REAL) : 16) Some {
-  REAL of[W];
+  REAL value[W];
 };
 
 // The W elements at from (W), aligned to the access.
@@ -43,11 +43,11 @@ struct Part {
     for (int i = 0; i < FOURS; i += 4) {
       const Some<4> four = some<4>(row + at(lane, i));
 #pragma unroll
-      for (int h = 0; h < 4; ++h) to[i + h] = four.of[h];
+      for (int h = 0; h < 4; ++h) to[i + h] = four.value[h];
     }
     if constexpr (FOURS < PAIRS) {
       const Some<2> pair = some<2>(row + at(lane, FOURS));
-      to[FOURS] = pair.of[0], to[FOURS + 1] = pair.of[1];
+      to[FOURS] = pair.value[0], to[FOURS + 1] = pair.value[1];
     }
     if constexpr (PAIRS < N) to[PAIRS] = row[at(lane, PAIRS)];
   }
@@ -74,7 +74,7 @@ struct ScalarForward {
 #pragma unroll
         for (int h = 0; h < 4; ++h)
 #pragma unroll
-          for (int r = 0; r < TN; ++r) sums[i][r] += pixels.of[h] * units[h][r];
+          for (int r = 0; r < TN; ++r) sums[i][r] += pixels.value[h] * units[h][r];
       }
     }
   }
@@ -138,13 +138,13 @@ struct Tensor {
     for (int n = 0; n < TN; ++n)
 #pragma unroll
       for (int h = 0; h < 2; ++h)
-        b[n][h] = rounded(units[(t + h * 4) * STRIDE + n * 8 + g]);
+        b[n][h] = to_mma_operand(units[(t + h * 4) * STRIDE + n * 8 + g]);
 #pragma unroll
     for (int m = 0; m < MT; ++m) {
       float a[4];
 #pragma unroll
       for (int h = 0; h < 4; ++h)
-        a[h] = rounded(x[(row + m * 16 + g + h % 2 * 8) * ALONG_ROWS + (t + h / 2 * 4) * ALONG_K]);
+        a[h] = to_mma_operand(x[(row + m * 16 + g + h % 2 * 8) * ALONG_ROWS + (t + h / 2 * 4) * ALONG_K]);
 #pragma unroll
       for (int n = 0; n < TN; ++n)
         mma(sums[m][n], a, b[n]);

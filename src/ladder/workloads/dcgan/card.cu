@@ -6,7 +6,7 @@
 #include "projection.cuh"
 #include "ptx/math.cuh"
 #include "tensor_operands.cuh"
-#include "written.cuh"
+#include "output_types.cuh"
 
 constexpr int BLOCK = 256;
 
@@ -17,8 +17,8 @@ template <class As, int V>
 __device__ __forceinline__ void finish(const float *from, typename As::Type *to, const float *__restrict__ factor,
                                        const float *__restrict__ summand, unsigned rows, int c, int width, int period,
                                        int activation) {
-  using In = Neighbours<float, V>;
-  using Out = Neighbours<typename As::Type, V>;
+  using In = AlignedVector<float, V>;
+  using Out = AlignedVector<typename As::Type, V>;
   // The index of a thread's next vector is computed without a division.
   const unsigned across = width / V, places = period / c, first = blockIdx.x * BLOCK + threadIdx.x;
   const unsigned down_step = gridDim.x * BLOCK / across, across_step = gridDim.x * BLOCK % across;
@@ -30,12 +30,12 @@ __device__ __forceinline__ void finish(const float *from, typename As::Type *to,
       const In in = *reinterpret_cast<const In *>(from + size_t(row) * c + channel);
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        float value = factor ? factor[index + v] * in.of[v] : in.of[v];
-        out.of[v] = As::of(activated(summand ? value + summand[index + v] : value, activation));
+        float value = factor ? factor[index + v] * in.value[v] : in.value[v];
+        out.value[v] = As::convert(apply_activation(summand ? value + summand[index + v] : value, activation));
       }
     } else {
 #pragma unroll
-      for (int v = 0; v < V; ++v) out.of[v] = As::of(0);
+      for (int v = 0; v < V; ++v) out.value[v] = As::convert(0);
     }
     *reinterpret_cast<Out *>(to + size_t(row) * width + channel) = out;
     row += down_step, column += across_step;
@@ -54,11 +54,11 @@ __device__ __forceinline__ void finish(const float *from, typename As::Type *to,
       finish<As, 1>(from, to, factor, summand, rows, c, width, period, activation);                      \
   }
 
-FINISH(to_float32, AsFloat32)
-FINISH(to_uint8, AsColour)
+FINISH(to_float32, Float32Output)
+FINISH(to_uint8, PixelOutput)
 FINISH(to_float16, Operand<Math::float16>)
 FINISH(to_bfloat16, Operand<Math::bfloat16>)
 
-PROJECT(project_to_float32, AsFloat32)
+PROJECT(project_to_float32, Float32Output)
 PROJECT(project_to_float16, Operand<Math::float16>)
 PROJECT(project_to_bfloat16, Operand<Math::bfloat16>)

@@ -9,7 +9,7 @@
 #include "ptx/async_copy.cuh"
 #include "ptx/mma.cuh"
 #include "ptx/programmatic_launch.cuh"
-#include "written.cuh"
+#include "output_types.cuh"
 
 constexpr int LATENT = 100;  // as in layout.py
 constexpr int ROWS = 32, WARP_COLUMNS = 32, THREADS = 128, COLUMNS = THREADS / 32 * WARP_COLUMNS, AT_ONCE = 3;
@@ -18,7 +18,7 @@ constexpr int STEPS = (LATENT + 7) / 8, ACROSS = 2 * STEPS;  // vectors of a row
 static_assert(LATENT % 4 == 0, "A latent must be whole vectors.");
 static_assert(8 * STEPS % 32 == 8, "Four rows of latents must lie in different banks.");
 
-using Numbers = Neighbours<float, 4>;
+using Numbers = AlignedVector<float, 4>;
 
 // Start to copy ROWS of latents (images, LATENT) from `first` on to (ROWS, ACROSS), vectors: zeros after the last
 // latent and after each latent's elements.
@@ -42,8 +42,8 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
   __shared__ Numbers staged[2][ROWS][ACROSS];
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int column = blockIdx.x * COLUMNS + threadIdx.x / 32 * WARP_COLUMNS;
-  wait_for_kernel_before();
-  let_next_begin();
+  wait_for_previous_kernel();
+  launch_dependents();
   int first = blockIdx.y * ROWS, turn = 0;
   load_latents(staged[turn], latents, first, images);
 
@@ -56,7 +56,7 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
       Numbers numbers = {};
       if (at < LATENT) numbers = *reinterpret_cast<const Numbers *>(weights + size_t(at) * columns + column + 4 * g);
 #pragma unroll
-      for (int j = 0; j < 4; ++j) of_weights[step][j][h] = rounded(numbers.of[j]);
+      for (int j = 0; j < 4; ++j) of_weights[step][j][h] = to_mma_operand(numbers.value[j]);
     }
   Numbers of_bias[2];
   for (int h = 0; h < 2; ++h) of_bias[h] = *reinterpret_cast<const Numbers *>(bias + column + 8 * t + 4 * h);
@@ -74,15 +74,15 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
 #pragma unroll
       for (int j = 0; j < 4; ++j)
 #pragma unroll
-        for (int e = 0; e < 4; ++e) sums[j][e] = of_bias[e % 2].of[j];
+        for (int e = 0; e < 4; ++e) sums[j][e] = of_bias[e % 2].value[j];
 #pragma unroll
       for (int step = 0; step < STEPS; ++step) {
         float of_latents[4];
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const float *const pair = &staged[turn][i + h * 8 + g][2 * step + t / 2].of[t % 2 * 2];
+          const float *const pair = &staged[turn][i + h * 8 + g][2 * step + t / 2].value[t % 2 * 2];
           const float2 values = *reinterpret_cast<const float2 *>(pair);
-          of_latents[h] = rounded(values.x), of_latents[2 + h] = rounded(values.y);
+          of_latents[h] = to_mma_operand(values.x), of_latents[2 + h] = to_mma_operand(values.y);
         }
 #pragma unroll
         for (int j = 0; j < 4; ++j) mma(sums[j], of_latents, of_weights[step][j]);
@@ -95,10 +95,10 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
         Out *const to = out + size_t(row) * columns + column + 8 * t;
 #pragma unroll
         for (int at = 0; at < 8; at += V) {
-          Neighbours<Out, V> neighbours;
+          AlignedVector<Out, V> neighbours;
 #pragma unroll
-          for (int v = 0; v < V; ++v) neighbours.of[v] = As::of(sums[(at + v) % 4][(at + v) / 4 + 2 * h]);
-          *reinterpret_cast<Neighbours<Out, V> *>(to + at) = neighbours;
+          for (int v = 0; v < V; ++v) neighbours.value[v] = As::convert(sums[(at + v) % 4][(at + v) / 4 + 2 * h]);
+          *reinterpret_cast<AlignedVector<Out, V> *>(to + at) = neighbours;
         }
       }
     }

@@ -1,7 +1,8 @@
 """The solve with every product by the BLAS that SciPy was built with (OpenBLAS in its wheels).
 
-`product` = gemv reads all of A; symv one triangle of it, and uses each element twice. Large systems are memory-bound,
-small ones bound by calls from Python. Nothing is allocated in the loop. `recompute` is as in `openmp`.
+With `product` = gemv, BLAS reads all of A; with symv, it reads one triangle and uses each element twice. Large systems
+are memory-bound, small ones bound by calls from Python. Nothing is allocated in the loop. `recompute` is as in
+`openmp`.
 """
 
 from typing import Literal
@@ -17,19 +18,19 @@ LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 def setup(problem, *, threads: int, product: Literal["gemv", "symv"] = "gemv", recompute: int = 0):
     """The timed solve, on the threads that the harness has set."""
     b, x, history, dtype = problem.b, problem.x, problem.history, problem.x.dtype
-    of_matrix, dot, add, scale = get_blas_funcs((product, "dot", "axpy", "scal"), dtype=dtype)
+    matrix_product, dot, add, scale = get_blas_funcs((product, "dot", "axpy", "scal"), dtype=dtype)
     # A row-major matrix is the transpose of a column-major one.
-    matrix, way = problem.matrix.T, {"trans": 1} if product == "gemv" else {}
+    matrix, transposition = problem.matrix.T, {"trans": 1} if product == "gemv" else {}
     algorithm, tiny = problem.sizes["algorithm"], float(np.finfo(dtype).tiny)
     r, q = np.empty((2, len(b)), dtype)
     z = np.empty_like(r) if algorithm == "jacobi" else r
     p = z if algorithm == "steepest" else np.empty_like(r)
 
     def multiply(v, out, alpha=1.0, beta=0.0):
-        of_matrix(alpha, matrix, v, beta, out, overwrite_y=1, **way)
+        matrix_product(alpha, matrix, v, beta, out, overwrite_y=1, **transposition)
 
-    def measure():
-        """r.r and r.z."""
+    def residual_products():
+        """r.r and r.z; writes z."""
         if z is r:
             return (dot(r, r),) * 2
         np.divide(r, matrix.diagonal(), out=z)
@@ -37,7 +38,7 @@ def setup(problem, *, threads: int, product: Literal["gemv", "symv"] = "gemv", r
 
     def solve():
         x[:], history[:], r[:] = 0, 0, b
-        (rr, rz), step = measure(), 0
+        (rr, rz), step = residual_products(), 0
         p[:], history[0] = z, rr
         limit = problem.sizes["tolerance"] ** 2 * rr
         while step < len(history) - 1 and rr > limit:
@@ -50,11 +51,11 @@ def setup(problem, *, threads: int, product: Literal["gemv", "symv"] = "gemv", r
                 multiply(x, r, -1.0, 1.0)
             else:
                 add(q, r, a=-alpha)
-            before = rz
-            rr, rz = measure()
+            previous_rz = rz
+            rr, rz = residual_products()
             history[step] = rr
             if p is not z:
-                scale(rz / max(before, tiny), p)
+                scale(rz / max(previous_rz, tiny), p)
                 add(z, p)
         problem.steps[0] = step
 

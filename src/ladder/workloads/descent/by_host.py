@@ -1,8 +1,8 @@
 """Steepest descent as in the earlier study: a kernel per operation, and the step length computed by the host.
 
-An iteration multiplies by A twice, since the residual is recomputed as b - A x, and each product is written, n n
-elements, before its rows are summed. Dot products are products of a row and a column by the same kernels. The host
-waits for r.r and r.A r, divides, and launches the kernels that need the quotient.
+An iteration multiplies by A twice, since the residual is recomputed as b - A x. Each multiplication writes n n products
+before their rows are summed. Dot products are products of a row and a column by the same kernels. The host waits for
+r.r and r.A r, divides them, and launches the kernels that need the quotient.
 """
 
 import numpy as np
@@ -12,20 +12,20 @@ def solver(problem, kernels):
     """A function that solves by `kernels`, a OneBlock or a LinearIndex of `descent_kernel`."""
     n, dtype = problem.sizes["n"], np.dtype(problem.sizes["dtype"])
     matrix, b, x = problem.matrix, problem.b, problem.x
-    products, of_row, row = (problem.device.empty(shape, dtype) for shape in ((n, n), (1, n), (1, n)))
-    product, r, step = (problem.device.empty((n,), dtype) for _ in range(3))
-    rr, ra = (problem.device.empty((1,), dtype) for _ in range(2))
-    sum_rows = kernels.reduction(products, product)
-    residual = [
-        *(kernels.product(matrix, x, products), sum_rows, kernels.on_vectors("vecdif", b, product, r)),
+    products, row_products, row = (problem.device.empty(shape, dtype) for shape in ((n, n), (1, n), (1, n)))
+    row_sums, r, scaled_r = (problem.device.empty((n,), dtype) for _ in range(3))
+    rr, rar = (problem.device.empty((1,), dtype) for _ in range(2))
+    sum_rows = kernels.reduction(products, row_sums)
+    rr_launches = [
+        *(kernels.product(matrix, x, products), sum_rows, kernels.on_vectors("vecdif", b, row_sums, r)),
         kernels.on_vectors("transpose", r, row),
-        *(kernels.product(row, r, of_row), kernels.reduction(of_row, rr)),
+        *(kernels.product(row, r, row_products), kernels.reduction(row_products, rr)),
     ]
-    curvature = [
+    rar_launches = [
         *(kernels.product(matrix, r, products), sum_rows),
-        *(kernels.product(row, product, of_row), kernels.reduction(of_row, ra)),
+        *(kernels.product(row, row_sums, row_products), kernels.reduction(row_products, rar)),
     ]
-    move = kernels.on_vectors("vecsum", x, step, x)
+    update_x = kernels.on_vectors("vecsum", x, scaled_r, x)
 
     def compute(launches, scalar):
         """The scalar that the launches compute."""
@@ -36,15 +36,15 @@ def solver(problem, kernels):
     def run():
         history = np.zeros(problem.sizes["iterations"] + 1, dtype)
         x.fill(0)
-        for done in range(len(history)):
-            history[done] = compute(residual, rr)
-            if done == len(history) - 1 or history[done] <= problem.sizes["tolerance"] ** 2 * history[0]:
+        for step in range(len(history)):
+            history[step] = compute(rr_launches, rr)
+            if step == len(history) - 1 or history[step] <= problem.sizes["tolerance"] ** 2 * history[0]:
                 break
-            # If the residual is tiny, r.A r may be 0.
-            alpha = history[done] / max(compute(curvature, ra), np.finfo(dtype).tiny)
-            kernels.on_vectors("scale", r, alpha, step)()
-            move()
-        results = {"history": history, "steps": np.array([done])}
+            # r.A r may be 0 if the residual is tiny.
+            alpha = history[step] / max(compute(rar_launches, rar), np.finfo(dtype).tiny)
+            kernels.on_vectors("scale", r, alpha, scaled_r)()
+            update_x()
+        results = {"history": history, "steps": np.array([step])}
         problem.device.upload(results, {name: problem.outputs[name] for name in results})
 
     return run

@@ -1,6 +1,7 @@
-// What an iteration by cuBLAS needs in addition: the start, the preconditioner, and the scalars, which stay on the GPU
-// and are computed by one thread. REAL is the type. Shapes: matrix (n, n), vectors (n), history (iterations + 1), steps
-// (1), scalars (1), rz (1).
+// The parts of a solve that cuBLAS doesn't have: the start, the preconditioner, and the scalars, which stay on the GPU
+// and are computed by one thread. REAL is the element type.
+//
+// Shapes: matrix (n, n), vectors (n), history (iterations + 1), steps (1), scalars (1), rz (1).
 //
 // Launch: `begin` any grid along x, `divide` at least n threads along x, the others one thread. No dynamic shared
 // memory.
@@ -8,24 +9,24 @@ constexpr REAL TINY = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // th
 
 struct Scalars {
   REAL one;
-  REAL pq, rr, rz;        // the sums by cuBLAS: p.q, and r.r and r.z of the new residual
-  REAL squared, product;  // r.r and r.z of the previous residual
+  REAL pq, rr, rz;  // dot products by cuBLAS: p.q, and r.r and r.z of the new residual
+  REAL previous_rr, previous_rz;
   REAL alpha, minus_alpha, beta;
 };
 
-// Whether a solve with history (iterations + 1) continues from a residual whose square is rr.
-__device__ bool goes_on(REAL rr, const REAL *history, long long step, long long iterations, double tolerance) {
+// Whether a solve with history (iterations + 1) continues after `step` steps, with a residual whose square is rr.
+__device__ bool has_next_step(REAL rr, const REAL *history, long long step, long long iterations, double tolerance) {
   return step < iterations && rr > tolerance * tolerance * history[0];
 }
 
-// x = 0, r = b, z = r or r divided by the diagonal of the matrix, p = z, and an empty history.
+// x = 0, r = b, p = z = r or, if is_preconditioned, r divided by the diagonal of the matrix; history and steps are 0.
 extern "C" __global__ void begin(const REAL *matrix, const REAL *b, REAL *x, REAL *r, REAL *z, REAL *p, REAL *history,
-                                 long long *steps, long long n, long long iterations, int is_divided) {
+                                 long long *steps, long long n, long long iterations, int is_preconditioned) {
   const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x, stride = (long long)gridDim.x * blockDim.x;
   for (long long i = first; i < n; i += stride) {
     x[i] = 0;
     r[i] = b[i];
-    p[i] = z[i] = is_divided ? b[i] / matrix[i * (n + 1)] : b[i];
+    p[i] = z[i] = is_preconditioned ? b[i] / matrix[i * (n + 1)] : b[i];
   }
   for (long long i = first; i <= iterations; i += stride) history[i] = 0;
   if (first == 0) steps[0] = 0;
@@ -40,15 +41,15 @@ extern "C" __global__ void divide(const REAL *matrix, const REAL *r, REAL *z, lo
 // The first entry of the history. Without a preconditioner, rz is rr.
 extern "C" __global__ void first_entry(Scalars *scalars, const REAL *rz, REAL *history) {
   scalars->one = 1;
-  history[0] = scalars->squared = scalars->rr;
-  scalars->product = *rz;
+  history[0] = scalars->previous_rr = scalars->rr;
+  scalars->previous_rz = *rz;
 }
 
 // The step length alpha; 0 once the solve has ended.
 extern "C" __global__ void length(Scalars *scalars, const REAL *history, const long long *steps, long long iterations,
                                   double tolerance) {
-  const bool is_due = goes_on(scalars->squared, history, steps[0], iterations, tolerance);
-  scalars->alpha = is_due ? scalars->product / max(scalars->pq, TINY) : REAL(0);
+  const bool is_active = has_next_step(scalars->previous_rr, history, steps[0], iterations, tolerance);
+  scalars->alpha = is_active ? scalars->previous_rz / max(scalars->pq, TINY) : REAL(0);
   scalars->minus_alpha = -scalars->alpha;
 }
 
@@ -56,9 +57,9 @@ extern "C" __global__ void length(Scalars *scalars, const REAL *history, const l
 // ended, so that directions stay finite.
 extern "C" __global__ void advance(Scalars *scalars, const REAL *rz, REAL *history, long long *steps,
                                    long long iterations, double tolerance) {
-  const bool is_due = goes_on(scalars->squared, history, steps[0], iterations, tolerance);
-  scalars->beta = is_due ? *rz / max(scalars->product, TINY) : REAL(0);
-  if (!is_due) return;
-  history[++steps[0]] = scalars->squared = scalars->rr;
-  scalars->product = *rz;
+  const bool is_active = has_next_step(scalars->previous_rr, history, steps[0], iterations, tolerance);
+  scalars->beta = is_active ? *rz / max(scalars->previous_rz, TINY) : REAL(0);
+  if (!is_active) return;
+  history[++steps[0]] = scalars->previous_rr = scalars->rr;
+  scalars->previous_rz = *rz;
 }

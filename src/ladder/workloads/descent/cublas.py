@@ -1,10 +1,10 @@
 """The solve by cuBLAS: a matrix-vector product (`product` = gemv, or symv of one triangle), dot, axpy and scal.
 
-Factors and sums stay on the GPU (CUBLAS_POINTER_MODE_DEVICE), where a kernel of one thread computes with them. So the
-host doesn't synchronise in an iteration: it launches all `iterations`, and those after the end of a solve have no
-effect but take time. With `batch` = k it checks after every k iterations whether the solve has ended. With `graph` on,
-the k, or all, are one CUDA graph. Large systems are memory-bind, small ones bound by the latency of dependent kernels,
-at least seven per iteration.
+Scalars stay on the GPU (CUBLAS_POINTER_MODE_DEVICE), where a kernel of one thread computes with them, so that the host
+doesn't synchronise in an iteration. The host launches all iterations; those after the end of a solve have no effect but
+take time. With `batch` = k, it checks after every k iterations whether the solve has ended. With `graph` on, these k
+iterations, or all, are one CUDA graph. Large systems are memory-bind, small ones bound by the latency of dependent
+kernels, at least seven per iteration.
 """
 
 import ctypes
@@ -29,12 +29,12 @@ ONE = ctypes.c_int64(1)
 LOWER = ctypes.c_int(0)  # CUBLAS_FILL_MODE_LOWER
 BLOCK = 256
 # The members of Scalars in cublas.cu.
-SCALARS = ("one", "pq", "rr", "rz", "squared", "product", "alpha", "minus_alpha", "beta")
+SCALARS = ("one", "pq", "rr", "rz", "previous_rr", "previous_rz", "alpha", "minus_alpha", "beta")
 
 
 @functools.cache
 def handle():
-    """A cuBLAS handle with factors and sums in the GPU's memory."""
+    """A cuBLAS handle whose calls take scalars from the GPU's memory and write results to it."""
     shared()  # makes CUDA's context current
     result = ctypes.c_void_p()
     call("cublasCreate_v2", ctypes.byref(result))
@@ -48,7 +48,7 @@ def name_of(function, dtype):
 
 
 def symmetric_product(matrix, v, out):
-    """Like `gemv.cublas.product`, by the upper triangle of the matrix, the lower one in column-major order."""
+    """Like `gemv.cublas.product`, but reads only the upper triangle, which is the lower one in column-major order."""
     n, dtype = ctypes.c_int64(len(v)), v.dtype
     operands = pointer(matrix), n, pointer(v), ONE, factor(0, dtype), pointer(out), ONE
     symv = bind(name_of("symv", dtype), shared(), LOWER, n, factor(1, dtype), *operands)
@@ -56,16 +56,16 @@ def symmetric_product(matrix, v, out):
 
 
 def calls(problem, product):
-    """The start of a solve and an iteration, two lists of functions; `product` is like `gemv.cublas.product`."""
+    """Two lists of functions: the start of a solve, and an iteration; `product` is like `gemv.cublas.product`."""
     sizes, x, dtype, n = problem.sizes, problem.x, problem.x.dtype, len(problem.x)
-    empty, is_divided = functools.partial(problem.device.empty, (n,), dtype), sizes["algorithm"] == "jacobi"
+    empty, is_preconditioned = functools.partial(problem.device.empty, (n,), dtype), sizes["algorithm"] == "jacobi"
     r, q = empty(), empty()
-    z = empty() if is_divided else r
+    z = empty() if is_preconditioned else r
     p = z if sizes["algorithm"] == "steepest" else empty()
     scalars = problem.device.empty((len(SCALARS),), dtype)
-    named = {name: scalars[place : place + 1] for place, name in enumerate(SCALARS)}
-    rz = named["rz" if is_divided else "rr"]
-    count, end = np.int64(n), (np.int64(sizes["iterations"]), np.float64(sizes["tolerance"]))
+    views = {name: scalars[index : index + 1] for index, name in enumerate(SCALARS)}
+    rz = views["rz" if is_preconditioned else "rr"]
+    count, limits = np.int64(n), (np.int64(sizes["iterations"]), np.float64(sizes["tolerance"]))
 
     def blas(name, *operands):
         operands = (operand if operand is ONE else pointer(operand) for operand in operands)
@@ -75,29 +75,29 @@ def calls(problem, product):
         kernel = cuda.kernel("descent", "cublas", name, dtype.name)
         return functools.partial(kernel, (-(-threads // BLOCK),), (min(threads, BLOCK),), arguments)
 
-    sums = [blas("dot", r, ONE, r, ONE, named["rr"])]
+    sums = [blas("dot", r, ONE, r, ONE, views["rr"])]
     divide = []
-    if is_divided:
+    if is_preconditioned:
         sums.append(blas("dot", r, ONE, z, ONE, rz))
         divide.append(launch("divide", problem.matrix, r, z, count, threads=n))
     arrays = problem.matrix, problem.b, x, r, z, p, problem.history, problem.steps
     begin = [
-        launch("begin", *arrays, count, end[0], np.int32(is_divided), threads=n),
+        launch("begin", *arrays, count, limits[0], np.int32(is_preconditioned), threads=n),
         *sums,
         launch("first_entry", scalars, rz, problem.history),
     ]
     iteration = [
         product(problem.matrix, p, q),
-        blas("dot", p, ONE, q, ONE, named["pq"]),
-        launch("length", scalars, problem.history, problem.steps, *end),
-        blas("axpy", named["alpha"], p, ONE, x, ONE),
-        blas("axpy", named["minus_alpha"], q, ONE, r, ONE),
+        blas("dot", p, ONE, q, ONE, views["pq"]),
+        launch("length", scalars, problem.history, problem.steps, *limits),
+        blas("axpy", views["alpha"], p, ONE, x, ONE),
+        blas("axpy", views["minus_alpha"], q, ONE, r, ONE),
         *divide,
         *sums,
-        launch("advance", scalars, rz, problem.history, problem.steps, *end),
+        launch("advance", scalars, rz, problem.history, problem.steps, *limits),
     ]
     if p is not z:
-        iteration += [blas("scal", named["beta"], p, ONE), blas("axpy", named["one"], z, ONE, p, ONE)]
+        iteration += [blas("scal", views["beta"], p, ONE), blas("axpy", views["one"], z, ONE, p, ONE)]
     return begin, iteration
 
 
@@ -106,20 +106,20 @@ def setup(problem, *, product: Literal["gemv", "symv"] = "gemv", graph: Literal[
     begin, iteration = calls(problem, {"gemv": gemv.product, "symv": symmetric_product}[product])
     iterations = problem.sizes["iterations"]
     count = min(batch or iterations, iterations)
-    start, go_on = (
-        in_order([("stream", lambda: use_current_stream(handle())), *(("call", function) for function in part)])
-        for part in (begin, iteration * count)
+    start, advance = (
+        in_order([("stream", lambda: use_current_stream(handle())), *(("call", function) for function in functions)])
+        for functions in (begin, iteration * count)
     )
     if graph == "on":
-        # The trial run of the first graph prepares the state for that of the second.
+        # Capturing runs a graph once: the run of the first prepares the state for that of the second.
         stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
-        start, go_on = cuda.capture(start, stream), cuda.capture(go_on, stream)
+        start, advance = cuda.capture(start, stream), cuda.capture(advance, stream)
 
     def solve():
         start()
-        for done in range(count, iterations + count, count):
-            go_on()
-            if batch and int(problem.steps[0]) < done:
+        for step in range(count, iterations + count, count):
+            advance()
+            if batch and int(problem.steps[0]) < step:
                 return
 
     return solve

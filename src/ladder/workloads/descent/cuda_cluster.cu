@@ -1,12 +1,12 @@
 // A whole solve by one cluster of BLOCKS blocks, for GPUs with clusters: a warp stores its elements of q = A p in the
 // shared memory of every block (`in_registers.cuh` has the algorithm).
 //
-//   barrier            one phase per  arrivals per phase                                     waited for by
-//   mbarriers[0], [1]  2 steps        1: thread 0, which expects the bytes of all of q       the block's warps
-//   cluster barrier    call: 2 calls  all threads of the cluster, in ready() and in leave()  the same threads
+//   barrier          used in                  arrivals per phase                                waiting threads
+//   mbarriers[0]     steps 0, 2, 4, ...       1: thread 0, which expects the bytes of all of q  the block's warps
+//   mbarriers[1]     steps 1, 3, 5, ...       the same                                          the same
+//   cluster barrier  prepare() and leave()    all threads of the cluster                        the same threads
 //
-// The mbarriers alternate: step s uses mbarrier s % 2 and waits for its phase s / 2, which ends when all warps of the
-// cluster have stored their elements.
+// Step s waits for phase s / 2 of mbarrier s % 2, which ends when all warps of the cluster have stored their elements.
 //
 // Shapes: matrix (n, n), b and x (n), history (iterations + 1), steps (1), n at most LENGTH.
 //
@@ -21,13 +21,13 @@ extern "C" __global__ void solve() {}  // cuda_cluster.py refuses such GPUs
 #include "ptx/mbarrier.cuh"
 #include "ptx/shared_address.cuh"
 
-constexpr int OWN = (LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);  // rows of A per warp
+constexpr int ROWS_PER_WARP = (LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);  // rows of A per warp
 static_assert(BLOCKS <= 16 && BLOCKS <= WARP, "a cluster has at most 16 blocks");
 
-// Store values (COUNT) asynchronously at an address in another block's shared memory and complete their bytes at an
-// mbarrier of the same block; both addresses are in shared memory.
+// Store values (COUNT) asynchronously in another block's shared memory, and complete their bytes at an mbarrier of that
+// block. `address` and `mbarrier` are addresses as map_shared_rank() returns them.
 template <int COUNT>
-__device__ __forceinline__ void send(unsigned address, unsigned mbarrier, const REAL (&values)[COUNT]) {
+__device__ __forceinline__ void store_values(unsigned address, unsigned mbarrier, const REAL (&values)[COUNT]) {
   if constexpr (COUNT % WIDTH == 0) {
 #pragma unroll
     for (int start = 0; start < COUNT; start += WIDTH) {
@@ -42,39 +42,42 @@ __device__ __forceinline__ void send(unsigned address, unsigned mbarrier, const 
   }
 }
 
-// The exchange of q through the cluster's shared memory: products (2, LENGTH), mbarriers (2). A warp overwrites the q
-// of the step before last, which no warp reads any more: a warp stores its part of a q only after it has read the
-// previous one.
-struct ByCluster {
+// The exchange of q through the cluster's shared memory: products (2, LENGTH) holds the q of the last two steps. A warp
+// overwrites the q of the step before last, which no warp still reads, since every warp stores its part of a q only
+// after it has read the previous q.
+struct ClusterExchange {
   REAL (*products)[LENGTH];
   Mbarrier *mbarriers;
   int n;
-  bool sends;                // lane l sends to block l, if that has rows
-  unsigned place, mbarrier;  // the addresses in that block of this warp's part of products[0], and of mbarriers[0]
+  bool is_sender;  // lane l sends to block l, if that block has rows
+  // Addresses in that block: of this warp's part of products[0], and of mbarriers[0].
+  unsigned products_address, mbarrier_address;
 
-  __device__ __forceinline__ ByCluster(REAL (*products)[LENGTH], Mbarrier *mbarriers, int n)
+  __device__ __forceinline__ ClusterExchange(REAL (*products)[LENGTH], Mbarrier *mbarriers, int n)
       : products(products), mbarriers(mbarriers), n(n) {
     const int lane = threadIdx.x % WARP, rank = lane % BLOCKS;
-    sends = lane < (n + OWN * WARPS - 1) / (OWN * WARPS);
-    place = map_shared_rank(shared_address(products[0] + first_row<OWN>()), rank);
-    mbarrier = map_shared_rank(shared_address(mbarriers), rank);
+    is_sender = lane < (n + ROWS_PER_WARP * WARPS - 1) / (ROWS_PER_WARP * WARPS);
+    products_address = map_shared_rank(shared_address(products[0] + first_row<ROWS_PER_WARP>()), rank);
+    mbarrier_address = map_shared_rank(shared_address(mbarriers), rank);
     for (int i = threadIdx.x; i < LENGTH; i += BLOCK) products[0][i] = products[1][i] = 0;
     if (threadIdx.x == 0)
-      for (int turn = 0; turn < 2; ++turn) mbarriers[turn].begin(1), publish_mbarriers();
+      for (int i = 0; i < 2; ++i) mbarriers[i].init(1), publish_mbarriers();
   }
 
-  __device__ __forceinline__ void ready() const { cluster_barrier(); }  // all mbarriers have begun
-  __device__ __forceinline__ bool takes_part() const { return first_row<OWN>() < n; }
+  __device__ __forceinline__ void prepare() const { cluster_barrier(); }  // all mbarriers have begun
+  __device__ __forceinline__ bool is_active() const { return first_row<ROWS_PER_WARP>() < n; }
 
   __device__ __forceinline__ void begin(int step) const {
-    const unsigned bytes = (n + OWN - 1) / OWN * OWN * sizeof(REAL);
-    if (threadIdx.x == 0) mbarriers[step & 1].expect(bytes);
+    const unsigned bytes = (n + ROWS_PER_WARP - 1) / ROWS_PER_WARP * ROWS_PER_WARP * sizeof(REAL);
+    if (threadIdx.x == 0) mbarriers[step & 1].arrive_and_expect(bytes);
   }
 
-  // Send this warp's sums (OWN) to the blocks.
-  __device__ __forceinline__ void send(int step, const REAL (&sums)[OWN]) const {
-    const unsigned turn = step & 1;
-    if (sends) ::send(place + turn * (unsigned)sizeof(products[0]), mbarrier + turn * (unsigned)sizeof(Mbarrier), sums);
+  // Send this warp's sums (ROWS_PER_WARP) to all blocks that have rows.
+  __device__ __forceinline__ void send(int step, const REAL (&sums)[ROWS_PER_WARP]) const {
+    if (!is_sender) return;
+    const unsigned buffer = step & 1;
+    store_values(products_address + buffer * (unsigned)sizeof(products[0]),
+                 mbarrier_address + buffer * (unsigned)sizeof(Mbarrier), sums);
   }
 
   __device__ __forceinline__ const REAL *receive(int step) const {
@@ -91,7 +94,7 @@ extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(BLOC
           int algorithm, REAL tolerance) {
   __shared__ alignas(16) REAL products[2][LENGTH];
   __shared__ Mbarrier mbarriers[2];
-  ByCluster exchange(products, mbarriers, n);
-  solve_by<OWN>(algorithm, {matrix, b, x, history, steps, n, iterations, tolerance}, exchange);
+  ClusterExchange exchange(products, mbarriers, n);
+  solve_by<ROWS_PER_WARP>(algorithm, {matrix, b, x, history, steps, n, iterations, tolerance}, exchange);
 }
 #endif

@@ -1,7 +1,7 @@
 """A whole solve by one cluster of blocks, which exchange q through distributed shared memory.
 
-Each warp has its rows of A and all vectors in registers, so that a step waits for one exchange of q within the cluster
-and for two reductions over a warp, whose latency is the bottleneck. One cluster is a small part of the GPU.
+Each warp has its rows of A and all vectors in registers. The bottleneck is latency: a step waits for one exchange of q
+within the cluster and for two reductions over a warp. The cluster uses only a small part of the GPU.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ NON_PORTABLE = 14
 
 
 def setup(problem, *, blocks: int = 16, block: int = 256, columns: int = 16):
-    """The timed solve; a lane has `columns` elements of a vector, so that n is at most 32 times as large.
+    """The timed solve; a lane holds `columns` elements of each vector, so that n is at most 32 times `columns`.
 
     Raises LadderError if n is larger, or the GPU has no clusters.
     """
@@ -34,5 +34,5 @@ def setup(problem, *, blocks: int = 16, block: int = 256, columns: int = 16):
         raise LadderError(f"n={n} of descent/cuda_cluster is beyond 32 x columns={columns}: raise columns.")
     kernel = cuda.kernel("descent", "cuda_cluster", "solve", dtype.name, blocks=blocks, block=block, columns=columns)
     load_cupy().cuda.driver.funcSetAttribute(kernel.kernel.ptr, NON_PORTABLE, 1)
-    arguments = (*launch.outer(problem), np.int32(n), *launch.limits(problem))
+    arguments = (*launch.problem_arrays(problem), np.int32(n), *launch.limits(problem))
     return partial(kernel, (blocks,), (block,), arguments)

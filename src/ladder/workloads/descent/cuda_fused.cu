@@ -1,36 +1,36 @@
-// A launch for each step; the kernels that recompute a residual precede the launch of their step.
+// A launch for each step. The two kernels that recompute a residual precede the launch of their step.
 //
-// Shapes: see Solve in iteration.cuh.
+// Shapes: see SolveState in iteration.cuh.
 //
 // Launch: grid any number of blocks, at most n, block BLOCK, dynamic shared memory as Shared in iteration.cuh.
 #include "iteration.cuh"
 
-#define SOLVE                                                                                                        \
-  const Solve s = {matrix, b, x, history, steps, vectors, weights, products, n, iterations, algorithm, tolerance};   \
-  if (step && *steps >= 0 && *steps < step) return; /* it ended at an earlier step */                                \
-  extern __shared__ int4 memory[];                                                                                   \
-  const int number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);                                                  \
-  const Shared shared(reinterpret_cast<REAL *>(memory), number, columns);                                            \
-  const Rows rows = {matrix + s.first(blockIdx.x) * (long long)n, n};                                         \
-  clear_sums(s, shared);
-#define ARGUMENTS                                                                                                    \
-  const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,         \
-      REAL *products, int n, int iterations, int algorithm, REAL tolerance, int columns, int step
+#define DECLARE_STATE                                                                                                  \
+  const SolveState state = {matrix, b, x, history, steps, vectors, diagonal, rz, n, iterations, algorithm, tolerance}; \
+  if (step && *steps >= 0 && *steps < step) return; /* the solve ended at an earlier step */                           \
+  extern __shared__ int4 memory[];                                                                                     \
+  const int row_count = state.first_row(blockIdx.x + 1) - state.first_row(blockIdx.x);                                 \
+  const Shared shared(reinterpret_cast<REAL *>(memory), row_count, columns);                                           \
+  const Rows rows = {matrix + state.first_row(blockIdx.x) * (long long)n, n};                                          \
+  clear_sums(state, shared);
+#define ARGUMENTS                                                                                                      \
+  const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *diagonal,          \
+      REAL *rz, int n, int iterations, int algorithm, REAL tolerance, int columns, int step
 
-// Step `step`, from a residual that was recomputed or not.
+// Step `step`; `is_recomputed` is whether recompute_residual() has written its residual.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) advance_by_one(ARGUMENTS, int is_recomputed) {
-  SOLVE
-  advance(s, step, is_recomputed ? RECOMPUTED : CARRIED, shared, rows);
+  DECLARE_STATE
+  advance(state, step, is_recomputed ? RECOMPUTED : UPDATED, shared, rows);
 }
 
-// x (n) of that step before r is recomputed.
+// x (n) of step `step`, before recompute_residual() reads it.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) update_x(ARGUMENTS) {
-  SOLVE
-  advance_x(s, step);
+  DECLARE_STATE
+  advance_x(state, step);
 }
 
 // r (n) = b - A x.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) recompute_residual(ARGUMENTS) {
-  SOLVE
-  recompute(s, step, shared, rows);
+  DECLARE_STATE
+  recompute(state, step, shared, rows);
 }

@@ -1,10 +1,10 @@
 """One launch per iteration on the GPU: products and sums are fused, and nothing is copied to the host.
 
 Each block computes r and p redundantly from the last step's q, keeps p in shared memory, and multiplies its rows of A.
-An iteration of a large system is memory-bound: A is read once, and the vectors, 3 n elements per block, from the L2
-cache; one of a small system is bound by the latency of a launch and of its first loads. With `graph` the launches are
+For a large system, an iteration is memory-bound: A is read once, and 3 n elements of vectors per block come from the L2
+cache. For a small system, it is bound by the latency of a launch and of its first loads. With `graph`, the launches are
 one CUDA graph. With `recompute` = k, r is recomputed as b - A x in every k-th step, which reads A once more. With a
-tolerance all launches are made, and those after the last step do nothing.
+tolerance, all launches are still made, and those after the end of the solve do nothing.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_fused.cu"
 MACROS = ("block", "team", "rows", "unroll")
-# For rows of a few accesses and for long ones: the fastest of several tilings on an H200.
+# For short and for long rows: each the fastest of several tilings on an H200.
 TILES = (
     {"block": 512, "team": 32, "rows": 1, "unroll": 4},
     {"block": 1024, "team": 256, "rows": 1, "unroll": 8},
@@ -40,23 +40,23 @@ def setup(
     recompute: int = 0,
     graph: Literal["off", "on"] = "off",
 ):
-    """The timed solve with this tiling, or by default with that of TILES for n."""
+    """The timed solve with this tiling or, by default, with that of TILES for n."""
     dtype = problem.x.dtype
-    shares = launch.shares_of(problem, TILES, block=block, team=team, rows=rows, unroll=unroll)
-    arguments = (*launch.arguments(problem, shares.blocks), np.int32(shares.columns()))
+    shares = launch.make_shares(problem, TILES, block=block, team=team, rows=rows, unroll=unroll)
+    arguments = (*launch.arguments(problem, shares.blocks), np.int32(shares.staged_columns()))
 
-    def launched(name, step, *more):
+    def make_launch(name, step, *options):
         kernel = cuda.kernel("descent", "cuda_fused", name, dtype.name, **shares.tiling())
-        kernel.max_dynamic_shared_size_bytes = shares.staged()
-        arranged = (shares.blocks,), (shares.block,), (*arguments, np.int32(step), *more)
-        return partial(kernel, *arranged, shared_mem=shares.staged())
+        kernel.max_dynamic_shared_size_bytes = shares.staged_bytes()
+        configuration = (shares.blocks,), (shares.block,), (*arguments, np.int32(step), *options)
+        return partial(kernel, *configuration, shared_mem=shares.staged_bytes())
 
     launches = []
     for step in range(problem.sizes["iterations"] + 1):
-        is_due = bool(recompute and step and step % recompute == 0)
-        if is_due:
-            launches += [launched("update_x", step), launched("recompute_residual", step)]
-        launches.append(launched("advance_by_one", step, np.int32(is_due)))
+        is_recomputed = bool(recompute and step and step % recompute == 0)
+        if is_recomputed:
+            launches += [make_launch("update_x", step), make_launch("recompute_residual", step)]
+        launches.append(make_launch("advance_by_one", step, np.int32(is_recomputed)))
 
     def run():
         for kernel in launches:

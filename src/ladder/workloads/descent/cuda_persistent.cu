@@ -1,11 +1,11 @@
 // A whole solve in one cooperative launch.
 //
 // Shapes: matrix (n, n), b and x (n), history (iterations + 1), steps (1), counts (2), which are 0 before the first
-// launch, mail (2, n, WORDS); workspace as in Solve of iteration.cuh.
+// launch, mailboxes (2, n, WORDS); workspace as in SolveState of iteration.cuh.
 //
 // Launch: grid any number of blocks that run at once, for `solve_in_registers` ceil(n / (BLOCK / 32 * ROWS)); block
-// BLOCK; dynamic shared memory for `solve` as Shared in iteration.cuh, for `solve_resident` the block's rows and one of
-// `stride` elements and 2 * WARP elements, for `solve_in_registers` none.
+// BLOCK; dynamic shared memory for `solve` as Shared in iteration.cuh, for `solve_resident` the block's rows of A and
+// one vector, `stride` elements each, and 2 * WARP elements, for `solve_in_registers` none.
 #include "algorithms.cuh"
 #include "block.cuh"
 #include "grid.cuh"
@@ -15,56 +15,61 @@
 #include "in_registers.cuh"
 #endif
 
-// A is read from global memory in every step, after a barrier of the grid.
+// A is read from global memory in every step, after a barrier of the grid. r is recomputed every `period` steps, or
+// never if that is 0; `columns` elements of a vector are staged at once.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
-    solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,
-          REAL *products, int n, int iterations, int algorithm, REAL tolerance, int columns, int period,
+    solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *diagonal,
+          REAL *rz, int n, int iterations, int algorithm, REAL tolerance, int columns, int period,
           unsigned *counts) {
-  const Solve s = {matrix, b, x, history, steps, vectors, weights, products, n, iterations, algorithm, tolerance};
+  const SolveState state = {matrix, b, x, history, steps, vectors, diagonal, rz, n, iterations, algorithm, tolerance};
   extern __shared__ int4 memory[];
-  const Rows rows = {matrix + s.first(blockIdx.x) * (long long)n, n};
-  const Shared shared(reinterpret_cast<REAL *>(memory), s.first(blockIdx.x + 1) - s.first(blockIdx.x), columns);
-  clear_sums(s, shared);
+  const Rows rows = {matrix + state.first_row(blockIdx.x) * (long long)n, n};
+  const int row_count = state.first_row(blockIdx.x + 1) - state.first_row(blockIdx.x);
+  const Shared shared(reinterpret_cast<REAL *>(memory), row_count, columns);
+  clear_sums(state, shared);
   GridBarrier barrier = {counts};
   for (int step = 0;; ++step) {
-    const bool is_due = period && step && step % period == 0;
-    if (is_due) {
-      advance_x(s, step);
+    const bool is_recomputed = period && step && step % period == 0;
+    if (is_recomputed) {
+      advance_x(state, step);
       barrier.wait();
-      recompute(s, step, shared, rows);
+      recompute(state, step, shared, rows);
       barrier.wait();
     }
-    if (!advance(s, step, is_due ? RECOMPUTED : CARRIED, shared, rows)) break;
+    if (!advance(state, step, is_recomputed ? RECOMPUTED : UPDATED, shared, rows)) break;
     barrier.wait();
   }
   barrier.leave();
 }
 
 #if TEAM == 32  // otherwise n is large
-constexpr int ELEMENTS = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector that a thread has
+constexpr int ELEMENTS = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector in a thread's registers
 
-// Call work(u, i) for each of this thread's elements of a vector: its index u in the thread, and i in the vector.
-template <typename Work>
-__device__ __forceinline__ void for_each(int n, Work work) {
+// Call function(u, i) for each of this thread's elements of a vector, where its index is u in the thread and i in the
+// vector.
+template <typename Function>
+__device__ __forceinline__ void for_each(int n, Function function) {
 #pragma unroll
   for (int u = 0; u < ELEMENTS; ++u)
-    if (const int i = u * BLOCK + threadIdx.x; i < n) work(u, i);
+    if (const int i = u * BLOCK + threadIdx.x; i < n) function(u, i);
 }
 #endif
 
-// Count a launch once all blocks have called this; counts (2) are the number of launches so far, and of blocks arrived.
+// Count a launch once all its blocks have called this; counts (2) are the number of launches so far, and the number of
+// blocks of this launch that have called it.
 __device__ __forceinline__ void count_launch(unsigned *counts) {
   if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
   counts[1] = 0, ++counts[0];
 }
 
 // The block's rows of A stay in its shared memory, `stride` elements each, zeros beyond n; all vectors are in the
-// registers of every block's threads. Blocks exchange their elements of A v as flagged values in mail (2, n, WORDS),
-// double-buffered: a block stores its part of a turn only after it has read all of the previous turn, whose writers had
-// read the one before.
+// registers of every block's threads. Blocks exchange their elements of A v as flagged values (see grid.cuh) through
+// mailboxes (2, n, WORDS). The flag is the number of the product. Two buffers suffice: a block stores its part of a
+// product only after it has read all of the previous one, whose writers had read all of the one before. The kernel is
+// empty unless TEAM is 32.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_resident(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
-                   unsigned long long *mail, int n, int iterations, int algorithm, REAL tolerance, int stride,
+                   unsigned long long *mailboxes, int n, int iterations, int algorithm, REAL tolerance, int stride,
                    int period, unsigned *counts) {
 #if TEAM == 32
   extern __shared__ int4 memory[];
@@ -73,79 +78,79 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   for (int row = first; row < end; ++row)
     for (int i = threadIdx.x; i < stride; i += BLOCK)
       rows[(row - first) * stride + i] = i < n ? matrix[(long long)row * n + i] : REAL(0);
-  unsigned turn = __ldcg(counts) * (2 * iterations + 2);  // unique across launches
+  unsigned flag = __ldcg(counts) * (2 * iterations + 2);  // a launch has at most 2 * iterations products
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 
-  REAL r[ELEMENTS] = {}, p[ELEMENTS] = {}, q[ELEMENTS] = {}, of_x[ELEMENTS] = {}, inverse[ELEMENTS] = {};
+  REAL r[ELEMENTS] = {}, p[ELEMENTS] = {}, q[ELEMENTS] = {}, new_x[ELEMENTS] = {}, inverse_diagonal[ELEMENTS] = {};
   // q = A v, in all blocks.
   auto multiply = [&](const REAL *v) {
-    ++turn;
+    ++flag;
 #pragma unroll
     for (int u = 0; u < ELEMENTS; ++u)
       if (const int i = u * BLOCK + threadIdx.x; i < stride) staged[i] = i < n ? v[u] : REAL(0);
     __syncthreads();
-    unsigned long long *place = mail + (turn & 1) * WORDS * n;
-    const auto *factors = reinterpret_cast<const Vector<WIDE> *>(staged);
+    unsigned long long *buffer = mailboxes + (flag & 1) * WORDS * n;
+    const auto *factors = reinterpret_cast<const Vector<VECTOR_WIDTH> *>(staged);
     for (int top = warp * ROWS; top < end - first; top += WARPS_OF_BLOCK * ROWS) {
       REAL sums[ROWS] = {};
-      for (int access = lane; access < stride / WIDE; access += WARP) {
-        const Vector<WIDE> factor = factors[access];
+      for (int access = lane; access < stride / VECTOR_WIDTH; access += WARP) {
+        const Vector<VECTOR_WIDTH> factor = factors[access];
 #pragma unroll
         for (int k = 0; k < ROWS; ++k) {
           const int row = top + k < end - first ? top + k : top;
-          const Vector<WIDE> of_row = reinterpret_cast<const Vector<WIDE> *>(rows + row * stride)[access];
+          const auto row_elements = reinterpret_cast<const Vector<VECTOR_WIDTH> *>(rows + row * stride)[access];
 #pragma unroll
-          for (int w = 0; w < WIDE; ++w) sums[k] += of_row.value[w] * factor.value[w];
+          for (int w = 0; w < VECTOR_WIDTH; ++w) sums[k] += row_elements.value[w] * factor.value[w];
         }
       }
 #pragma unroll
       for (int k = 0; k < ROWS; ++k) {
         const REAL sum = sum_of_warp(sums[k]);
-        if (lane == 0 && top + k < end - first) store_flagged(place + (first + top + k) * WORDS, sum, turn);
+        if (lane == 0 && top + k < end - first) store_flagged(buffer + (first + top + k) * WORDS, sum, flag);
       }
     }
-    bool is_whole;
+    bool is_complete;
     do {  // all loads are issued at once, so that their latencies overlap
       unsigned long long words[ELEMENTS][WORDS];
-      for_each(n, [&](int u, int i) { load_flagged(words[u], place + i * WORDS); });
-      is_whole = true;
-      for_each(n, [&](int u, int i) { is_whole &= is_ready(words[u], turn, q[u]); });
-    } while (!is_whole);
+      for_each(n, [&](int u, int i) { load_flagged(words[u], buffer + i * WORDS); });
+      is_complete = true;
+      for_each(n, [&](int u, int i) { is_complete &= is_ready(words[u], flag, q[u]); });
+    } while (!is_complete);
   };
-  // r.r and r.z, the same in all threads.
-  auto squares = [&](REAL &square, REAL &product) {
-    square = product = 0;
-    for_each(n, [&](int u, int i) { square += r[u] * r[u], product += r[u] * r[u] * inverse[u]; });
-    sum_of_block(square, product, scratch);
+  // rr = r.r and rz = r.z, the same in all threads.
+  auto sum_residual = [&](REAL &rr, REAL &rz) {
+    rr = rz = 0;
+    for_each(n, [&](int u, int i) { rr += r[u] * r[u], rz += r[u] * r[u] * inverse_diagonal[u]; });
+    sum_of_block(rr, rz, scratch);
   };
 
-  REAL square, product, before = 0, limit = 0;
+  REAL rr, rz, previous_rz = 0, limit = 0;
   for_each(n, [&](int u, int i) {
     r[u] = b[i];
-    inverse[u] = algorithm == JACOBI ? 1 / matrix[(long long)i * (n + 1)] : REAL(1);
+    inverse_diagonal[u] = algorithm == JACOBI ? 1 / matrix[(long long)i * (n + 1)] : REAL(1);
   });
   int step = 0;
   for (;; ++step) {
-    squares(square, product);
-    if (step == 0) limit = tolerance * tolerance * square;
-    if (blockIdx.x == 0 && threadIdx.x == 0) history[step] = square;
-    if (step == iterations || square <= limit) break;
-    const REAL beta = algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
-    for_each(n, [&](int u, int i) { p[u] = r[u] * inverse[u] + beta * p[u]; });
+    sum_residual(rr, rz);
+    if (step == 0) limit = tolerance * tolerance * rr;
+    if (blockIdx.x == 0 && threadIdx.x == 0) history[step] = rr;
+    if (step == iterations || rr <= limit) break;
+    const REAL beta = algorithm != STEEPEST && previous_rz > SMALLEST_NORMAL ? rz / previous_rz : REAL(0);
+    for_each(n, [&](int u, int i) { p[u] = r[u] * inverse_diagonal[u] + beta * p[u]; });
     multiply(p);
-    REAL curvature = 0, unused = 0;
-    for_each(n, [&](int u, int i) { curvature += p[u] * q[u]; });
-    sum_of_block(curvature, unused, scratch);
-    const REAL alpha = curvature > SMALLEST_NORMAL ? product / curvature : REAL(0);
-    before = product;
-    for_each(n, [&](int u, int i) { of_x[u] += alpha * p[u], r[u] -= alpha * q[u]; });
+    REAL pq = 0, unused = 0;
+    for_each(n, [&](int u, int i) { pq += p[u] * q[u]; });
+    sum_of_block(pq, unused, scratch);
+    const REAL alpha = pq > SMALLEST_NORMAL ? rz / pq : REAL(0);
+    previous_rz = rz;
+    for_each(n, [&](int u, int i) { new_x[u] += alpha * p[u], r[u] -= alpha * q[u]; });
     if (period && (step + 1) % period == 0) {
-      multiply(of_x);
+      multiply(new_x);
       for_each(n, [&](int u, int i) { r[u] = b[i] - q[u]; });
     }
   }
   if (blockIdx.x == 0) {
-    for_each(n, [&](int u, int i) { x[i] = of_x[u]; });
+    for_each(n, [&](int u, int i) { x[i] = new_x[u]; });
     if (threadIdx.x == 0) *steps = step;
     for (int i = step + 1 + threadIdx.x; i <= iterations; i += BLOCK) history[i] = 0;
   }
@@ -154,51 +159,51 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 }
 
 #if COLUMNS
-// The exchange of q as flagged values in mail (2, n, WORDS), as above: every thread of a block waits for some of its
-// elements.
-struct ByMail {
+// The exchange of q as flagged values through mailboxes (2, n, WORDS), as in `solve_resident`: every thread of a block
+// waits for some of q's elements.
+struct FlaggedExchange {
   REAL (*products)[LENGTH];
-  unsigned long long *mail;
+  unsigned long long *mailboxes;
   int n;
-  unsigned first_turn;  // unique across launches
+  unsigned first_flag;  // that of step 0: no flag of an earlier launch is as large
   unsigned *counts;
 
-  __device__ __forceinline__ void ready() const {
+  __device__ __forceinline__ void prepare() const {
     for (int i = threadIdx.x; i < LENGTH; i += BLOCK) products[0][i] = products[1][i] = 0;
     __syncthreads();
   }
 
-  __device__ __forceinline__ bool takes_part() const { return true; }  // every warp waits in receive()
+  __device__ __forceinline__ bool is_active() const { return true; }  // every warp waits in receive()
   __device__ __forceinline__ void begin(int) const {}
-  __device__ __forceinline__ unsigned long long *place(int step, int i) const {
-    return mail + ((step & 1) * n + i) * WORDS;
+  __device__ __forceinline__ unsigned long long *mailbox(int step, int i) const {
+    return mailboxes + ((step & 1) * n + i) * WORDS;
   }
 
-  // Store this warp's sums (ROWS), which all lanes have, by a lane each.
+  // Store this warp's sums (ROWS), which every lane holds: lane l stores sum l.
   __device__ __forceinline__ void send(int step, const REAL (&sums)[ROWS]) const {
     const int lane = threadIdx.x % WARP, row = first_row<ROWS>() + lane;
     REAL sum = sums[0];
 #pragma unroll
     for (int k = 1; k < ROWS; ++k) sum = lane == k ? sums[k] : sum;
-    if (lane < ROWS && row < n) store_flagged(place(step, row), sum, first_turn + step);
+    if (lane < ROWS && row < n) store_flagged(mailbox(step, row), sum, first_flag + step);
   }
 
   __device__ __forceinline__ const REAL *receive(int step) const {
-    constexpr int SHARE = (LENGTH + BLOCK - 1) / BLOCK;
-    REAL q[SHARE];
-    bool is_whole;
+    constexpr int VALUES = (LENGTH + BLOCK - 1) / BLOCK;
+    REAL q[VALUES];
+    bool is_complete;
     do {  // all loads are issued at once, so that their latencies overlap
-      unsigned long long words[SHARE][WORDS];
+      unsigned long long words[VALUES][WORDS];
 #pragma unroll
-      for (int u = 0; u < SHARE; ++u)
-        if (const int i = u * BLOCK + threadIdx.x; i < n) load_flagged(words[u], place(step, i));
-      is_whole = true;
+      for (int u = 0; u < VALUES; ++u)
+        if (const int i = u * BLOCK + threadIdx.x; i < n) load_flagged(words[u], mailbox(step, i));
+      is_complete = true;
 #pragma unroll
-      for (int u = 0; u < SHARE; ++u)
-        if (const int i = u * BLOCK + threadIdx.x; i < n) is_whole &= is_ready(words[u], first_turn + step, q[u]);
-    } while (!is_whole);
+      for (int u = 0; u < VALUES; ++u)
+        if (const int i = u * BLOCK + threadIdx.x; i < n) is_complete &= is_ready(words[u], first_flag + step, q[u]);
+    } while (!is_complete);
 #pragma unroll
-    for (int u = 0; u < SHARE; ++u)
+    for (int u = 0; u < VALUES; ++u)
       if (const int i = u * BLOCK + threadIdx.x; i < n) products[step & 1][i] = q[u];
     __syncthreads();  // all threads have read the previous step's q: its buffer is free for the next one
     return products[step & 1];
@@ -208,14 +213,14 @@ struct ByMail {
 };
 #endif
 
-// A and all vectors are in registers, at most LENGTH elements each.
+// A and all vectors are in registers; a vector has at most LENGTH elements. The kernel is empty if COLUMNS is 0.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_in_registers(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
-                       unsigned long long *mail, int n, int iterations, int algorithm, REAL tolerance,
+                       unsigned long long *mailboxes, int n, int iterations, int algorithm, REAL tolerance,
                        unsigned *counts) {
 #if COLUMNS
   __shared__ alignas(16) REAL products[2][LENGTH];
-  ByMail exchange = {products, mail, n, __ldcg(counts) * (iterations + 1) + 1, counts};
+  FlaggedExchange exchange = {products, mailboxes, n, __ldcg(counts) * (iterations + 1) + 1, counts};
   solve_by<ROWS>(algorithm, {matrix, b, x, history, steps, n, iterations, tolerance}, exchange);
 #endif
 }

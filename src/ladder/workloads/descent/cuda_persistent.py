@@ -1,11 +1,11 @@
 """One cooperative launch for a whole solve: the blocks synchronise in every step, and stop by themselves.
 
-A stays on the GPU if it fits. For a small system, a warp has its rows of A and all vectors in registers, as in
-`cuda_cluster`; for a larger one, a block has its rows in shared memory, and all vectors in its threads' registers. In a
-step blocks exchange their elements of A p as flagged values, and each waits only for these: the bottleneck is the
-latency of the L2 cache and of reductions over a warp or a block. Otherwise A is read from the L2 cache or from memory
-in every step, after a barrier of all blocks, and the solve is memory-bound. With `recompute` = k, r is recomputed as b
-- A x in every k-th step.
+A stays on the chip if it fits. For a small system, a warp has its rows of A and all vectors in registers, as in
+`cuda_cluster`. For a larger one, a block has its rows in shared memory, and all vectors in its threads' registers. In
+either case, blocks exchange their elements of A p in each step as flagged values, and wait for nothing else: the
+bottleneck is the latency of the L2 cache and of reductions over a warp or a block. If A doesn't fit, it is read from
+the L2 cache or from memory in every step, after a barrier of all blocks, and the solve is memory-bound. With
+`recompute` = k, r is recomputed as b - A x in every k-th step.
 """
 
 from functools import partial
@@ -23,8 +23,8 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_persistent.cu"
 MACROS = ("block", "team", "rows", "unroll", "columns")
-# In registers, for vectors of at most 32 times `columns` elements; then for rows of a few accesses and for long ones:
-# the fastest of several tilings on an H200.
+# With `columns`, for A in registers: n is at most 32 times as large. The others are for short and for long rows. Each
+# is the fastest of several tilings on an H200.
 TILES = {
     "float32": (
         {"block": 256, "team": 32, "rows": 2, "unroll": 4, "columns": 16},
@@ -40,7 +40,7 @@ TILES = {
 }
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 WARP = 32
-# Beyond this size a block has no registers for all vectors: `ELEMENTS` of the source times its threads.
+# For a larger n, a block has no registers for all vectors: its threads times `ELEMENTS` of the source.
 MAX_N = {"float32": 3072, "float64": 2048}
 
 
@@ -55,15 +55,15 @@ def setup(
     blocks: int = 0,
     recompute: int = 0,
 ):
-    """The timed solve by `blocks` blocks of this tiling, or by default by those for n.
+    """The timed solve by `blocks` blocks of this tiling or, by default, by those for n.
 
-    With `columns`, a lane has as many elements of every vector in registers. Raises LadderError if these don't suffice
-    for n, or if the GPU can't run the blocks at once.
+    With `columns`, a lane holds that many elements of every vector in registers. Raises LadderError if they don't
+    suffice for n, or if the GPU can't run the blocks at once.
     """
     tiling = {"block": block, "team": team, "rows": rows, "unroll": unroll, "columns": columns}
     if not any((*tiling.values(), blocks, recompute)):
-        fitting = (tile for tile in TILES[problem.x.dtype.name] if problem.sizes["n"] <= WARP * tile["columns"])
-        tiling = next(fitting, tiling)
+        tilings = (tile for tile in TILES[problem.x.dtype.name] if problem.sizes["n"] <= WARP * tile["columns"])
+        tiling = next(tilings, tiling)
     if not tiling["columns"]:
         tiling.pop("columns")
         return by_shares(problem, blocks, recompute, **tiling)
@@ -82,35 +82,35 @@ def in_registers(problem, **tiling):
             "them at 0."
         )
     blocks = -(-n // (tiling["block"] // WARP * tiling["rows"]))
-    outer = *launch.outer(problem), mail(n, dtype), np.int32(n), *launch.limits(problem)
-    return launched(dtype, "solve_in_registers", blocks, tiling, (*outer, counts()))
+    leading = *launch.problem_arrays(problem), mailboxes(n, dtype), np.int32(n), *launch.limits(problem)
+    return make_launch(dtype, "solve_in_registers", blocks, tiling, (*leading, counters()))
 
 
 def by_shares(problem, blocks, recompute, **tiling):
-    """The timed solve with a share of A's rows per block, in shared memory or, if too large, read in every step."""
+    """The timed solve with a share of A's rows per block: in shared memory or, if too large, read in every step."""
     n, dtype = problem.sizes["n"], problem.x.dtype
     tiles = [{name: tile[name] for name in tiling} for tile in TILES[dtype.name][-2:]]
-    shares = launch.shares_of(problem, tiles, blocks, **tiling)
-    if n <= MAX_N[dtype.name] and shares.team == WARP and shares.resident() <= launch.shared_memory():
-        outer = *launch.outer(problem), mail(n, dtype), np.int32(n), *launch.limits(problem)
-        arguments = *outer, np.int32(shares.stride), np.int32(recompute), counts()
-        return launched(dtype, "solve_resident", shares.blocks, shares.tiling(), arguments, shares.resident())
-    outer = launch.arguments(problem, shares.blocks)
-    arguments = *outer, np.int32(shares.columns()), np.int32(recompute), counts()
-    return launched(dtype, "solve", shares.blocks, shares.tiling(), arguments, shares.staged())
+    shares = launch.make_shares(problem, tiles, blocks, **tiling)
+    if n <= MAX_N[dtype.name] and shares.team == WARP and shares.resident_bytes() <= launch.shared_memory():
+        leading = *launch.problem_arrays(problem), mailboxes(n, dtype), np.int32(n), *launch.limits(problem)
+        arguments = *leading, np.int32(shares.stride), np.int32(recompute), counters()
+        return make_launch(dtype, "solve_resident", shares.blocks, shares.tiling(), arguments, shares.resident_bytes())
+    leading = launch.arguments(problem, shares.blocks)
+    arguments = *leading, np.int32(shares.staged_columns()), np.int32(recompute), counters()
+    return make_launch(dtype, "solve", shares.blocks, shares.tiling(), arguments, shares.staged_bytes())
 
 
-def mail(n, dtype):
-    """Two buffers for the flagged elements of a vector, in words of 8 bytes."""
+def mailboxes(n, dtype):
+    """Two buffers for the flagged elements of a vector (see `grid.cuh`), in words of 8 bytes."""
     return load_cupy().zeros(2 * n * dtype.itemsize // 4, np.uint64)
 
 
-def counts():
-    """The counters that blocks share."""
+def counters():
+    """The two counters in global memory that the blocks share."""
     return load_cupy().zeros(2, np.uint32)
 
 
-def launched(dtype, name, blocks, tiling, arguments, shared=0):
+def make_launch(dtype, name, blocks, tiling, arguments, shared=0):
     """The cooperative launch of a kernel. Raises LadderError if the GPU can't run the blocks at once."""
     kernel = cuda.kernel("descent", "cuda_persistent", name, dtype.name, is_cooperative=True, **tiling)
     max_blocks = cuda.blocks_at_once(kernel, tiling["block"], shared)

@@ -1,7 +1,7 @@
 """A whole solve in one cooperative launch that reads one triangle of A and uses each element for two products.
 
-Memory-bound, with half of the bytes of A; the sums of tiles, which are written and read once more, add 2 n / tile
-elements per row, about 1 %. The four barriers per step are negligible if A is large, and dominate if it is small.
+Memory-bound, with half of the bytes of A. The sums of tiles are written and read again: 2 n / `block` more elements per
+row, about 1 %. The four barriers per step are negligible if A is large, and dominate if it is small.
 """
 
 from functools import partial
@@ -24,10 +24,10 @@ def setup(problem, *, block: int = 256):
     n, dtype = problem.sizes["n"], problem.x.dtype
     kernel = cuda.kernel("descent", "cuda_symmetric", "solve", dtype.name, is_cooperative=True, block=block)
     shared = 2 * (block // 32) * block * dtype.itemsize
-    across = -(-n // block)
-    blocks = min(cuda.blocks_at_once(kernel, block, shared), across * (across + 1) // 2)
-    lengths = (n, n, across * n, 4 * blocks)
-    memory = (problem.device.empty((length,), dtype) for length in lengths)
-    counts = load_cupy().zeros(2, np.uint32)
-    arguments = (*launch.outer(problem), *memory, np.int64(n), *launch.limits(problem), counts)
+    tiles_across = -(-n // block)
+    blocks = min(cuda.blocks_at_once(kernel, block, shared), tiles_across * (tiles_across + 1) // 2)
+    lengths = (n, n, tiles_across * n, 4 * blocks)
+    workspace = (problem.device.empty((length,), dtype) for length in lengths)
+    counters = load_cupy().zeros(2, np.uint32)
+    arguments = (*launch.problem_arrays(problem), *workspace, np.int64(n), *launch.limits(problem), counters)
     return partial(kernel, (blocks,), (block,), arguments, shared_mem=shared)

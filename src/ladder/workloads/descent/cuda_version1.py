@@ -1,4 +1,4 @@
-"""Version 1 of the earlier study: a kernel is a single block, a warp per row of A, so that n is at most 32.
+"""Version 1 of the earlier study: a kernel is a single block with a warp per row of A, so n is at most 32.
 
 Latency-bound: about ten launches and two host synchronisations per iteration.
 """

@@ -1,14 +1,14 @@
 """Version 2 of the earlier study: kernels with a linear index in blocks of `block` threads, for any n.
 
 In reductions a thread sums `load` elements per pass. Small solves are bound by the latency of the launches and of two
-host synchronisations per iteration; large ones are memory-bound: an iteration reads A twice and writes and reads n n
-products twice, six times the traffic of reading A once.
+host synchronisations per iteration. Large ones are memory-bound: an iteration reads A twice, and twice writes and
+reads n n products: six times the traffic of reading A once.
 """
 
 from typing import Literal
 
 from ladder.workloads.descent import by_host
-from ladder.workloads.descent_kernel import launch as launches
+from ladder.workloads.descent_kernel import launch as kernel_launch
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -20,4 +20,4 @@ LIMITS = {"algorithm": ("steepest",), "n": (1, 16384), "block": (32, 512)}
 
 def setup(problem, *, block: int = 128, load: int = 4, launch: Literal["right", "swapped", "square"] = "right"):
     """The timed solve; `launch` is as in `descent_kernel.launch.LinearIndex`."""
-    return by_host.solver(problem, launches.LinearIndex("descent", problem, block, load, launch))
+    return by_host.solver(problem, kernel_launch.LinearIndex("descent", problem, block, load, launch))

@@ -1,4 +1,4 @@
-"""Peer: CuPy's conjugate gradients, the product by cuBLAS; small systems are bound by a wait for every residual."""
+"""Peer: CuPy's conjugate gradients, the product by cuBLAS; a small system is bound by waiting for every residual."""
 
 from ladder.cuda.gpus import load_cupy
 from ladder.workloads.descent.recorder import Recorder, tolerances
@@ -16,20 +16,20 @@ def setup(problem):
     from cupyx.scipy.sparse.linalg import LinearOperator, cg
 
     matrix = problem.matrix
-    stop = {"maxiter": problem.sizes["iterations"]} | tolerances(problem, cupy.finfo(matrix.dtype))
+    stopping = {"maxiter": problem.sizes["iterations"]} | tolerances(problem, cupy.finfo(matrix.dtype))
 
     def solve():
-        recorder, last = Recorder(problem), {}
+        recorder, latest = Recorder(problem), {}
 
         def multiply(v):
-            last.update(p=v, q=matrix @ v)
-            return last["q"]
+            latest.update(p=v, q=matrix @ v)
+            return latest["q"]
 
         operator = LinearOperator(matrix.shape, multiply, dtype=matrix.dtype)
         preconditioner = LinearOperator(matrix.shape, recorder.precondition, dtype=matrix.dtype)
-        problem.x[:], _ = cg(operator, problem.b, M=preconditioner, **stop)
-        # CuPy allocates a new r in every iteration, and doesn't expose the last one.
-        r, z, p, q = recorder.r, recorder.z, last["p"], last["q"]
+        problem.x[:], _ = cg(operator, problem.b, M=preconditioner, **stopping)
+        # CuPy doesn't expose the last r, so it is computed from the previous one.
+        r, z, p, q = recorder.r, recorder.z, latest["p"], latest["q"]
         recorder.end(r - (r @ z) / (p @ q) * q)
 
     return solve

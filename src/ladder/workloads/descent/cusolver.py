@@ -1,7 +1,7 @@
-"""Peer: Cholesky factorisation by cuSOLVER (potrf, potrs), of a copy of A that is made in the timed run.
+"""Peer: Cholesky factorisation by cuSOLVER (potrf, potrs), of a copy of A that the timed run makes.
 
-Compute-bound. CuPy's `cholesky` would also zero a triangle, so its interface to cuSOLVER is called directly; that has
-32-bit element counts.
+Compute-bound. CuPy's `cholesky` would also zero a triangle; its interface to cuSOLVER, which is called instead, counts
+elements by 32 bits.
 """
 
 from ladder.cuda.gpus import load_cupy
@@ -19,18 +19,20 @@ def setup(problem):
     from cupy_backends.cuda.libs import cublas, cusolver
 
     n, dtype = len(problem.b), problem.matrix.dtype
-    kind = {"float32": "s", "float64": "d"}[dtype.name]
-    factorise, substitute, room = (getattr(cusolver, kind + name) for name in ("potrf", "potrs", "potrf_bufferSize"))
+    prefix = {"float32": "s", "float64": "d"}[dtype.name]
+    factorise, substitute, buffer_size = (
+        getattr(cusolver, prefix + name) for name in ("potrf", "potrs", "potrf_bufferSize")
+    )
     factor, x, info = cupy.empty_like(problem.matrix), problem.x, cupy.empty(1, "int32")
-    place, lower = factor.data.ptr, cublas.CUBLAS_FILL_MODE_LOWER
+    factor_pointer, lower = factor.data.ptr, cublas.CUBLAS_FILL_MODE_LOWER
     handle = cupy.cuda.device.get_cusolver_handle()
-    workspace = cupy.empty(room(handle, lower, n, place, n), dtype)
+    workspace = cupy.empty(buffer_size(handle, lower, n, factor_pointer, n), dtype)
 
     def solve():
         factor[...], x[...] = problem.matrix, problem.b
         # A is symmetric: its row-major and column-major forms are the same.
-        factorise(handle, lower, n, place, n, workspace.data.ptr, workspace.size, info.data.ptr)
-        substitute(handle, lower, n, 1, place, n, x.data.ptr, n, info.data.ptr)
+        factorise(handle, lower, n, factor_pointer, n, workspace.data.ptr, workspace.size, info.data.ptr)
+        substitute(handle, lower, n, 1, factor_pointer, n, x.data.ptr, n, info.data.ptr)
         problem.history[...], problem.steps[...] = 0, 0
 
     return solve

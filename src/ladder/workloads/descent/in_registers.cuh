@@ -1,35 +1,37 @@
-// A whole solve by co-resident blocks, with A and all vectors in registers. A warp has OWN rows of A, and every warp
-// all of r and p, COLUMNS elements per lane: all warps compute the same vectors redundantly, and synchronise only for q
-// = A p. An `Exchange` sends q to every block:
+// A whole solve by co-resident blocks, with A and all vectors in registers. A warp holds ROWS_PER_WARP rows of A. Every
+// warp holds all of r and p, COLUMNS elements per lane: all warps compute the same vectors redundantly, and synchronise
+// only to exchange q = A p. The template parameter `Exchange` sends q to every block by these functions:
 //
-//   ready()             called by all threads of a block before the first step
-//   takes_part()        whether this warp takes part in steps
+//   prepare()           called by all threads of a block before the first step
+//   is_active()         whether this warp takes part in the steps
 //   begin(step)         called at the beginning of a step
-//   send(step, sums)    send this warp's OWN elements of q, which all lanes have
-//   receive(step)       all of q, zeros beyond n, in shared memory: valid until the next step's
+//   send(step, sums)    sends this warp's ROWS_PER_WARP elements of q, which every lane holds
+//   receive(step)       returns all of q, zeros beyond n, in shared memory: valid until the next receive()
 //   leave()             called at the end of a solve
+//
+// The scalars rr, rz and pq are the dot products r.r, r.z and p.q; z is r or, for JACOBI, r divided by A's diagonal.
 #pragma once
 #include "algorithms.cuh"
 #include "ptx/memory_order.cuh"
 #include "warp.cuh"
 
 constexpr int WARPS = BLOCK / WARP;
-constexpr int WIDTH = 16 / sizeof(REAL);  // elements of one access
-constexpr int LENGTH = WARP * COLUMNS;    // of a vector, zeros beyond n
+constexpr int WIDTH = 16 / sizeof(REAL);  // elements of a 16-byte access
+constexpr int LENGTH = WARP * COLUMNS;    // elements of a vector, zeros beyond n
 static_assert(COLUMNS % WIDTH == 0, "columns must be whole accesses of 16 bytes: a multiple of 4, or of 2 in float64");
 
-// The element of a vector that a lane has at k.
+// The index in a vector of this lane's element k.
 __device__ __forceinline__ int column_of(int k) { return (k / WIDTH * WARP + threadIdx.x % WARP) * WIDTH + k % WIDTH; }
 
 // The first row of this warp.
-template <int OWN>
+template <int ROWS_PER_WARP>
 __device__ __forceinline__ int first_row() {
-  return (blockIdx.x * WARPS + threadIdx.x / WARP) * OWN;
+  return (blockIdx.x * WARPS + threadIdx.x / WARP) * ROWS_PER_WARP;
 }
 
-// This lane's part of the dot product of two vectors, of which u and v (COLUMNS) are its elements, with independent
-// partial sums.
-__device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
+// This lane's part of the dot product of two vectors, whose elements in this lane are u and v (COLUMNS). The partial
+// sums make consecutive additions independent.
+__device__ __forceinline__ REAL partial_dot(const REAL *u, const REAL *v) {
   constexpr int PARTS = FLOAT64 ? 1 : 4;
   REAL sums[PARTS] = {}, sum = 0;
 #pragma unroll
@@ -39,21 +41,21 @@ __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   return sum;
 }
 
-// Call work(k, value) for each of this lane's elements of vector (LENGTH) in shared memory, by its index k in the lane.
-// In float64 the values are reloaded every time, since there are no registers to hold them.
-template <typename Work>
-__device__ __forceinline__ void for_each_kept(const REAL *vector, Work work) {
+// Call function(k, value) for each of this lane's elements of vector (LENGTH) in shared memory, where k is the index in
+// the lane. In float64 the values are reloaded every time, since too few registers are left to hold them.
+template <typename Function>
+__device__ __forceinline__ void for_each_element(const REAL *vector, Function function) {
   if constexpr (FLOAT64) compiler_fence();
 #pragma unroll
   for (int k = 0; k < COLUMNS; k += WIDTH) {
     const int4 bits = *reinterpret_cast<const int4 *>(vector + column_of(k));
 #pragma unroll
-    for (int w = 0; w < WIDTH; ++w) work(k + w, reinterpret_cast<const REAL *>(&bits)[w]);
+    for (int w = 0; w < WIDTH; ++w) function(k + w, reinterpret_cast<const REAL *>(&bits)[w]);
   }
 }
 
-// The inputs and outputs of a solve: matrix (n, n), b and x (n), history (iterations + 1), steps (1).
-struct Outer {
+// The arguments of a solve: matrix (n, n), b and x (n), history (iterations + 1), steps (1).
+struct Problem {
   const REAL *matrix, *b;
   REAL *x, *history;
   long long *steps;
@@ -61,81 +63,82 @@ struct Outer {
   REAL tolerance;
 };
 
-// The solve by one algorithm, a template parameter, so that a step has no branches on it.
-template <Algorithm algorithm, int OWN, typename Exchange>
-__device__ __forceinline__ void solve_by(const Outer &s, Exchange &exchange) {
-  __shared__ alignas(16) REAL inverses[LENGTH];
-  const int lane = threadIdx.x % WARP, top = first_row<OWN>();
-  const bool is_first = blockIdx.x == 0 && threadIdx.x < WARP;
+// The solve. The algorithm is a template parameter, so that a step doesn't branch on it.
+template <Algorithm algorithm, int ROWS_PER_WARP, typename Exchange>
+__device__ __forceinline__ void solve_by(const Problem &problem, Exchange &exchange) {
+  __shared__ alignas(16) REAL inverse_diagonal[LENGTH];
+  const int n = problem.n, lane = threadIdx.x % WARP, top = first_row<ROWS_PER_WARP>();
+  const bool is_first_warp = blockIdx.x == 0 && threadIdx.x < WARP;
 
   for (int i = threadIdx.x; i < LENGTH; i += BLOCK)
-    inverses[i] = algorithm == JACOBI && i < s.n ? 1 / s.matrix[(long long)i * (s.n + 1)] : REAL(1);
-  REAL a[OWN][COLUMNS], r[COLUMNS], p[COLUMNS], of_x[COLUMNS] = {};
+    inverse_diagonal[i] = algorithm == JACOBI && i < n ? 1 / problem.matrix[(long long)i * (n + 1)] : REAL(1);
+  REAL a[ROWS_PER_WARP][COLUMNS], r[COLUMNS], p[COLUMNS], x[COLUMNS] = {};
 #pragma unroll
   for (int k = 0; k < COLUMNS; ++k) {
     const int column = column_of(k);
-    r[k] = column < s.n ? s.b[column] : REAL(0);
+    r[k] = column < n ? problem.b[column] : REAL(0);
     p[k] = 0;
 #pragma unroll
-    for (int row = 0; row < OWN; ++row)
-      a[row][k] = column < s.n && top + row < s.n ? s.matrix[(long long)(top + row) * s.n + column] : REAL(0);
+    for (int row = 0; row < ROWS_PER_WARP; ++row)
+      a[row][k] = column < n && top + row < n ? problem.matrix[(long long)(top + row) * n + column] : REAL(0);
   }
-  exchange.ready();
+  exchange.prepare();
 
-  REAL before = 0, limit = 0;
-  for (int step = 0; exchange.takes_part(); ++step) {
+  REAL previous_rz = 0, limit = 0;
+  for (int step = 0; exchange.is_active(); ++step) {
     exchange.begin(step);
-    REAL square = part_of_product(r, r), product = 0;
-    if (algorithm == CG) product = square = sum_of_warp(square);
+    REAL rr = partial_dot(r, r), rz = 0;
+    if (algorithm == CG) rz = rr = sum_of_warp(rr);
     if (algorithm == JACOBI) {
-      for_each_kept(inverses, [&](int k, REAL inverse) { product += r[k] * r[k] * inverse; });
-      product = sum_of_warp(product);
+      for_each_element(inverse_diagonal, [&](int k, REAL inverse) { rz += r[k] * r[k] * inverse; });
+      rz = sum_of_warp(rz);
     }
-    const REAL beta = algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
+    const REAL beta = algorithm != STEEPEST && previous_rz > SMALLEST_NORMAL ? rz / previous_rz : REAL(0);
     if (algorithm == JACOBI) {
-      for_each_kept(inverses, [&](int k, REAL inverse) { p[k] = r[k] * inverse + beta * p[k]; });
+      for_each_element(inverse_diagonal, [&](int k, REAL inverse) { p[k] = r[k] * inverse + beta * p[k]; });
     } else {
 #pragma unroll
       for (int k = 0; k < COLUMNS; ++k) p[k] = algorithm == CG ? r[k] + beta * p[k] : r[k];
     }
-    // Where r.r isn't known yet, its reduction overlaps with those of the elements of q.
-    REAL sums[OWN];
+    // Except for CG, the reduction of r.r follows here, so that it overlaps with those of q's elements.
+    REAL sums[ROWS_PER_WARP];
 #pragma unroll
-    for (int row = 0; row < OWN; ++row) sums[row] = sum_of_warp(part_of_product(a[row], p));
-    if (algorithm != CG) square = sum_of_warp(square);
-    if (algorithm == STEEPEST) product = square;
-    if (step == 0) limit = s.tolerance * s.tolerance * square;
-    const bool is_done = step == s.iterations || square <= limit;
-    if (is_first && lane == 0) {
-      s.history[step] = square;
-      if (is_done) *s.steps = step;
+    for (int row = 0; row < ROWS_PER_WARP; ++row) sums[row] = sum_of_warp(partial_dot(a[row], p));
+    if (algorithm != CG) rr = sum_of_warp(rr);
+    if (algorithm == STEEPEST) rz = rr;
+    if (step == 0) limit = problem.tolerance * problem.tolerance * rr;
+    const bool is_done = step == problem.iterations || rr <= limit;
+    if (is_first_warp && lane == 0) {
+      problem.history[step] = rr;
+      if (is_done) *problem.steps = step;
     }
     if (is_done) break;
     exchange.send(step, sums);
     const REAL *products = exchange.receive(step);
-    REAL parts[WIDTH] = {}, curvature = 0;
-    for_each_kept(products, [&](int k, REAL q) { parts[k % WIDTH] += p[k] * q; });
+    REAL parts[WIDTH] = {}, pq = 0;
+    for_each_element(products, [&](int k, REAL q) { parts[k % WIDTH] += p[k] * q; });
 #pragma unroll
-    for (int w = 0; w < WIDTH; ++w) curvature += parts[w];
-    curvature = sum_of_warp(curvature);
-    const REAL alpha = curvature > SMALLEST_NORMAL ? product / curvature : REAL(0);
-    before = product;
-    for_each_kept(products, [&](int k, REAL q) { r[k] -= alpha * q; });
-    if (is_first)
+    for (int w = 0; w < WIDTH; ++w) pq += parts[w];
+    pq = sum_of_warp(pq);
+    const REAL alpha = pq > SMALLEST_NORMAL ? rz / pq : REAL(0);
+    previous_rz = rz;
+    for_each_element(products, [&](int k, REAL q) { r[k] -= alpha * q; });
+    if (is_first_warp)
 #pragma unroll
-      for (int k = 0; k < COLUMNS; ++k) of_x[k] += alpha * p[k];
+      for (int k = 0; k < COLUMNS; ++k) x[k] += alpha * p[k];
   }
   exchange.leave();
-  if (!is_first) return;
+  if (!is_first_warp) return;
 #pragma unroll
   for (int k = 0; k < COLUMNS; ++k)
-    if (column_of(k) < s.n) s.x[column_of(k)] = of_x[k];
-  for (int i = *s.steps + 1 + lane; i <= s.iterations; i += WARP) s.history[i] = 0;
+    if (column_of(k) < n) problem.x[column_of(k)] = x[k];
+  for (int i = *problem.steps + 1 + lane; i <= problem.iterations; i += WARP) problem.history[i] = 0;
 }
 
-template <int OWN, typename Exchange>
-__device__ __forceinline__ void solve_by(int algorithm, const Outer &s, Exchange &exchange) {
-  if (algorithm == STEEPEST) solve_by<STEEPEST, OWN>(s, exchange);
-  if (algorithm == CG) solve_by<CG, OWN>(s, exchange);
-  if (algorithm == JACOBI) solve_by<JACOBI, OWN>(s, exchange);
+// The solve by the algorithm with this number, a member of Algorithm.
+template <int ROWS_PER_WARP, typename Exchange>
+__device__ __forceinline__ void solve_by(int algorithm, const Problem &problem, Exchange &exchange) {
+  if (algorithm == STEEPEST) solve_by<STEEPEST, ROWS_PER_WARP>(problem, exchange);
+  if (algorithm == CG) solve_by<CG, ROWS_PER_WARP>(problem, exchange);
+  if (algorithm == JACOBI) solve_by<JACOBI, ROWS_PER_WARP>(problem, exchange);
 }

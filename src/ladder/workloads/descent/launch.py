@@ -1,4 +1,4 @@
-"""What the CUDA variants with kernels of their own share: workspace, and the distribution of rows among blocks."""
+"""What the variants with CUDA kernels for a whole step share: arguments, and the distribution of rows among blocks."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,21 @@ from ladder.build import binaries
 from ladder.cuda.gpus import load_cupy
 
 ALGORITHMS = ("steepest", "cg", "jacobi")
-ACCESS = 16  # bytes
+ACCESS_BYTES = 16  # of the widest load
 SCRATCH = 64  # elements of a block's shared memory for reductions
-# Beyond this size several warps share a row.
-LARGE = 3072
+# For a larger n, several warps share a row.
+MAX_SMALL_N = 3072
 
 
-def shares_of(problem, tiles, blocks=0, **tiling):
-    """The Shares of this tiling, or by default of the one of two `tiles` for n.
+def make_shares(problem, tiles, blocks=0, **tiling):
+    """The Shares with this tiling or, by default, with one of two `tiles`: the second for a large n.
 
-    By default, there are as many `blocks` as have rows, at most one per multiprocessor. Raises LadderError if a part of
-    the tiling is missing.
+    By default, there are as many `blocks` as can have rows, at most one per multiprocessor. Raises LadderError if a
+    part of the tiling is missing.
     """
     n = problem.sizes["n"]
-    (tiling,) = binaries.tiling_or((tiles[n > LARGE],), **tiling)
-    return Shares(n, problem.x.dtype.itemsize, blocks or enough(n, tiling), **tiling)
+    (tiling,) = binaries.tiling_or((tiles[n > MAX_SMALL_N],), **tiling)
+    return Shares(n, problem.x.dtype.itemsize, blocks or max_blocks(n, tiling), **tiling)
 
 
 def shared_memory():
@@ -33,7 +33,11 @@ def shared_memory():
 
 @dataclass(frozen=True)
 class Shares:
-    """The distribution of n rows among `blocks` blocks with a tiling, and the shared memory that they need."""
+    """The distribution of n rows among `blocks` blocks, and the shared memory that a block needs.
+
+    The tiling: a block has `block` threads in teams of `team`; a team computes `rows` rows at once, and each of its
+    threads issues `unroll` loads per row at once.
+    """
 
     n: int
     itemsize: int
@@ -51,50 +55,53 @@ class Shares:
     @property
     def stride(self):
         """The elements of a row, rounded up to whole accesses."""
-        width = ACCESS // self.itemsize
+        width = ACCESS_BYTES // self.itemsize
         return -(-self.n // width) * width
 
     def tiling(self):
-        """The tiling by its names."""
+        """The tiling as keyword arguments."""
         return {"block": self.block, "team": self.team, "rows": self.rows, "unroll": self.unroll}
 
-    def fixed(self):
+    def fixed_elements(self):
         """The elements of shared memory without the staged part of a vector."""
         return self.max_rows * (1 + self.team // 32) + SCRATCH
 
-    def resident(self):
-        """The bytes of shared memory with the share of A and a whole vector."""
+    def resident_bytes(self):
+        """The bytes of shared memory for the largest share of A and a whole vector."""
         return ((self.max_rows + 1) * self.stride + SCRATCH) * self.itemsize
 
-    def columns(self):
-        """The elements of a vector that are staged at once: all, or equal parts that fill the threads' accesses."""
-        capacity = shared_memory() // self.itemsize - self.fixed()
+    def staged_columns(self):
+        """The elements of a vector that are staged at once: all, or those of one of several equal parts.
+
+        A part is a multiple of the elements that a team multiplies at once.
+        """
+        capacity = shared_memory() // self.itemsize - self.fixed_elements()
         if self.stride <= capacity:
             return self.stride
-        step = self.team * self.unroll * ACCESS // self.itemsize
+        step = self.team * self.unroll * ACCESS_BYTES // self.itemsize
         parts = -(-self.n // (capacity // step * step))
         return -(-self.n // (parts * step)) * step
 
-    def staged(self):
-        """The bytes of shared memory with a part of a vector."""
-        return (self.columns() + self.fixed()) * self.itemsize
+    def staged_bytes(self):
+        """The bytes of shared memory for a staged part of a vector, without A."""
+        return (self.staged_columns() + self.fixed_elements()) * self.itemsize
 
 
-def enough(n, tiling):
+def max_blocks(n, tiling):
     """The largest number of blocks such that every team has rows, at most that of the GPU's multiprocessors."""
     teams = tiling["block"] // tiling["team"]
     return min(cuda.multiprocessors(), -(-n // (teams * tiling["rows"])))
 
 
 def arguments(problem, blocks):
-    """The arguments of `struct Solve` in `iteration.cuh`, including the workspace."""
+    """The members of `struct SolveState` in `iteration.cuh`, including the workspace."""
     sizes, empty = problem.sizes, problem.device.empty
     n, dtype = sizes["n"], problem.x.dtype
-    memory = (empty((6 * n + 2 * blocks,), dtype), empty((n,), dtype), empty((sizes["iterations"] + 1,), dtype))
-    return (*outer(problem), *memory, np.int32(n), *limits(problem))
+    workspace = (empty((6 * n + 2 * blocks,), dtype), empty((n,), dtype), empty((sizes["iterations"] + 1,), dtype))
+    return (*problem_arrays(problem), *workspace, np.int32(n), *limits(problem))
 
 
-def outer(problem):
+def problem_arrays(problem):
     """The problem's arrays as arguments of kernels."""
     return problem.matrix, problem.b, problem.x, problem.history, problem.steps
 

@@ -1,18 +1,18 @@
 """The iteration in array operations, for NumPy and for CuPy; shapes as in `ladder.workloads.descent`."""
 
 
-def solve(array, product, problem):
-    """Solve with the functions of `array`, NumPy or CuPy, and `product(v)`, which returns A v.
+def solve(xp, product, problem):
+    """Solve with the functions of the module `xp`, NumPy or CuPy, and `product(v)`, which returns A v.
 
-    For a fixed number of iterations nothing is copied to the host, so that the GPU isn't synchronised; a tiny residual
-    is not updated.
+    For a fixed number of iterations nothing is copied to the host, so that the host never waits for the GPU. Divisors
+    are at least `tiny`, which avoids 0 / 0 for a tiny residual.
     """
     sizes, x, history = problem.sizes, problem.x, problem.history
-    tiny = array.finfo(x.dtype).tiny
-    weights = problem.matrix.diagonal() if sizes["algorithm"] == "jacobi" else None
+    tiny = xp.finfo(x.dtype).tiny
+    diagonal = problem.matrix.diagonal() if sizes["algorithm"] == "jacobi" else None
     x[:], history[:] = 0, 0
     r = problem.b
-    z = r if weights is None else r / weights
+    z = r if diagonal is None else r / diagonal
     p, rr, rz = z, r @ r, r @ z
     limit = sizes["tolerance"] ** 2 * rr
     history[0] = rr
@@ -22,12 +22,12 @@ def solve(array, product, problem):
             return
         q = product(p)
         pq = p @ q
-        alpha = rz / array.maximum(pq, tiny)
+        alpha = rz / xp.maximum(pq, tiny)
         x += alpha * p
         r = r - alpha * q
-        z = r if weights is None else r / weights
-        before, rz = rz, r @ z
-        rr = rz if weights is None else r @ r
+        z = r if diagonal is None else r / diagonal
+        previous_rz, rz = rz, r @ z
+        rr = rz if diagonal is None else r @ r
         history[step] = rr
-        p = z if sizes["algorithm"] == "steepest" else z + rz / array.maximum(before, tiny) * p
+        p = z if sizes["algorithm"] == "steepest" else z + rz / xp.maximum(previous_rz, tiny) * p
     problem.steps[0] = sizes["iterations"]

@@ -1,32 +1,32 @@
 """The history of r.r and the number of iterations, which the peers' conjugate gradients don't return.
 
 SciPy's and CuPy's `cg` call their preconditioner with r at the start of every iteration; only the last r is missing.
-Neither detects 0 / 0: atol ends a solve whose residual is tiny.
+Neither avoids 0 / 0, so `atol` ends a solve whose residual is tiny.
 """
 
 
 class Recorder:
-    """A preconditioner, A's diagonal or none, that records the history of a problem's solve.
+    """A preconditioner, by A's diagonal or none, that records the history of a problem's solve.
 
-    `r` and `z` are those of the latest iteration.
+    `step` is the number of calls so far; `r` and `z` are those of the latest call.
     """
 
     def __init__(self, problem):
         self.problem, self.step, self.r = problem, 0, problem.b
-        self.weights = problem.matrix.diagonal() if problem.sizes["algorithm"] == "jacobi" else None
+        self.diagonal = problem.matrix.diagonal() if problem.sizes["algorithm"] == "jacobi" else None
         problem.history[:] = 0
 
     def precondition(self, r):
         """z, the preconditioned r."""
         self.problem.history[self.step] = r @ r
         self.step += 1
-        self.r, self.z = r, r if self.weights is None else r / self.weights
+        self.r, self.z = r, r if self.diagonal is None else r / self.diagonal
         return self.z
 
     def end(self, r):
         """Record the residual r after the last iteration, and the number of iterations.
 
-        A solve of a fixed number of iterations that ended earlier has met `least`, and counts as solved to the end.
+        If a solve of a fixed number of iterations has stopped early, its residual has met `atol` and counts as 0.
         """
         sizes = self.problem.sizes
         is_solved = not sizes["tolerance"] and self.step < sizes["iterations"]

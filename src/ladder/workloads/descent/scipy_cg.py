@@ -13,13 +13,13 @@ LIMITS = {"algorithm": ("cg", "jacobi")}
 
 def setup(problem, *, threads: int):
     """The timed solve, on the threads that the harness has set."""
-    matrix, like = problem.matrix, {"shape": problem.matrix.shape, "dtype": problem.matrix.dtype}
-    operator = LinearOperator(matvec=lambda v: matrix @ v, **like)
-    stop = {"maxiter": problem.sizes["iterations"]} | tolerances(problem, np.finfo(matrix.dtype))
+    matrix, kind = problem.matrix, {"shape": problem.matrix.shape, "dtype": problem.matrix.dtype}
+    operator = LinearOperator(matvec=lambda v: matrix @ v, **kind)
+    stopping = {"maxiter": problem.sizes["iterations"]} | tolerances(problem, np.finfo(matrix.dtype))
 
     def solve():
         recorder = Recorder(problem)
-        problem.x[:], _ = cg(operator, problem.b, M=LinearOperator(matvec=recorder.precondition, **like), **stop)
+        problem.x[:], _ = cg(operator, problem.b, M=LinearOperator(matvec=recorder.precondition, **kind), **stopping)
         recorder.end(recorder.r)  # which SciPy updates in place
 
     return solve

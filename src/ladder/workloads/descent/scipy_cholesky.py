@@ -1,4 +1,4 @@
-"""Peer: Cholesky factorisation by LAPACK in SciPy, of a copy of A made in the timed run; compute-bound."""
+"""Peer: Cholesky factorisation by LAPACK in SciPy, of a copy of A that the timed run makes; compute-bound."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -15,9 +15,9 @@ def setup(problem, *, threads: int):
 
     def solve():
         np.copyto(factor, problem.matrix)
-        # For LAPACK, a row-major matrix is transposed, which changes nothing here; it is overwritten in place.
-        of_lapack = cho_factor(factor.T, overwrite_a=True, check_finite=False)
-        problem.x[:] = cho_solve(of_lapack, problem.b, check_finite=False)
+        # LAPACK sees a row-major matrix as its transpose, which is equal here, and overwrites it in place.
+        cholesky = cho_factor(factor.T, overwrite_a=True, check_finite=False)
+        problem.x[:] = cho_solve(cholesky, problem.b, check_finite=False)
         problem.history[:], problem.steps[:] = 0, 0
 
     return solve

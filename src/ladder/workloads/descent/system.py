@@ -1,10 +1,10 @@
 """The system A x = b: a dense matrix with a known spectrum, and matrix-free products in O(n log n).
 
 A[i, j] = d[i] d[j] c[(p[i] - p[j]) mod n]: a symmetric circulant (Golub and Van Loan, Matrix Computations, 2013,
-section 4.8.2), whose rows and columns are permuted by p and scaled by powers of two d. Its elements are exact in the
-case's dtype. The circulant's eigenvalues are the Fourier transform of c: evenly spaced in logarithm between 1 / kappa
-and 1. Without scaling, A has the same eigenvalues. A variant gets only the elements of A, which look random: a row
-gives no information about the others.
+section 4.8.2), whose rows and columns are permuted by p and scaled by d, powers of two. Its elements are exact in the
+case's dtype. The circulant's eigenvalues are the Fourier transform of c. They are between 1 / kappa and 1, and their
+logarithms are evenly spaced. Without scaling, A has the same eigenvalues. A variant receives only the elements of A,
+which look random: a row gives no information about the others.
 """
 
 import functools
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# The number of exponents of two in d if rows are scaled: the condition number grows by up to 4 ** (EXPONENTS - 1).
+# If rows are scaled, d has the powers 2 ** 0 to 2 ** (EXPONENTS - 1). The condition number grows by up to the square of
+# the largest.
 EXPONENTS = 4
 # Columns of A that are generated at once on the host, few enough for a cache.
 PART = 2**14
@@ -20,7 +21,7 @@ PART = 2**14
 
 @dataclass(frozen=True)
 class System:
-    """The vectors that define A and b, (n,) each: c, d, b float64, exact in the case's dtype, and p int64."""
+    """The vectors that define A and b, (n,) each: float64 c, d and b, exact in the case's dtype, and int64 p."""
 
     c: np.ndarray
     d: np.ndarray
@@ -39,7 +40,7 @@ class System:
 
     @property
     def row_norm(self):
-        """An upper bound, nearly tight, of the Euclidean norms of A's rows."""
+        """A nearly tight upper bound of the Euclidean norms of A's rows."""
         return self.d.max() ** 2 * np.linalg.norm(self.c)
 
     @property
@@ -49,18 +50,18 @@ class System:
 
     def product(self, x, eigenvalues=None):
         """A x in float64; `eigenvalues` may replace those of the circulant."""
-        spread = np.empty_like(x)
-        spread[self.p] = self.d * x
+        permuted = np.empty_like(x)
+        permuted[self.p] = self.d * x
         eigenvalues = self.eigenvalues if eigenvalues is None else eigenvalues
-        return self.d * np.fft.irfft(eigenvalues * np.fft.rfft(spread), len(x))[self.p]
+        return self.d * np.fft.irfft(eigenvalues * np.fft.rfft(permuted), len(x))[self.p]
 
 
 @functools.lru_cache(maxsize=4)
 def make(n, kappa, start, scaling, dtype, seed, round):
-    """The System of a round; each round has a different one."""
+    """The System of a round; every round has a different one."""
     generator = np.random.default_rng([seed, round])
     modes = n // 2 + 1
-    mode_order = generator.permutation(modes)  # the mode of each eigenvalue, from the largest to the smallest
+    mode_order = generator.permutation(modes)  # the modes by eigenvalue, from the largest to the smallest
     eigenvalues = np.empty(modes)
     eigenvalues[mode_order] = kappa ** -np.linspace(0, 1, modes)
     c = np.fft.irfft(eigenvalues, n).astype(dtype).astype(np.float64)
@@ -72,17 +73,17 @@ def make(n, kappa, start, scaling, dtype, seed, round):
 
 
 def worst_right_hand_side(n, p, mode_order):
-    """The sum of two eigenvectors of equal norm: those of the largest and of the smallest eigenvalue.
+    """The sum of two eigenvectors of equal norm, of the largest and of the smallest eigenvalue.
 
-    From zero, steepest descent then has its slowest convergence (Akaike, Annals of the Institute of Statistical
-    Mathematics 11, 1959): the residual falls by (kappa - 1) / (kappa + 1) in each step.
+    With this b and x = 0 at the start, steepest descent converges most slowly (Akaike, Annals of the Institute of
+    Statistical Mathematics 11, 1959): the residual falls by (kappa - 1) / (kappa + 1) in each step.
     """
     modes = {mode_order[0], mode_order[-1]}
     vectors = [np.cos(2 * np.pi * mode / n * p) for mode in modes]
     return sum(vector * np.sqrt(n / (vector @ vector)) for vector in vectors)
 
 
-def of(sizes, round):
+def from_sizes(sizes, round):
     """The System of a case's round."""
     names = ("n", "kappa", "start", "scaling", "dtype", "seed")
     return make(*(sizes[name] for name in names), round)
@@ -91,10 +92,10 @@ def of(sizes, round):
 CUDA = r"""
 extern "C" __global__ void generate(REAL *matrix, const REAL *c, const REAL *d, const long long *p, long long n) {
   for (long long i = blockIdx.y; i < n; i += gridDim.y) {
-    const long long of_row = p[i];
+    const long long row_index = p[i];
     const REAL scale = d[i];
     for (long long j = blockIdx.x * blockDim.x + threadIdx.x; j < n; j += gridDim.x * blockDim.x) {
-      const long long distance = of_row - p[j];
+      const long long distance = row_index - p[j];
       matrix[i * n + j] = scale * d[j] * c[distance < 0 ? distance + n : distance];
     }
   }
@@ -103,7 +104,7 @@ extern "C" __global__ void generate(REAL *matrix, const REAL *c, const REAL *d, 
 
 
 def generate(problem, c, d, p):
-    """Write `problem.matrix` (n, n) in place from c, d and p, host arrays, without allocating another (n, n) array."""
+    """Write `problem.matrix` (n, n) in place from the host arrays c, d and p, without a second (n, n) array."""
     if isinstance(problem.matrix, np.ndarray):
         generate_on_host(problem.matrix, c, d, p)
     else:
@@ -114,16 +115,16 @@ def generate_on_host(matrix, c, d, p):
     """Generate the matrix row by row, with a thread per CPU."""
     from ladder.devices import chunked
 
-    doubled = np.concatenate([c, c])  # avoids modulo operations
+    two_periods = np.concatenate([c, c])  # indexed without a modulo operation
 
-    def write(rows):
+    def write_rows(rows):
         for i in range(rows.start, rows.stop):
             for start in range(0, len(p), PART):
                 columns = slice(start, start + PART)
-                values = doubled[p[i] - p[columns] + len(p)]
+                values = two_periods[p[i] - p[columns] + len(p)]
                 np.multiply(values, d[i] * d[columns], out=matrix[i, columns], casting="same_kind")
 
-    chunked.map_threads(write, chunked.parts(len(p)))
+    chunked.map_threads(write_rows, chunked.parts(len(p)))
 
 
 def generate_on_gpu(matrix, c, d, p):

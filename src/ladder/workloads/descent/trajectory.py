@@ -1,10 +1,10 @@
 """The solve in plain float64, and a bound for the effect of rounding; products are matrix-free in O(n log n).
 
-There is no formula for the bound of a history, since every step amplifies earlier errors. So the solve runs again with
-noise of the size of rounding errors wherever a variant rounds, with the residual updated by recurrence and recomputed
-as b - A x, and with two seeds. The largest distance from the exact history, times the confidence factor of
-`ladder.harness.validation`, is the drift; the workload's `check` adds the possible gap between the true residual and
-the reported one, and the rounding of the value itself.
+There is no formula for the bound of a history, since every step amplifies earlier errors. Therefore the solve is
+repeated with noise of the size of rounding errors wherever a variant rounds: with two seeds, and with the residual once
+updated by recurrence and once recomputed as b - A x. The drift is the largest distance from the exact history, times
+the confidence factor of `ladder.harness.validation`. The workload's `check` adds the possible gap between the true and
+the reported residual, and the rounding of the value itself.
 """
 
 import functools
@@ -17,20 +17,20 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ladder.harness.validation import CONFIDENCE, unit_roundoff
 from ladder.workloads.descent import system
 
-# A solve is followed down to this share of its tolerance, in case a variant stops late, and of the rounding error.
-BEYOND = 0.1
+# A solve continues down to this multiple of its tolerance, in case a variant stops late, or of the unit roundoff.
+STOP_FACTOR = 0.1
 SEEDS = (0, 1)
-# A recomputed residual below this multiple of its error is noise.
-NOISE = 10.0
-# Rounding delays conjugate gradients (Greenbaum, Iterative Methods for Solving Linear Systems, 1997, chapter 4): the
-# number of steps by which a history may be late or early where it falls steeply. The drift of steepest descent, nearly
-# constant over so few steps, hardly grows by it.
-LATE = 2
+# A recomputed residual that is below this multiple of its error is noise.
+NOISE_FACTOR = 10.0
+# The number of steps by which a history may be late or early, since rounding delays conjugate gradients (Greenbaum,
+# Iterative Methods for Solving Linear Systems, 1997, chapter 4). It hardly affects steepest descent, whose drift is
+# nearly constant over so few steps.
+MAX_DELAY = 2
 
 
 @dataclass
 class Solve:
-    """An iterative solve: r.r and |b - A x - r| from the start on, and the last x."""
+    """The result of an iterative solve: the last x, and from the start on r.r and |b - A x - r|."""
 
     x: np.ndarray
     history: list = field(default_factory=list)
@@ -38,7 +38,10 @@ class Solve:
 
 
 class Exact:
-    """Only the errors of float64. `unit` is the unit roundoff of the results that are compared with it."""
+    """The arithmetic of a solve in float64: products with A, dot products, and the rounding of a computed vector.
+
+    `unit` is the unit roundoff of the results that are compared with this solve.
+    """
 
     def __init__(self, equations, unit):
         self.system, self.unit = equations, unit
@@ -49,14 +52,14 @@ class Exact:
     def dot(self, u, v):
         return float(u @ v)
 
-    def vector(self, v):
+    def round_vector(self, v):
         return v
 
 
 class Noisy(Exact):
-    """Errors of the size of a unit roundoff wherever a variant rounds.
+    """An arithmetic with errors of the size of `unit` wherever a variant rounds.
 
-    The eigenvalues have fixed errors, as have those of the reference.
+    The errors of A's eigenvalues are the same in all products.
     """
 
     def __init__(self, equations, unit, seed):
@@ -68,9 +71,9 @@ class Noisy(Exact):
         return self.unit * self.generator.uniform(-1, 1, count)
 
     def product(self, v):
-        """Sums of n products with random signs: errors of u |row| |v|, even for sequential sums.
+        """A v with errors of u |row| |v|: those of sums of n products with random signs, even in sequential order.
 
-        As in `random_sum_factor`: n roundings of partial sums of up to |row| |v| / sqrt(n).
+        As in `random_sum_factor`, a sum has n roundings of partial sums of up to |row| |v| / sqrt(n).
         """
         exact = self.system.product(v, self.eigenvalues)
         return exact + self.draw(len(v)) * self.system.row_norm * np.linalg.norm(v)
@@ -78,40 +81,40 @@ class Noisy(Exact):
     def dot(self, u, v):
         return super().dot(u, v) * (1 + self.draw() * np.sqrt(len(u)))
 
-    def vector(self, v):
+    def round_vector(self, v):
         return v * (1 + self.draw(len(v)))
 
 
 def solve(equations, algorithm, iterations, tolerance, arithmetic, is_recomputed=False):
-    """The Solve of a System from x = 0, to `iterations` or BEYOND a tolerance.
+    """The Solve of a System from x = 0, up to `iterations` steps or down to STOP_FACTOR times the tolerance.
 
-    A recomputed residual is followed down to the noise: conjugate gradients that continue beyond it diverge.
+    With a recomputed residual, it ends when the residual is noise: conjugate gradients that continue diverge.
     Shewchuk, An Introduction to the Conjugate Gradient Method Without the Agonizing Pain (1994), has the algorithms.
     """
     b = equations.b
-    weights = equations.diagonal if algorithm == "jacobi" else None
-    precondition = (lambda r: arithmetic.vector(r / weights)) if algorithm == "jacobi" else (lambda r: r)
+    diagonal = equations.diagonal if algorithm == "jacobi" else None
+    precondition = (lambda r: arithmetic.round_vector(r / diagonal)) if algorithm == "jacobi" else (lambda r: r)
     result = Solve(np.zeros_like(b))
     x, r = result.x, b
     p = z = precondition(r)
     rz = arithmetic.dot(r, z)
-    stop = (BEYOND * max(tolerance, arithmetic.unit)) ** 2 * (b @ b)
+    stop = (STOP_FACTOR * max(tolerance, arithmetic.unit)) ** 2 * (b @ b)
     for step in range(iterations + 1):
-        result.history.append(arithmetic.dot(r, r) if weights is not None else rz)
+        result.history.append(arithmetic.dot(r, r) if diagonal is not None else rz)
         result.gap.append(float(np.linalg.norm(b - equations.product(x) - r)))
         if step == iterations or result.history[-1] <= stop:
             break
-        if is_recomputed and not (NOISE * result.gap[-1]) ** 2 < result.history[-1] < (b @ b) / arithmetic.unit:
+        if is_recomputed and not (NOISE_FACTOR * result.gap[-1]) ** 2 < result.history[-1] < (b @ b) / arithmetic.unit:
             break
         q = arithmetic.product(p)
-        if (pq := arithmetic.dot(p, q)) == 0:  # r.r is next to nothing and its square is nothing
+        if (pq := arithmetic.dot(p, q)) == 0:  # r.r is so tiny that the product underflows
             break
         alpha = rz / pq
-        x = arithmetic.vector(x + alpha * p)
-        r = arithmetic.vector(b - arithmetic.product(x) if is_recomputed else r - alpha * q)
+        x = arithmetic.round_vector(x + alpha * p)
+        r = arithmetic.round_vector(b - arithmetic.product(x) if is_recomputed else r - alpha * q)
         z = precondition(r)
-        before, rz = rz, arithmetic.dot(r, z)
-        p = z if algorithm == "steepest" else arithmetic.vector(z + rz / before * p)
+        previous_rz, rz = rz, arithmetic.dot(r, z)
+        p = z if algorithm == "steepest" else arithmetic.round_vector(z + rz / previous_rz * p)
     result.x = x
     return result
 
@@ -120,8 +123,8 @@ def solve(equations, algorithm, iterations, tolerance, arithmetic, is_recomputed
 class Reference:
     """The expected values after every step, float64 (iterations + 1,).
 
-    `history` is r.r, 0 after the end of the exact solve, `drift` the bound for the effect of rounding on it, and `gap`
-    the distance |b - A x - r| that rounding causes between the true residual and r.
+    `history` is r.r, and 0 beyond the end of the exact solve. `drift` bounds the effect of rounding on it. `gap` bounds
+    |b - A x - r|, the distance between the true residual and r that rounding causes.
     """
 
     history: np.ndarray
@@ -133,29 +136,32 @@ class Reference:
 def reference(n, kappa, iterations, tolerance, algorithm, start, scaling, dtype, seed, round):
     """The Reference of a case's round."""
     equations, unit = system.make(n, kappa, start, scaling, dtype, seed, round), unit_roundoff(dtype)
-    same = equations, algorithm, iterations, tolerance
-    exact = solve(*same, Exact(equations, unit))
-    shaken = [solve(*same, Noisy(equations, unit, seed), way) for seed, way in itertools.product(SEEDS, (False, True))]
-    history, drift, gap = padded(exact.history, iterations), np.zeros(iterations + 1), np.zeros(iterations + 1)
-    for noisy in shaken:
-        drift = np.maximum(drift, np.abs(padded(noisy.history, iterations) - history))
-        gap = np.maximum(gap, padded(noisy.gap, iterations, mode="edge"))
-    # The first step rounds one dot product; relative to the history, drifts only grow, up to all of it.
-    share = np.divide(drift, history, out=np.zeros_like(drift), where=drift < history)
-    share[(drift >= history) & (history > 0)] = 1
-    share = np.maximum.accumulate(np.maximum(share, unit * np.sqrt(n)))
-    drift = np.pad(np.maximum(drift, share * history), LATE, mode="edge")
-    drift = sliding_window_view(drift, 2 * LATE + 1).max(axis=1)
+    arguments = equations, algorithm, iterations, tolerance
+    exact = solve(*arguments, Exact(equations, unit))
+    noisy_solves = [
+        solve(*arguments, Noisy(equations, unit, seed), is_recomputed)
+        for seed, is_recomputed in itertools.product(SEEDS, (False, True))
+    ]
+    history, drift, gap = pad(exact.history, iterations), np.zeros(iterations + 1), np.zeros(iterations + 1)
+    for noisy in noisy_solves:
+        drift = np.maximum(drift, np.abs(pad(noisy.history, iterations) - history))
+        gap = np.maximum(gap, pad(noisy.gap, iterations, mode="edge"))
+    # The relative drift is at least the rounding of one dot product, and never decreases; from 1 on, it counts as 1.
+    relative_drift = np.divide(drift, history, out=np.zeros_like(drift), where=drift < history)
+    relative_drift[(drift >= history) & (history > 0)] = 1
+    relative_drift = np.maximum.accumulate(np.maximum(relative_drift, unit * np.sqrt(n)))
+    drift = np.pad(np.maximum(drift, relative_drift * history), MAX_DELAY, mode="edge")
+    drift = sliding_window_view(drift, 2 * MAX_DELAY + 1).max(axis=1)
     scale = CONFIDENCE * (1 + unit_roundoff(np.float64) / unit)
     return Reference(history, scale * drift, scale * np.maximum.accumulate(gap))
 
 
-def padded(values, iterations, **mode):
-    """The values as an array of iterations + 1."""
+def pad(values, iterations, **mode):
+    """The values padded to an array of iterations + 1, by default with zeros."""
     return np.pad(values, (0, iterations + 1 - len(values)), **mode)
 
 
-def of(sizes, round):
+def from_sizes(sizes, round):
     """The Reference of a case's round."""
     names = ("n", "kappa", "iterations", "tolerance", "algorithm", "start", "scaling", "dtype", "seed")
     return reference(*(sizes[name] for name in names), round)

@@ -1,10 +1,10 @@
 """Elementary kernels of a solve by steepest descent, timed separately as in an earlier study.
 
-| kernel | does | loads | stores |
+| kernel | computes | loads | stores |
 | --- | --- | --- | --- |
-| init | A and b from their indices, see `drawn` | | n n + n |
-| product | A[i, j] x[j], the first half of a matrix-vector product | n n + n | n n |
-| reduction | the sum of each row of a matrix, the second half | n n | n |
+| init | A and b from their indices, see `hashed_elements` | | n n + n |
+| product | A[i, j] x[j]: the first half of a matrix-vector product | n n + n | n n |
+| reduction | the sum of each row of a matrix: the second half | n n | n |
 | transpose | a column as a row: n elements | n | n |
 | scale | alpha x | n | n |
 | vecdif | x - y, as in b - A x | 2 n | n |
@@ -12,8 +12,8 @@
 | gemv | A x: `product` and `reduction` fused, without an intermediate array | n n + n | n |
 | dot | x.y in one kernel | 2 n | 1 |
 
-This is the minimal traffic in elements; large kernels are memory-bound. The values are uniform in [-1, 1) from the
-seed; in large arrays the numbers repeat (`ladder.devices.chunked`).
+Loads and stores are the minimal traffic in elements; kernels on large arrays are memory-bound. Inputs are uniform in
+[-1, 1) from the seed; in large arrays the numbers repeat (`ladder.devices.chunked`).
 
 Shapes: matrix (n, n), x and y (n,); out (n, n) of `init` and `product`, (1,) of `dot`, otherwise (n,); b, the other
 output of `init`, (n,); all of one dtype, float32 or float64. key, the input of `init`, is uint32 (1,).
@@ -60,15 +60,15 @@ def arrays(sizes):
     """Inputs and outputs as {name: (shape, dtype)}."""
     kernel, n, dtype = sizes["kernel"], sizes["n"], sizes["dtype"]
     vector, matrix = ((n,), dtype), ((n, n), dtype)
-    kinds = {"key": ((1,), "uint32"), "matrix": matrix, "x": vector, "y": vector}
+    specs = {"key": ((1,), "uint32"), "matrix": matrix, "x": vector, "y": vector}
     outputs = {"out": matrix if kernel in ("init", "product") else ((1,), dtype) if kernel == "dot" else vector}
     if kernel == "init":
         outputs["b"] = vector
-    return {name: kinds[name] for name in INPUTS[kernel]}, outputs
+    return {name: specs[name] for name in INPUTS[kernel]}, outputs
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place; their names."""
+    """Write the inputs of a round in place; returns their names."""
     generator = np.random.default_rng([sizes["seed"], round])
 
     def draw(part):
@@ -102,11 +102,11 @@ def cost(sizes):
     return SimpleNamespace(flops=flops, bytes=(loads + stores) * size, precision=sizes["dtype"])
 
 
-def drawn(first, count, key):
+def hashed_elements(first, count, key):
     """The elements from `first` on that `init` writes, float64 (count,): A by rows, then b.
 
-    Element i is 24 bits of a hash of i ^ key (the finalizer of MurmurHash3, Appleby, 2011), scaled to [-1, 1): exact in
-    float32, with hardly any correlation between elements.
+    Element i is 24 bits of a hash of i ^ key (the finalizer of MurmurHash3, Appleby, 2011), scaled to [-1, 1). It is
+    exact in float32, and hardly correlated with other elements.
     """
     bits = np.arange(first, first + count).astype(np.uint32) ^ key
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
@@ -117,37 +117,39 @@ def drawn(first, count, key):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare every element with the same arithmetic in float64; sums are never those of BLAS."""
+    """Compare every element with the same arithmetic in float64; the reference sums don't use BLAS."""
     kernel, out = sizes["kernel"], outputs["out"]
     if kernel == "init":
-        return compare_drawn(inputs["key"][0], out, outputs["b"]), None
+        return compare_init(inputs["key"][0], out, outputs["b"]), None
     if kernel in ("reduction", "gemv", "dot"):
         return [compare_sums(kernel, out, precision, **inputs)], None
     if kernel == "product":
         matrix, x = inputs["matrix"], inputs["x"]
-        return [by_rows(lambda rows: compare_elements(kernel, out[rows], precision, matrix[rows], x), len(x))], None
+        return [
+            worst_of_rows(lambda rows: compare_elements(kernel, out[rows], precision, matrix[rows], x), len(x))
+        ], None
     return [compare_elements(kernel, out, precision, *inputs.values())], None
 
 
-def by_rows(compare_these, n):
-    """The worst of the Checks of groups of rows that cover a matrix."""
+def worst_of_rows(compare_rows, n):
+    """The Check with the largest error of those that `compare_rows(rows)` returns for slices of n rows."""
     step = max(1, PART // n)
-    checks = chunked.map_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
+    checks = chunked.map_threads(compare_rows, [slice(start, min(start + step, n)) for start in range(0, n, step)])
     return max(checks, key=lambda check: check.error)
 
 
-def compare_drawn(key, a, b):
+def compare_init(key, a, b):
     """The Checks of the arrays that `init` writes."""
     n = len(b)
 
     def compare_rows(rows):
-        return compare("A", a[rows], drawn(rows.start * n, a[rows].size, key).reshape(-1, n), 0)
+        return compare("A", a[rows], hashed_elements(rows.start * n, a[rows].size, key).reshape(-1, n), 0)
 
-    return [by_rows(compare_rows, n), compare("b", b, drawn(n * n, n, key), 0)]
+    return [worst_of_rows(compare_rows, n), compare("b", b, hashed_elements(n * n, n, key), 0)]
 
 
 def compare_elements(kernel, out, precision, *operands):
-    """The Check of results that are rounded at most once."""
+    """The Check of a kernel whose results are rounded at most once."""
     if kernel == "scale":
         operands = *operands, np.array(ALPHA, out.dtype)
     expected = OPERATIONS[kernel](*(operand.astype(np.float64) for operand in operands))
@@ -155,7 +157,7 @@ def compare_elements(kernel, out, precision, *operands):
 
 
 def compare_sums(kernel, out, precision, x=None, y=None, matrix=None):
-    """The Check of sums of n products; those of a reduction have the factor 1."""
+    """The Check of sums of n products; a reduction multiplies by 1."""
     if kernel == "dot":
         matrix, x = x.reshape(1, -1), y
     n = matrix.shape[1]

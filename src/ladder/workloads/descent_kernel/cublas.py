@@ -1,8 +1,7 @@
-"""The kernels by cuBLAS, which has all except `init`.
+"""The kernels by cuBLAS, all except `init`.
 
-Products with a vector's elements are cuBLAS's product with a diagonal matrix (dgmm), sums of rows its product with a
-vector of ones, and sums and multiples of vectors its sum of matrices (geam). Bound by the GPU's memory, or for small n
-by the launch latency.
+`product` is cuBLAS's product with a diagonal matrix (dgmm), `reduction` its product with a vector of ones, and `scale`,
+`vecdif` and `vecsum` are its sum of matrices (geam). Memory-bind, or for small n bound by the launch latency.
 """
 
 import ctypes
@@ -17,13 +16,13 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 LIMITS = {"kernel": ("product", "reduction", "transpose", "scale", "vecdif", "vecsum", "gemv", "dot")}
 LETTERS = {"float32": "S", "float64": "D"}
-LEFT, PLAIN = ctypes.c_int(0), ctypes.c_int(0)  # CUBLAS_SIDE_LEFT, CUBLAS_OP_N
+LEFT, NO_TRANSPOSE = ctypes.c_int(0), ctypes.c_int(0)  # CUBLAS_SIDE_LEFT, CUBLAS_OP_N
 ON_HOST, ON_DEVICE = ctypes.c_int(0), ctypes.c_int(1)  # CUBLAS_POINTER_MODE_...
 ONE = ctypes.c_int64(1)
 
 
 def setup(problem):
-    """The timed call, or the calls, of the case's kernel."""
+    """The timed call or calls of the case's kernel."""
     kernel, out = problem.sizes["kernel"], problem.out
     if kernel == "gemv":
         return product(problem.matrix, problem.x, out)
@@ -38,16 +37,20 @@ def calls(kernel, out, x, y=None):
     """The calls of a kernel on these operands, in order."""
     prefix, n = f"cublas{LETTERS[out.dtype.name]}", ctypes.c_int64(x.shape[0])
     match kernel:
-        case "product":  # for cuBLAS, a row-major matrix is its transpose
+        case "product":  # cuBLAS sees a row-major matrix as its transpose
             operands = (pointer(x), n, pointer(y), ONE, pointer(out), n)
             return [bind(f"{prefix}dgmm_64", handle(), LEFT, n, n, *operands)]
         case "transpose":
             return [bind(f"{prefix}copy_v2_64", handle(), n, pointer(x), ONE, pointer(out), ONE)]
         case "dot":
-            result_is = partial(bind, "cublasSetPointerMode_v2", handle())
+            set_pointer_mode = partial(bind, "cublasSetPointerMode_v2", handle())
             operands = (pointer(x), ONE, pointer(y), ONE, pointer(out))
-            return [result_is(ON_DEVICE), bind(f"{prefix}dot_v2_64", handle(), n, *operands), result_is(ON_HOST)]
+            return [
+                set_pointer_mode(ON_DEVICE),
+                bind(f"{prefix}dot_v2_64", handle(), n, *operands),
+                set_pointer_mode(ON_HOST),
+            ]
     alpha, beta = {"scale": (ALPHA, 0), "vecdif": (1, -1), "vecsum": (1, 1)}[kernel]
-    alpha, beta, other = factor(alpha, out.dtype), factor(beta, out.dtype), x if y is None else y
-    operands = (alpha, pointer(x), n, beta, pointer(other), n, pointer(out), n)
-    return [bind(f"{prefix}geam_64", handle(), PLAIN, PLAIN, n, ONE, *operands)]
+    alpha, beta, y = factor(alpha, out.dtype), factor(beta, out.dtype), x if y is None else y
+    operands = (alpha, pointer(x), n, beta, pointer(y), n, pointer(out), n)
+    return [bind(f"{prefix}geam_64", handle(), NO_TRANSPOSE, NO_TRANSPOSE, n, ONE, *operands)]

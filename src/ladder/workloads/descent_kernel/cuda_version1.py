@@ -1,6 +1,6 @@
 """Version 1 of the earlier study: one block as wide as the matrix, with a warp per row; n is at most 32.
 
-A row's sum is an unrolled reduction in registers over a warp. Bound by the latency of a launch and of a few dependent
+A row is summed by an unrolled reduction in a warp's registers. Bound by the latency of a launch and of a few dependent
 accesses: only one multiprocessor is used, and it mostly waits.
 """
 
@@ -15,4 +15,4 @@ LIMITS = {"n": (1, 32)}
 
 def setup(problem):
     """The timed launch of the case's kernel."""
-    return launch.of(problem, launch.OneBlock("descent_kernel", problem))
+    return launch.kernel_launch(problem, launch.OneBlock("descent_kernel", problem))

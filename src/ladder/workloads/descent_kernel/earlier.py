@@ -1,13 +1,13 @@
 """The earlier study's table: milliseconds of each kernel on its GPU, in float32. The GPU and the year are unknown.
 
-Its rates count only the elements that a kernel writes, 4 bytes each, which is not the traffic; `written` gives that
-count for ours.
+Its rates count only the elements that a kernel writes, 4 bytes each, and not the whole traffic; `elements_written`
+returns the number of these elements.
 """
 
 from ladder.workloads.descent_kernel.passes import lengths
 
-# Version 2: the block and n of each column, and the number of elements that a thread summed: n was a power of it. If
-# several are possible (64 and 256), it is the smallest.
+# Version 2: block, n and load of each column. The load, the number of elements that a thread summed, is inferred: n was
+# a power of it. If several are possible (n = 64 and 256), it is the smallest.
 COLUMNS = ((32, 16, 4), (32, 64, 4), (32, 144, 12), (128, 64, 4), (128, 256, 4), (512, 256, 4), (512, 512, 8))
 VERSION2 = {
     "init": (0.01875, 0.0217, 0.01974, 0.02067, 0.02339, 0.02294, 0.0511),
@@ -29,8 +29,8 @@ VERSION1 = {
 }
 
 
-def written(kernel, n, load):
-    """The elements that a kernel of version 2 writes, those of all passes of a reduction."""
+def elements_written(kernel, n, load):
+    """The number of elements that a kernel of version 2 writes, for a reduction in all passes."""
     if kernel == "reduction":
         return n * sum(lengths(n, load))
     return {"init": n * n + n, "product": n * n, "dot": 1}.get(kernel, n)

@@ -24,10 +24,10 @@ class OneBlock:
     def __init__(self, workload, problem):
         self.kernel = partial(cuda.kernel, workload, "cuda_version1", dtype=problem.sizes["dtype"])
 
-    def by_rows(self, name, matrix, *others):
-        """A kernel on a matrix of at most 32 rows and columns, by its name: product, reduction or gemv."""
+    def by_rows(self, name, matrix, *vectors):
+        """The launch of product, reduction or gemv, by name, on a matrix of at most 32 rows and columns."""
         rows, columns = matrix.shape
-        return partial(self.kernel(name), (1,), (WARP, rows), (matrix, *others, np.uint32(columns)))
+        return partial(self.kernel(name), (1,), (WARP, rows), (matrix, *vectors, np.uint32(columns)))
 
     def init(self, key, matrix, b):
         """A and b from their indices."""
@@ -54,8 +54,8 @@ class OneBlock:
 class LinearIndex:
     """Version 2: a thread per element of a result, by a linear index, in blocks of `block` threads.
 
-    `launch` is `right`, or as in the earlier study: `swapped`, reductions with grid and block exchanged, or `square`,
-    operations on vectors of n elements with n n threads.
+    `launch` is "right", or a mistake of the earlier study: with "swapped", reductions exchange grid and block; with
+    "square", operations on vectors of n elements have n n threads.
     """
 
     def __init__(self, workload, problem, block, load, launch):
@@ -66,37 +66,37 @@ class LinearIndex:
         self.empty = partial(problem.device.empty, dtype=dtype)
         self.block, self.load, self.launch = block, load, launch
 
-    def over(self, threads, name, *arguments):
+    def launch_threads(self, threads, name, *arguments):
         """A launch of at least `threads` threads."""
         return partial(self.kernel(name), (-(-threads // self.block),), (self.block,), arguments)
 
-    def swapped_over(self, threads, name, *arguments):
-        """The same with grid and block exchanged."""
+    def launch_swapped(self, threads, name, *arguments):
+        """Like `launch_threads`, with grid and block exchanged."""
         blocks = -(-threads // self.block)
         if blocks > MAX_THREADS:
             raise LadderError(
-                f"{name} has {blocks} blocks, and launch=swapped would make blocks of so many threads, of which there "
-                f"are {MAX_THREADS} at most: lower n, or raise block."
+                f"{name} has {blocks} blocks. With launch=swapped this is the number of threads of a block, "
+                f"{MAX_THREADS} at most: lower n, or raise block."
             )
         return partial(self.kernel(name), (self.block,), (blocks,), arguments)
 
     def init(self, key, matrix, b):
         """A and b from their indices."""
-        return self.over(matrix.size + b.size, "init", key, matrix, b, np.uint32(b.size))
+        return self.launch_threads(matrix.size + b.size, "init", key, matrix, b, np.uint32(b.size))
 
     def product(self, matrix, x, products):
         """products[i, j] = matrix[i, j] x[j]."""
         rows, columns = map(np.uint32, matrix.shape)
-        return self.over(matrix.size, "product", matrix, x, products, rows, columns)
+        return self.launch_threads(matrix.size, "product", matrix, x, products, rows, columns)
 
     def reduction(self, terms, sums):
         """The sum of each row, in passes."""
-        over = self.swapped_over if self.launch == "swapped" else self.over
+        launch_threads = self.launch_swapped if self.launch == "swapped" else self.launch_threads
         passes, (rows, columns) = [], terms.shape
         for length in lengths(columns, self.load):
             out = sums if length == 1 else self.empty((rows, length))
             arguments = (terms, out, np.uint32(rows), np.uint32(columns))
-            passes.append((f"of {columns}", over(rows * length, "reduction", *arguments)))
+            passes.append((f"of {columns}", launch_threads(rows * length, "reduction", *arguments)))
             terms, columns = out, length
         return in_order(passes)
 
@@ -109,10 +109,10 @@ class LinearIndex:
         """transpose, scale, vecdif or vecsum; the last argument is the result."""
         count = arguments[-1].size
         threads = count**2 if self.launch == "square" else count
-        return self.over(threads, name, *arguments, np.uint32(count))
+        return self.launch_threads(threads, name, *arguments, np.uint32(count))
 
 
-def of(problem, kernels):
+def kernel_launch(problem, kernels):
     """The launch of a case's kernel by a OneBlock or a LinearIndex."""
     kernel, inputs, out = problem.sizes["kernel"], problem.inputs.values(), problem.out
     match kernel:

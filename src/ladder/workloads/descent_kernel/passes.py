@@ -2,7 +2,7 @@
 
 
 def lengths(n, load):
-    """The length of a row of n elements after each pass, down to 1, with at least one pass."""
+    """The length of a row of n elements after each pass; the last is 1, and there is at least one pass."""
     passes = [-(-n // load)]
     while passes[-1] > 1:
         passes.append(-(-passes[-1] // load))

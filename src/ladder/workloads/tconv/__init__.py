@@ -1,12 +1,13 @@
-"""A transposed convolution, 5 x 5 with stride 2, of which a DCGAN's generator has four; rows and columns double.
+"""A transposed convolution, 5 x 5 with stride 2, which doubles rows and columns; a DCGAN's generator has four.
 
     out[y, x, j] = bias[j] + sum over r, s < 5 and i of image[(y + 1 - r) / 2, (x + 1 - s) / 2, i] filter[r, s, j, i]
 
-where only those r and s count for which both quotients are whole and inside the image: 4 to 9 of the 25, depending on
-the parity of y and x. This equals a correlation of the reversed filter with the image, with a zero between pixels and 3
-zeros before and 2 after them (Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016).
+The sum is over those r and s for which both quotients are whole and inside the image: 4 to 9 of the 25 taps (r, s),
+depending on the parity of y and x. It equals a correlation of the reversed filter with an image that has a zero between
+pixels, 3 zeros before and 2 after them (Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016).
 
-Shapes, channels last: images (images, h, h, c), filter (5, 5, k, c), bias (k,), out (images, 2 h, 2 h, k). Inputs are
+Shapes, channels last: image (images, h, h, c), filter (5, 5, k, c), bias (k,), out (images, 2 h, 2 h, k). A pixel is a
+position of the image with its c channels; an element is one of the 2 h x 2 h positions of the result. Inputs are
 uniform in [-1, 1) from the seed. Arrays are C-contiguous and of one dtype, float32 or float64.
 """
 
@@ -41,7 +42,7 @@ SENSITIVITY = [
     ("tuned", {"threads": 1}, {"images": 33, "h": 5, "c": 13, "k": 85}),
 ]
 TAPS = 5  # rows and columns of the filter
-# The number of products up to which every element is recomputed; beyond, images are sampled and all are projected.
+# Up to this number of products, the check recomputes every element; beyond, it samples images and projects channels.
 FULL_CHECK = 2**24
 SAMPLED_IMAGES = 3
 
@@ -54,7 +55,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write all inputs of a round in place, other values in each round; the names of those written."""
+    """Write all inputs of a round in place, with different values in every round; returns their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for name in sorted(inputs):
         array = inputs[name]
@@ -65,13 +66,13 @@ def fill(inputs, sizes, round, data):
 
 
 def products(sizes):
-    """The number of products without padding: of the 5 h taps per column of pixels, 3 are outside the result."""
+    """The number of products without those by zero: of the 5 h taps per column of pixels, 3 are outside the result."""
     return sizes["images"] * (TAPS * sizes["h"] - 3) ** 2 * sizes["c"] * sizes["k"]
 
 
 def cost(sizes):
-    """FLOPs without products by zero (an FMA is two) and the minimum of bytes moved: each array once."""
-    elements = sum(np.prod(shape) for kinds in arrays(sizes) for shape, _ in kinds.values())
+    """FLOPs without products by zero (an FMA counts as two), and the minimum of bytes moved: each array once."""
+    elements = sum(np.prod(shape) for specs in arrays(sizes) for shape, _ in specs.values())
     return SimpleNamespace(
         flops=2 * products(sizes),
         bytes=int(elements) * np.dtype(sizes["dtype"]).itemsize,
@@ -80,51 +81,51 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare in float64: every element with plain sums, or those of sampled images, and of all images projections.
+    """Compare every value with plain float64 sums; of a large result, those of sampled images, and projections of all.
 
-    A projection multiplies the result along its channels by a vector of random signs, and compares this with the result
-    of the projected filter (Freivalds, 1977), so that every element of a large result takes part in a comparison.
+    A projection multiplies the result along its channels by a vector of random signs, and compares the products with
+    the result of the projected filter (Freivalds, 1977). So every value of a large result takes part in a comparison.
     """
     arrays = (*map(inputs.get, ("image", "filter", "bias")), outputs["out"])
     image, weights, bias, out = (array.astype(np.float64, copy=False) for array in arrays)
-    everything = products(sizes) <= FULL_CHECK
-    index = np.arange(len(image)) if everything else sampled_images(len(image), sizes["seed"])
+    checks_all = products(sizes) <= FULL_CHECK
+    index = np.arange(len(image)) if checks_all else sampled_images(len(image), sizes["seed"])
     squares = np.square(weights), np.square(bias)
     bounds = bound(image[index], *squares, precision)
-    checks = [compare("elements", out[index], spread(image[index], weights) + bias, bounds)]
-    if not everything:
+    checks = [compare("elements", out[index], convolve(image[index], weights) + bias, bounds)]
+    if not checks_all:
         signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], sizes["k"])
         projected = np.einsum("rsji,j->rsi", weights, signs)[:, :, None]
-        # The errors of k elements, and of their sums on both sides.
-        summed = [each.sum(axis=axis, keepdims=True) for each, axis in zip(squares, (2, 0), strict=True)]
+        # The squares of errors add up over k channels; both sides also round their sums over channels.
+        channel_sums = [square.sum(axis=axis, keepdims=True) for square, axis in zip(squares, (2, 0), strict=True)]
 
-        def compared(part):
-            expected = spread(image[part], projected) + bias @ signs
-            bounds = bound(image[part], *summed, precision)
+        def compare_projections(part):
+            expected = convolve(image[part], projected) + bias @ signs
+            bounds = bound(image[part], *channel_sums, precision)
             bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out[part], axis=-1, keepdims=True)
             return compare("channels projected", (out[part] @ signs)[..., None], expected, bounds)
 
-        checks += chunked.map_threads(compared, chunked.parts(len(image)))
+        checks += chunked.map_threads(compare_projections, chunked.parts(len(image)))
     return checks, None
 
 
 def sampled_images(images, seed):
-    """Sorted indices of images: the first, the last, and others drawn at random."""
-    drawn = np.random.default_rng(seed).integers(0, images, SAMPLED_IMAGES - 2)
-    return np.unique([0, images - 1, *drawn])
+    """Sorted indices of images: the first, the last, and random others."""
+    random_images = np.random.default_rng(seed).integers(0, images, SAMPLED_IMAGES - 2)
+    return np.unique([0, images - 1, *random_images])
 
 
 def bound(image, squared_filter, squared_bias, precision):
-    """The bound of an element's error: that of sums of up to 9 c products of random signs and a bias, on both sides."""
+    """The bound of an element's error: both sides add up to 9 c products of random signs, and a bias."""
     terms = 9 * image.shape[-1] + 1
     factor = random_sum_factor(terms, precision) + random_sum_factor(terms, np.float64)
-    return factor * np.sqrt(spread(np.square(image), squared_filter) + squared_bias)
+    return factor * np.sqrt(convolve(np.square(image), squared_filter) + squared_bias)
 
 
-def spread(image, weights):
-    """The transposed convolution without a bias: each pixel times the filter, added to the elements that it affects."""
+def convolve(image, weights):
+    """The transposed convolution without a bias: the sum of each pixel times the filter at the elements around it."""
     images, h = image.shape[:2]
-    # A margin holds the elements outside: row and column 1 are the first of the result.
+    # Rows and columns 1 to 2 h are those of the result; the others absorb contributions outside of it.
     padded = np.zeros((images, 2 * h + 3, 2 * h + 3, weights.shape[2]))
     for r, s in np.ndindex(TAPS, TAPS):
         padded[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += np.einsum("npqi,ji->npqj", image, weights[r, s])

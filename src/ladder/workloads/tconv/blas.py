@@ -1,9 +1,9 @@
 """The transposed convolution by SciPy's BLAS: a product with the whole filter, then sums where its results overlap.
 
-A pixel's channels times the filter's 25 k rows are its contributions to 25 pixels of the result, each of which sums 4
-to 9 such contributions (`col2im`). Threads process blocks of images, of about `block` pixels, so that a filter larger
-than the caches is read once per block; BLAS uses one thread. Bound by the products, of which there are 25 h^2 instead
-of the necessary (5 h - 3)^2, and for few channels by the traffic of the contributions.
+A pixel's channels times the filter's 25 k rows are its contributions to 25 elements of the result, each of which is the
+sum of 4 to 9 contributions (`col2im`). Each thread processes blocks of images, of about `block` pixels, so that a
+filter larger than the caches is read once per block; BLAS uses one thread. Bound by the products, 25 h^2 per pair of
+channels instead of the necessary (5 h - 3)^2, and for few channels by the traffic of the contributions.
 """
 
 import numba
@@ -19,22 +19,25 @@ LIMITS = {"block": (1, 1048576)}
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def convolve(image, weights, bias, out, scratch, count):
-    """Blocks of `count` images; `weights` (25 k, c); `scratch` holds a block's products for every thread."""
+    """Convolve blocks of `count` images.
+
+    Shapes as in `ladder.workloads.tconv`, except weights (25 k, c); scratch (threads, count h h, 25 k).
+    """
     images, h, _, c = image.shape
     for block in numba.prange(-(-images // count)):
         first = block * count
-        last = min(images, first + count)
-        pixels = image[first:last].reshape((last - first) * h * h, c)
+        end = min(images, first + count)
+        pixels = image[first:end].reshape((end - first) * h * h, c)
         products = scratch[numba.get_thread_id(), : len(pixels)]
         np.dot(pixels, weights.T, products)
-        for number in range(first, last):
-            image_products = products[(number - first) * h * h : (number - first + 1) * h * h]
-            add_up(image_products, bias, out[number])
+        for index in range(first, end):
+            image_products = products[(index - first) * h * h : (index - first + 1) * h * h]
+            add_up(image_products, bias, out[index])
 
 
 @numba.njit(cache=True, error_model="numpy")
 def add_up(products, bias, out):
-    """One image of the result (2 h, 2 h, k) from the products of its pixels (h h, 25 k)."""
+    """Write one image of the result, out (2 h, 2 h, k), from the products of its pixels (h h, 25 k)."""
     height, width, k = out.shape
     h = height // 2
     for y in range(height):
@@ -46,9 +49,9 @@ def add_up(products, bias, out):
                     for s in range((x + 1) % 2, min(5, x + 2), 2):
                         q = (x + 1 - s) // 2
                         if q < h:
-                            at = (r * 5 + s) * k
+                            offset = (r * 5 + s) * k
                             for j in range(k):
-                                out[y, x, j] += products[p * h + q, at + j]
+                                out[y, x, j] += products[p * h + q, offset + j]
 
 
 def layer(problem, *, threads: int, block: int = 256):

@@ -6,18 +6,19 @@
 
 constexpr int BLOCK = 256, TAPS = 5;
 
-// matrix (images * 2 h * 2 h, 25 parts) from image (images, h, h, parts), a row per block: the pixels under the
-// reversed filter at one element of the result, and zeros where the filter is between or outside pixels.
-template <class Part>
-__device__ __forceinline__ void gather_row(const Part *__restrict__ image, Part *__restrict__ matrix, int h,
-                                           int parts) {
-  const int place = blockIdx.x % (4 * h * h), y = place / (2 * h), x = place % (2 * h);
-  const Part *const of_image = image + size_t(blockIdx.x / (4 * h * h)) * h * h * parts;
-  Part *const row = matrix + size_t(blockIdx.x) * TAPS * TAPS * parts;
-  for (int at = threadIdx.x; at < TAPS * TAPS * parts; at += BLOCK) {
-    const int tap = at / parts, down = y + tap / TAPS - 3, right = x + tap % TAPS - 3;
-    const bool hits = down % 2 == 0 && right % 2 == 0 && down >= 0 && right >= 0 && down < 2 * h && right < 2 * h;
-    row[at] = hits ? of_image[(size_t(down / 2) * h + right / 2) * parts + at % parts] : Part{};
+// matrix (images * 2 h * 2 h, 25 depth) from image (images, h, h, depth). A block gathers a row: the pixels under the
+// reversed filter at one element of the result, and zeros where the filter is between or outside pixels. `depth` is the
+// number of channels, or of vectors of channels.
+template <class Element>
+__device__ __forceinline__ void gather_row(const Element *__restrict__ image, Element *__restrict__ matrix, int h,
+                                           int depth) {
+  const int element = blockIdx.x % (4 * h * h), y = element / (2 * h), x = element % (2 * h);
+  const Element *const this_image = image + size_t(blockIdx.x / (4 * h * h)) * h * h * depth;
+  Element *const row = matrix + size_t(blockIdx.x) * TAPS * TAPS * depth;
+  for (int index = threadIdx.x; index < TAPS * TAPS * depth; index += BLOCK) {
+    const int tap = index / depth, down = y + tap / TAPS - 3, right = x + tap % TAPS - 3;
+    const bool is_pixel = down % 2 == 0 && right % 2 == 0 && down >= 0 && right >= 0 && down < 2 * h && right < 2 * h;
+    row[index] = is_pixel ? this_image[(size_t(down / 2) * h + right / 2) * depth + index % depth] : Element{};
   }
 }
 
@@ -34,11 +35,11 @@ gather(const REAL *__restrict__ image, REAL *__restrict__ matrix, int h, int c) 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 add_bias(REAL *__restrict__ out, const REAL *__restrict__ bias, long long count, int k, int activation) {
   const unsigned first = blockIdx.x * BLOCK + threadIdx.x, step = gridDim.x * BLOCK;
-  const int further = step % k;  // channels from one element to the thread's next
+  const int channel_step = step % k;  // from one value of the thread to its next
   int channel = first % k;
-  for (long long at = first; at < count; at += step) {
-    out[at] = activated(out[at] + bias[channel], activation);
-    channel += further;
+  for (long long index = first; index < count; index += step) {
+    out[index] = apply_activation(out[index] + bias[channel], activation);
+    channel += channel_step;
     if (channel >= k) channel -= k;
   }
 }

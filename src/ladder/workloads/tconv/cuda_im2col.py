@@ -1,9 +1,10 @@
 """The transposed convolution on the GPU as one matrix product with a gathered matrix: im2col.
 
-Each row of the gathered matrix has the 25 values under the filter at one element of the result: pixels, and the zeros
-between and around them. The product, by any CUDA variant of `gemm`, has 100 h^2 multiply-adds instead of the necessary
-(5 h - 3)^2, three in four of them by a zero. The matrix is 100 times larger than the image: `block` images are gathered
-at a time. Bound by the product, and for few output channels by writing and reading the matrix.
+Each row of the gathered matrix has the 25 pixels under the filter at one element of the result, including the zeros
+between and around the image's pixels. The product, by any CUDA variant of `gemm`, has 100 h^2 multiply-adds per pair of
+channels instead of the necessary (5 h - 3)^2; three in four multiply by zero. The matrix is 100 times as large as the
+image, so only `block` images are gathered at a time. Bound by the product, and for few output channels by writing and
+reading the matrix.
 """
 
 from functools import partial
@@ -35,14 +36,14 @@ def pack(weights, packed):
 def blocks(problem, activation, product, block):
     """The Blocks of at most `block` images. Raises LadderError if their matrix doesn't fit in the GPU's memory."""
     h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
-    places, multiply = 4 * h * h, products.of(product)["nn"]
-    count, matrix = matrices.empty(problem, block, places, TAPS**2 * c)
+    elements, multiply = 4 * h * h, products.of(product)["nn"]
+    count, matrix = matrices.empty(problem, block, elements, TAPS**2 * c)
     packed = problem.device.empty((TAPS**2 * c, k), dtype)
     gather, add_bias = (cuda.kernel("tconv", "cuda_im2col", name, dtype) for name in ("gather", "add_bias"))
     grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
 
     def steps(image, out):
-        rows = len(image) * places
+        rows = len(image) * elements
         gathered, results = matrix[:rows], out.reshape(rows, k)
         counts = np.int64(out.size), np.int32(k), np.int32(ACTIVATIONS.index(activation))
         yield "gather", partial(gather, (rows,), (BLOCK,), (image, gathered, np.int32(h), np.int32(c)))

@@ -2,7 +2,8 @@
 // channels, pixel by pixel; see implicit.cuh. The image is (images, h, h, c), the packed filter (taps, c, columns), the
 // bias (k), the result (images, 2 h, 2 h, k).
 //
-// Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block BM / TM * (BN / TN), no dynamic shared memory.
+// Launch: grid (ceil(columns / BN) * positions, ceil(images / BM)), block BM / TM * (BN / TN), no dynamic shared
+// memory.
 #include "activation.cuh"
 #include "columns.cuh"
 #include "implicit.cuh"
@@ -12,30 +13,30 @@
 
 static_assert(TILES <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
-// A block's BM images by BN columns of out (images, 2 h, 2 h, k), at one element position.
+// Compute BM images by BN columns of out (images, 2 h, 2 h, k), at one position.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,
          REAL *__restrict__ out, int images, int h, int c, int k, int activation) {
   __shared__ Vector memory[TILES];
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
-  const int columns = PARITIES * k, across = (columns - 1) / BN + 1;
-  const int first = blockIdx.y * BM, column = blockIdx.x % across * BN;
-  const bool packed_wide = columns % V == 0 && aligned(packed);
-  const Site site(blockIdx.x / across, h);
-  Walk<BK> walk(site, c);
+  const int columns = PARITIES * k, column_blocks = (columns - 1) / BN + 1;
+  const int first = blockIdx.y * BM, column = blockIdx.x % column_blocks * BN;
+  const bool is_packed_aligned = columns % V == 0 && is_aligned(packed);
+  const Position position(blockIdx.x / column_blocks, h);
+  StepIterator<BK> steps(position, c);
 
   auto load_tiles = [&](int tile) {
     load<BM, true>(a_tiles + tile % 2 * BK * A_ROW,
-                   image + ((size_t(first) * h + walk.row) * h + walk.column) * c + walk.channel, h * h * c,
-                   images - first, c - walk.channel, false);
+                   image + ((size_t(first) * h + steps.row) * h + steps.column) * c + steps.channel, h * h * c,
+                   images - first, c - steps.channel, false);
     load<BN, false>(b_tiles + tile % 2 * BK * B_ROW,
-                    packed + (size_t(site.tap(walk.row, walk.column)) * c + walk.channel) * columns + column, columns,
-                    columns - column, c - walk.channel, packed_wide);
-    walk.next();
+                    packed + (size_t(position.tap(steps.row, steps.column)) * c + steps.channel) * columns + column,
+                    columns, columns - column, c - steps.channel, is_packed_aligned);
+    steps.next();
   };
 
-  const Place at;
-  const int tiles = walk.steps();
+  const ThreadPosition thread_position;
+  const int tiles = steps.count();
   REAL sums[TM][TN] = {};
   load_tiles(0);
   for (int tile = 0; tile < tiles; ++tile) {
@@ -43,36 +44,36 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
     // After this barrier the tile is complete, and the other buffer is free.
     __syncthreads();
     if (tile + 1 < tiles) load_tiles(tile + 1);
-    multiply_add(sums, a_tiles, b_tiles, tile, at);
+    multiply_add(sums, a_tiles, b_tiles, tile, thread_position);
   }
 
 #pragma unroll
   for (int j = 0; j < TN; ++j) {
-    const int thread_column = column + at.column(j / V) + j % V;
-    const REAL summand = thread_column < columns ? bias[channel_of(thread_column, k)] : 0;
+    const int thread_column = column + thread_position.column(j / V) + j % V;
+    const REAL addend = thread_column < columns ? bias[channel_of(thread_column, k)] : 0;
 #pragma unroll
-    for (int i = 0; i < TM; ++i) sums[i][j] += summand;
+    for (int i = 0; i < TM; ++i) sums[i][j] += addend;
   }
   activate<TM * TN>(&sums[0][0], activation);
 
-  const bool out_wide = PARITIES == 1 && k % V == 0 && aligned(out);
+  const bool is_out_aligned = PARITIES == 1 && k % V == 0 && is_aligned(out);
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
-    const int row = first + at.row(i);
+    const int row = first + thread_position.row(i);
     if (row >= images) continue;
-    REAL *const to = out + site.pixel(row, h) * k;
+    REAL *const row_out = out + position.element(row, h) * k;
 #pragma unroll
     for (int j = 0; j < TN; j += V) {
-      const int begin = column + at.column(j / V);
-      if (out_wide) {
+      const int thread_column = column + thread_position.column(j / V);
+      if (is_out_aligned) {
         Vector vector;
 #pragma unroll
-        for (int v = 0; v < V; ++v) vector.of[v] = sums[i][j + v];
-        if (begin < columns) *reinterpret_cast<Vector *>(to + begin) = vector;
+        for (int v = 0; v < V; ++v) vector.value[v] = sums[i][j + v];
+        if (thread_column < columns) *reinterpret_cast<Vector *>(row_out + thread_column) = vector;
       } else {
 #pragma unroll
         for (int v = 0; v < V; ++v)
-          if (begin + v < columns) to[offset_of(begin + v, h, k, k)] = sums[i][j + v];
+          if (thread_column + v < columns) row_out[offset_of(thread_column + v, h, k, k)] = sums[i][j + v];
       }
     }
   }

@@ -1,9 +1,10 @@
 """The transposed convolution on the GPU without tensor cores, as products without a gathered matrix.
 
-A block computes `bm` images by `bn` output channels at one element position of the result, in steps of `bk` channels, a
-thread `tm` x `tn` of them; only existing pairs of pixels and taps are multiplied, so there are no wasted FLOPs. For few
-output channels, as in a picture, the four elements around a pixel are columns of one product (`parities` = 4), of which
-25 of 36 products are needed. `parities` = 2, two elements side by side, suits tensor cores. Compute-bound.
+A block computes `bm` images by `bn` output channels at one element of the result, in steps of `bk` channels, and a
+thread `tm` x `tn` of them. Only pairs of pixels and taps that exist are multiplied, so no FLOP is wasted. For few
+output channels, as in a picture, the channels of the four elements around a pixel are the columns of one product
+(`parities` = 4), of which 25 in 36 multiply-adds are needed. `parities` = 2, for two elements side by side, suits
+tensor cores. Compute-bound.
 """
 
 from functools import cache, partial
@@ -20,7 +21,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_implicit.cu"
 ACTIVATIONS = ("none", "relu", "tanh")
-# For large results; for few images; for pictures. Each was the fastest in its range on an H200.
+# For large results, for few images, and for pictures; each was the fastest in its range on an H200.
 TILES = {
     "float64": (
         {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "parities": 1},
@@ -52,13 +53,13 @@ def layer(
     tn: int = 0,
     parities: int = 0,
 ):
-    """The Layer with these tiles, or by default with those of TILES for the number of images."""
+    """The Layer with these tiles or, by default, with those of TILES for the number of images."""
     sizes = problem.sizes
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, parities=parities)
     tilings = tilings[sizes["dtype"]] if isinstance(tilings, dict) else tilings
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     parities = implicit.fastest(tilings, sizes)["parities"]
-    packed = problem.device.empty((implicit.rows(parities), c, parities * k), sizes["dtype"])
+    packed = problem.device.empty((implicit.packed_rows(parities), c, parities * k), sizes["dtype"])
     pack = partial(implicit.pack, problem.filter, packed.swapaxes(1, 2), parities)
 
     @cache

@@ -1,9 +1,9 @@
 // The transposed convolution on tensor cores with operands in registers: a warp computes WM x WN of a block's BM x BN
 // elements. STAGES - 1 buffers are filled while one is in use. Shapes are those of implicit_tensor.cuh.
 //
-// Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 32 * BM / WM * (BN / WN), dynamic shared memory
-// STAGES * (BM + BN) * 128 bytes.
-#include "finish.cuh"
+// Launch: grid (ceil(columns / BN) * positions, ceil(images / BM)), block 32 * BM / WM * (BN / WN), dynamic shared
+// memory STAGES * (BM + BN) * 128 bytes.
+#include "epilogue.cuh"
 #include "implicit_tensor.cuh"
 #include "lines.cuh"
 #include "ptx/async_copy.cuh"
@@ -11,7 +11,7 @@
 #include "ptx/mma.cuh"
 #include "tensor_operands.cuh"
 
-constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along the columns
+constexpr int WARPS_ACROSS = BN / WN, THREADS = 32 * (BM / WM) * WARPS_ACROSS;  // WARPS_ACROSS: along the columns
 // Registers: a thread's sums, the fragments of both operands, and 64 more. The launch bounds of as many blocks as then
 // fit on a multiprocessor keep the compiler from using many more.
 constexpr int SUMS = WM * WN / 32;
@@ -29,15 +29,15 @@ template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   const Block block(images, h, k);
   Copies<Type, THREADS> copies(block, image, packed, width);
-  const int tiles = copies.walk.steps();
-  // After the last tile an empty group, so that the number of pending groups stays the same.
+  const int tiles = copies.steps.count();
+  // After the last tile, empty groups keep the number of pending groups the same.
   auto load = [&](int tile) {
     if (tile < tiles) copies.start(tile);
     commit_copies();
   };
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int warp_row = warp / WARPS * WM, warp_column = warp % WARPS * WN;
+  const int warp_row = warp / WARPS_ACROSS * WM, warp_column = warp % WARPS_ACROSS * WN;
   float sums[WM / 16][WN / 8][4] = {};
 #pragma unroll
   for (int tile = 0; tile < STAGES - 1; ++tile) load(tile);
@@ -49,22 +49,23 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
     const Vector *const a_tile = memory + tile % STAGES * STAGE, *const b_tile = a_tile + BM * LINE;
 #pragma unroll
     for (int u = 0; u < LINE; u += 2) {
-      unsigned of_a[WM / 16][4], of_b[WN / 16][4];
+      unsigned a_fragments[WM / 16][4], b_fragments[WN / 16][4];
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i)
-        load_matrices(of_a[i], a_tile + place(warp_row + i * 16 + lane % 16, u + lane / 16));
+        load_matrices(a_fragments[i], a_tile + swizzled(warp_row + i * 16 + lane % 16, u + lane / 16));
 #pragma unroll
       for (int j = 0; j < WN / 16; ++j)
-        load_matrices(of_b[j], b_tile + place(warp_column + j * 16 + lane / 16 * 8 + lane % 8, u + lane / 8 % 2));
+        load_matrices(b_fragments[j],
+                      b_tile + swizzled(warp_column + j * 16 + lane / 16 * 8 + lane % 8, u + lane / 8 % 2));
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
-        for (int j = 0; j < WN / 8; ++j) mma_of<math>(sums[i][j], of_a[i], of_b[j / 2] + j % 2 * 2);
+        for (int j = 0; j < WN / 8; ++j) mma_packed<math>(sums[i][j], a_fragments[i], b_fragments[j / 2] + j % 2 * 2);
     }
   }
-  const Rows<Out> rows = {block, out, out_width};
-  finish<Result<math, is_operand>, 16>(sums, rows, warp_row, block.column + warp_column, h, k, bias, out_width,
-                                       activation);
+  const Rows<Out> row_address = {block, out, out_width};
+  apply_epilogue<Result<math, is_operand>, 16>(sums, row_address, warp_row, block.column + warp_column, h, k, bias,
+                                               out_width, activation);
 }
 
 #define ATTRIBUTES __launch_bounds__(THREADS, MIN_BLOCKS)

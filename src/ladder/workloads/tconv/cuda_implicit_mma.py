@@ -1,9 +1,9 @@
 """The transposed convolution on the GPU's tensor cores, as products without a gathered matrix.
 
 `math` is the type of the operands: TF32, float16 or bfloat16; sums are float32. A block computes `bm` images by `bn`
-output channels at one element position of the result, a warp `wm` x `wn` of them, with `stages` tiles in flight or in
-use; `parities` is as in `cuda_implicit`. The timed call first converts the image to an array of operands in half
-precision, or in TF32 if channels don't fill vectors. Bound by the tensor cores, and by shared memory if warps' tiles
+output channels at one element of the result, and a warp `wm` x `wn` of them; `stages` tiles are in flight or in use,
+and `parities` is as in `cuda_implicit`. If `math` is half precision, or channels don't fill whole vectors, the timed
+call first converts the image to an array of operands. Bound by the tensor cores, and by shared memory if warps' tiles
 are small.
 """
 
@@ -20,8 +20,8 @@ LIMITS = {"dtype": ("float32",)}
 PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
 OPERANDS = True  # a layer reads operands
-# For large results; for fewer channels; for few images; for pictures, of many images and of few. Fastest in their
-# places on an H200.
+# For large results, for fewer channels, for few images, for many pictures and for few; each was the fastest in its
+# range on an H200.
 TILES = (
     {"bm": 128, "bn": 128, "wm": 64, "wn": 64, "stages": 2, "parities": 1},
     {"bm": 128, "bn": 64, "wm": 32, "wn": 64, "stages": 3, "parities": 1},
@@ -49,7 +49,7 @@ def layer(
     stages: int = 0,
     parities: int = 0,
 ):
-    """The Layer from operands to a `result` of float32 or operands, with tiles for the number of images."""
+    """The Layer from operands to a `result`, "float32" or "operands", with tiles for the number of images."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, wm=wm, wn=wn, stages=stages, parities=parities)
     return implicit_tensor.layer(problem, "cuda_implicit_mma", tilings, geometry, math, activation, result)
 
@@ -65,6 +65,6 @@ def setup(
     stages: int = 0,
     parities: int = 0,
 ):
-    """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
+    """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, wm=wm, wn=wn, stages=stages, parities=parities)
     return implicit_tensor.setup(problem, "cuda_implicit_mma", tilings, geometry, math)

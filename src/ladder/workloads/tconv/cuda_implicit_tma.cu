@@ -1,24 +1,24 @@
 // The transposed convolution on tensor cores with operands copied by the TMA: compute capability 9.0 only. It is a
 // producer-consumer pipeline: one thread copies, two warpgroups multiply.
 //
-// A block computes, for BN output channels, the four elements around each pixel of a tile, which is two rows of ACROSS
-// pixels of 8 OCTETS images; a warpgroup has one of the rows, 64 pixels in all. A patch in shared memory holds 128
-// bytes of the channels of these pixels and of their neighbours; a stage holds the same channels of one row of the
+// A block computes, for BN output channels, the four elements around each pixel of a tile. A tile is two rows of ACROSS
+// pixels of 8 OCTETS images; each warpgroup has one of the rows, 64 pixels in all. A patch in shared memory holds 128
+// bytes of the channels of these pixels and of their neighbours. A stage holds the same channels of one row of the
 // filter, whose five products read the patch at three shifts and contribute to two elements. The producer runs ahead of
-// both warpgroups, across tiles too. The blocks of a CLUSTER multicast stages to each other.
+// both warpgroups, even into the next tile. The blocks of a CLUSTER multicast stages to each other.
 //
 // Images are in groups of eight, so that a shift by a pixel is a multiple of 1024 bytes, as tensor cores require.
-// Products have 64 columns: wider ones for only some elements couldn't share registers, and the compiler would
-// serialise them. Rejected experiments: docs/experiments/tconv.md.
+// Products have at most 64 columns: wider ones, for only some of the elements, couldn't share registers, and the
+// compiler would serialise them. Rejected experiments: docs/experiments/tconv.md.
 //
-//   barrier      arrivals per phase                                                waited for by
+//   barrier      arrivals per phase                                                waiting threads
 //   patch_full   1: the block's producer, which expects the patch's bytes          both warpgroups of the block
 //   patch_empty  8: a lane of each warp of both warpgroups, for its own block      the block's producer
 //   stage_full   1: the block's producer, which expects the bytes from any block   both warpgroups of the block
 //   stage_empty  8 * CLUSTER: a lane of each warp, at the barriers of all blocks   the producers of all blocks
 //
-// A phase is one use of the buffer by a patch or a stage. The producer first waits for the phase before the first,
-// which counts as ended. All blocks meet in cluster_barrier() twice: after the initialisation of the barriers and at
+// A phase is one use of a buffer, by a patch or a stage. The producer's first wait is for the phase before the first
+// one, which counts as ended. All blocks call cluster_barrier() twice: after the initialisation of the barriers and at
 // the end.
 //
 // Shapes: image (images, h, h, width), packed filter (25, columns, width), out (images, 2 h, 2 h, out_width), bias (k).
@@ -54,16 +54,17 @@ struct Shared {
 
 extern __shared__ __align__(1024) unsigned char memory[];
 
-// The position in a ring of buffers, and the number of its current pass.
+// The index of the current buffer in a ring of buffers, and the number of passes through the ring so far.
 template <int buffers>
 struct PipelineState {
-  int at = 0, phase = 0;
+  int index = 0, phase = 0;
   __device__ __forceinline__ void next() {
-    if (++at == buffers) at = 0, ++phase;
+    if (++index == buffers) index = 0, ++phase;
   }
 };
 
-// The tiles of a block: those of its cluster are `first`, `first + step`, ..., below `end`.
+// The numbers of the tiles of a block's cluster: `first`, `first + step`, ..., below `end`. For each number, the blocks
+// of the cluster have different pixels and the same channels.
 struct Tiles {
   const int slices, across, down, rank, first, step, end;
   __device__ __forceinline__ Tiles(int images, int h, int k)
@@ -72,14 +73,15 @@ struct Tiles {
         end(((((images - 1) / IMAGES + 1) * across * down - 1) / CLUSTER + 1) * slices) {}
 };
 
+// The first channel (column), pixel (x, y) and image of a block's tile with this number.
 struct Tile {
   int column, x, y, image;
   __device__ __forceinline__ Tile(const Tiles &tiles, int number) {
     column = number % tiles.slices * BN;
-    const int at = number / tiles.slices * CLUSTER + tiles.rank;
-    x = at % tiles.across * ACROSS;
-    y = at / tiles.across % tiles.down * GROUPS;
-    image = at / tiles.across / tiles.down * IMAGES;
+    const int index = number / tiles.slices * CLUSTER + tiles.rank;
+    x = index % tiles.across * ACROSS;
+    y = index / tiles.across % tiles.down * GROUPS;
+    image = index / tiles.across / tiles.down * IMAGES;
   }
 };
 
@@ -89,9 +91,9 @@ struct Tap {
   __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
-// Start all copies of a block from image and packed, arrays of the above shapes, of `lines` lines of `depth` channels.
-// Up to TAPS stages are copied before the first patch, which must wait for the previous kernel, since that may write
-// these pixels.
+// Start all copies of a block from image and packed, arrays of the above shapes whose channels are `lines` lines of
+// `depth`. Up to TAPS stages are copied before the first patch: the patch must wait for the previous kernel, which may
+// write its pixels.
 __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
   constexpr int AHEAD = STAGES < TAPS ? STAGES : TAPS;
@@ -102,22 +104,22 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
     const Tile tile(tiles, number);
     for (int channel = 0; channel < lines * depth; channel += depth, patch.next()) {
       const auto copy_patch = [&] {
-        shared.patch_empty[patch.at].wait(patch.phase + 1);
-        shared.patch_full[patch.at].expect(PATCH * 16);
-        copy_box(shared.patches[patch.at], image, shared.patch_full[patch.at], channel, tile.image, tile.x - 1,
+        shared.patch_empty[patch.index].wait(patch.phase + 1);
+        shared.patch_full[patch.index].arrive_and_expect(PATCH * 16);
+        copy_box(shared.patches[patch.index], image, shared.patch_full[patch.index], channel, tile.image, tile.x - 1,
                  tile.y - 1);
       };
       const bool is_first = number == tiles.first && channel == 0;
       for (int row = 0; row < TAPS; ++row, stage.next(), next = (next + 1) % CLUSTER) {
         if (row == 0 && !is_first) copy_patch();
-        shared.stage_empty[stage.at].wait(stage.phase + 1);
-        shared.stage_full[stage.at].expect(STAGE * 16);
+        shared.stage_empty[stage.index].wait(stage.phase + 1);
+        shared.stage_full[stage.index].arrive_and_expect(STAGE * 16);
         if (next == tiles.rank)
-          copy_box_to((1 << CLUSTER) - 1, shared.stages[stage.at], packed, shared.stage_full[stage.at], channel,
+          multicast_box((1 << CLUSTER) - 1, shared.stages[stage.index], packed, shared.stage_full[stage.index], channel,
                       tile.column, row * TAPS);
         if (is_first && row == AHEAD - 1) {
-          wait_for_kernel_before();
-          let_next_begin();
+          wait_for_previous_kernel();
+          launch_dependents();
           copy_patch();
         }
       }
@@ -125,14 +127,14 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
   }
 }
 
-// Arrive at the barrier of a stage in all blocks of the cluster, once per warp.
+// Arrive at this barrier of a stage in all blocks of the cluster, once per warp.
 __device__ __forceinline__ void release(Mbarrier &empty) {
   if (threadIdx.x % 32 == 0)
     for (int block = 0; block < CLUSTER; ++block) empty.arrive(block);
 }
 
 // Multiply the produced buffers, by one of GROUPS warpgroups, and call `epilogue(sums, tile, group)` for each tile. Its
-// sums (4, BN / 8, 4) are those of the four elements around a pixel, each in the layout of multiply_group().
+// sums (4, BN / 8, 4) are those of the four elements around a pixel, each in the layout of multiply_warpgroup().
 template <Math math, class Epilogue>
 __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int h, int lines,
                                          const Epilogue &epilogue) {
@@ -143,112 +145,112 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     const Tile tile(tiles, number);
     const int top = tile.y + group;
     float sums[4][BN / 8][4] = {};  // by the element around a pixel: (0, 0), (0, 1), (1, 0), (1, 1)
-    Mbarrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be pending
+    Mbarrier *pending_stage = nullptr, *pending_patch = nullptr;  // read by products that may still run
     for (int line = 0; line < lines; ++line, patch.next()) {
-      shared.patch_full[patch.at].wait(patch.phase);
-      const Vector *const pixels = shared.patches[patch.at] + (group + 1) * PATCH_ROW + PIXEL;
+      shared.patch_full[patch.index].wait(patch.phase);
+      const Vector *const pixels = shared.patches[patch.index] + (group + 1) * PATCH_ROW + PIXEL;
       // Rows of the filter in pairs, one of each parity, for short code.
 #pragma unroll 1
       for (int pair = 0; pair < TAPS; pair += 2)
 #pragma unroll
-        for (int second = 0; second < 2; ++second) {
-          const int row = pair + second, parity = 1 - second, shift = parity - pair / 2;
+        for (int row_parity = 0; row_parity < 2; ++row_parity) {
+          const int row = pair + row_parity, parity = 1 - row_parity, shift = parity - pair / 2;
           if (row == TAPS) break;
-          shared.stage_full[stage.at].wait(stage.phase);
+          shared.stage_full[stage.index].wait(stage.phase);
           if (unsigned(top + shift) < unsigned(h)) {  // else all pixels are zeros
-            begin_products();
+            fence_products();
 #pragma unroll
             for (int u = 0; u < LINE; u += 2)
 #pragma unroll
               for (int column = 0; column < TAPS; ++column) {
                 const Tap x(column);
-                multiply_group<math>(sums[2 * parity + x.parity],
+                multiply_warpgroup<math>(sums[2 * parity + x.parity],
                                      tile_descriptor(pixels + shift * PATCH_ROW + x.shift * PIXEL + u),
-                                     tile_descriptor(shared.stages[stage.at] + column * TILE + u));
+                                     tile_descriptor(shared.stages[stage.index] + column * TILE + u));
               }
             commit_products();
             wait_for_products<1>();
           } else {
             wait_for_products<0>();
           }
-          if (stage_used) release(*stage_used);
-          stage_used = &shared.stage_empty[stage.at];
-          if (row == 0 && patch_used && threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
+          if (pending_stage) release(*pending_stage);
+          pending_stage = &shared.stage_empty[stage.index];
+          if (row == 0 && pending_patch && threadIdx.x % 32 == 0) pending_patch->arrive(tiles.rank);
           stage.next();
         }
-      patch_used = &shared.patch_empty[patch.at];
+      pending_patch = &shared.patch_empty[patch.index];
     }
     wait_for_products<0>();
-    release(*stage_used);
-    if (threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
+    release(*pending_stage);
+    if (threadIdx.x % 32 == 0) pending_patch->arrive(tiles.rank);
     epilogue(sums, tile, group);
   }
 }
 
-// The epilogue of a warpgroup's sums: bias, activation, and stores. The columns of the products are channels permuted
+// The epilogue of a warpgroup's sums: bias, activation, and stores. The columns of the products are permuted channels
 // (cuda_implicit_tma.py) so that a lane stores V neighbours at once: with V = 4, lane 1 of a row has columns 2, 3, 10
 // and 11 of a product, which are channels 4 to 7. Rows of operands are whole vectors, with zeros after the last
 // channel, as in the sums.
-template <class As, bool is_operand>
+template <class Format, bool is_operand>
 struct Epilogue {
-  using Out = typename As::Type;
+  using Out = typename Format::Type;
   static constexpr int V = 16 / sizeof(Out), LANES = 4;  // lanes of a row
-  struct alignas(16) Written {
-    Out of[V];
+  struct alignas(16) Values {
+    Out value[V];
   };
   const float *bias;
   Out *out;
   int images, h, k, out_width;
-  float lowest;  // the lower bound that the activation clamps to
+  float lower_bound;  // the lower bound that the activation clamps to
 
-  // Finish the sums (4, BN / 8, 4) of a warpgroup's row of a tile.
+  // Add the bias to the sums (4, BN / 8, 4) of a warpgroup's row of a tile, activate and store them.
   __device__ __forceinline__ void operator()(float (&sums)[4][BN / 8][4], const Tile &tile, int group) const {
     const int lane = threadIdx.x % 32, column = tile.column + lane % LANES * V;
 #pragma unroll
-    for (int at = 0; at < BN; at += LANES * V) {
-      float summands[V];
+    for (int index = 0; index < BN; index += LANES * V) {
+      float addends[V];
 #pragma unroll
-      for (int v = 0; v < V; ++v) summands[v] = column + at + v < k ? bias[column + at + v] : 0;
+      for (int v = 0; v < V; ++v) addends[v] = column + index + v < k ? bias[column + index + v] : 0;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = threadIdx.x / 32 % 4 * 16 + half * 8 + lane / LANES;
         const int image = tile.image + row % IMAGES, y = tile.y + group, x = tile.x + row / IMAGES;
         if (image >= images || y >= h || x >= h) continue;
 #pragma unroll
-        for (int place = 0; place < 4; ++place) {
-          Written values;
+        for (int element = 0; element < 4; ++element) {
+          Values values;
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            values.of[v] = As::of(max_nan(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
-          const size_t pixel = (size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2;
-          write(out + pixel * out_width, column + at, values);
+            values.value[v] =
+                Format::convert(max_nan(sums[element][index / 8 + v / 2][half * 2 + v % 2] + addends[v], lower_bound));
+          const size_t pixel = (size_t(image) * 2 * h + 2 * y + element / 2) * 2 * h + 2 * x + element % 2;
+          store(out + pixel * out_width, column + index, values);
         }
       }
     }
   }
 
-  // Store the V values of channels `at` to at + V - 1 in to (out_width).
-  __device__ __forceinline__ void write(Out *to, int at, const Written &values) const {
+  // Store the values of channels `index` to index + V - 1 in target (out_width).
+  __device__ __forceinline__ void store(Out *target, int index, const Values &values) const {
     if (is_operand || out_width % V == 0) {
-      if (at < out_width) *reinterpret_cast<Written *>(to + at) = values;
+      if (index < out_width) *reinterpret_cast<Values *>(target + index) = values;
     } else {
 #pragma unroll
       for (int i = 0; i < V; ++i)
-        if (at + i < out_width) to[at + i] = values.of[i];
+        if (index + i < out_width) target[index + i] = values.value[i];
     }
   }
 };
 
-// The kernel's body: arrays of the above shapes, with `is_operand` results that the next layer reads as operands.
-template <Math math, bool is_operand, class As = Result<math, is_operand>, class Out = typename As::Type>
+// The kernel's body, with arrays of the above shapes; if `is_operand`, the next layer reads the results as operands.
+template <Math math, bool is_operand, class Format = Result<math, is_operand>, class Out = typename Format::Type>
 __device__ __forceinline__ void convolution(const TensorMap &image, const TensorMap &packed, const float *bias,
                                             Out *out, int images, int h, int width, int k, int out_width,
                                             int activation) {
   Shared &shared = *reinterpret_cast<Shared *>(memory);
   if (threadIdx.x == 0) {
-    for (int at = 0; at < PATCHES; ++at) shared.patch_full[at].begin(1), shared.patch_empty[at].begin(4 * GROUPS);
-    for (int at = 0; at < STAGES; ++at)
-      shared.stage_full[at].begin(1), shared.stage_empty[at].begin(4 * GROUPS * CLUSTER);
+    for (int i = 0; i < PATCHES; ++i) shared.patch_full[i].init(1), shared.patch_empty[i].init(4 * GROUPS);
+    for (int i = 0; i < STAGES; ++i) shared.stage_full[i].init(1), shared.stage_empty[i].init(4 * GROUPS * CLUSTER);
     publish_mbarriers();
   }
   cluster_barrier();
@@ -256,12 +258,13 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
   constexpr int depth = LINE * 16 / sizeof(typename Operand<math>::Type);
   const int lines = (width - 1) / depth + 1;
   if (threadIdx.x >= 128 * GROUPS) {
-    leave_registers<40>();
+    release_registers<40>();
     if (threadIdx.x == 128 * GROUPS) produce(shared, image, packed, tiles, lines, depth);
   } else {
     claim_registers<232>();
-    const float lowest = activation == RELU ? 0 : __int_as_float(0xff800000);  // else -infinity
-    multiply<math>(shared, tiles, h, lines, Epilogue<As, is_operand>{bias, out, images, h, k, out_width, lowest});
+    const float lower_bound = activation == RELU ? 0 : __int_as_float(0xff800000);  // else -infinity
+    multiply<math>(shared, tiles, h, lines,
+                   Epilogue<Format, is_operand>{bias, out, images, h, k, out_width, lower_bound});
   }
   cluster_barrier();  // no block exits while others may arrive at its barriers
 }

@@ -1,14 +1,14 @@
 """The implicit products on tensor cores with operands copied by the TMA, for compute capability 9.0.
 
-A block computes the four elements around each of 128 pixels, which it reads once for all 25 products there: one copy
-loads two rows of pixels of 8 `octets` images, with their neighbours, and another one a row of the filter, of `bn`
-output channels; both have 128 bytes of channels. One thread, the producer, issues the copies and never waits for a
-product; a `cluster` of blocks multicasts those of the filter. Channels are permuted among the columns of the products
-so that each lane stores neighbours. Bound by the tensor cores, which are idle while a tile is stored, a seventh of the
-time in TF32, and for few images by the launch latency.
+A block computes the four elements around each of 128 pixels, which it reads once for all 25 taps. One copy loads two
+rows of pixels of 8 `octets` images with their neighbours, another one a row of the filter for `bn` output channels;
+both load 128 bytes of channels. One thread, the producer, issues the copies and never waits for a product. A `cluster`
+of blocks multicasts the copies of the filter. Channels are permuted among the columns of the products so that each lane
+stores neighbouring channels. Bound by the tensor cores, which are idle while a tile is stored, a seventh of the time in
+TF32, and for few images by the launch latency.
 
-Zeros are multiplied where a column is outside the image, 3 of 20 times in rows of four pixels; a row of the filter
-whose pixels are all outside is skipped.
+Pixels outside the image count as zeros. A row of the filter is skipped if all its pixels are outside; columns outside
+are multiplied, 3 in 20 in rows of four pixels.
 """
 
 from functools import cache, partial
@@ -32,26 +32,26 @@ PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu")  # by index in activation.cuh
 OPERANDS = True  # a layer reads operands
 OVERLAPS = True
-# For rows of eight pixels and more, for rows of four; then for so few tiles that half as large ones end sooner.
+# For rows of eight pixels and more, and for rows of four; the last two, half as large, end sooner if tiles are few.
 TILES = (
     {"octets": 1, "bn": 64, "cluster": 2},
     {"octets": 2, "bn": 64, "cluster": 2},
     {"octets": 1, "bn": 32, "cluster": 2},
     {"octets": 2, "bn": 32, "cluster": 2},
 )
-# As in the source: bytes of a line, pixels of a warpgroup, rows of a block, its threads; bytes of all buffers.
+# As in the source: bytes of a line, pixels of a warpgroup, rows and threads of a block, and bytes of all buffers.
 LINE, PIXELS, ROWS, THREADS, MEMORY = 128, 64, 2, 384, 226 * 1024
-BARRIERS, LANES = 16, 4  # bytes per buffer; lanes that store a row of the result
+BARRIERS, LANES = 16, 4  # bytes of a buffer's barriers; lanes that store a row of the result
 # The number of columns whose products take as long as reading a tile's pixels from shared memory.
-READING = 32
+READ_COLUMNS = 32
 
 
 def tiles(sizes, octets, bn, cluster):
-    """The number of tiles, counting those of a cluster as one."""
+    """The number of tiles; those that the blocks of a cluster compute at once count as one."""
     images, h, k = (sizes[name] for name in ("images", "h", "k"))
-    at_once = 8 * octets
-    of_pixels = ceil(images / at_once) * ceil(h / (PIXELS // at_once)) * ceil(h / ROWS)
-    return ceil(of_pixels / cluster) * ceil(k / bn)
+    images_per_tile = 8 * octets
+    pixel_tiles = ceil(images / images_per_tile) * ceil(h / (PIXELS // images_per_tile)) * ceil(h / ROWS)
+    return ceil(pixel_tiles / cluster) * ceil(k / bn)
 
 
 def geometry(sizes, octets, bn, cluster):
@@ -66,31 +66,31 @@ def geometry(sizes, octets, bn, cluster):
 
 
 def fastest(tilings, sizes):
-    """The first of the tilings with the shortest predicted time of the cluster with the most tiles."""
+    """The first tiling with the shortest predicted time, which is that of the cluster with the most tiles."""
 
     def cost(tiling):
         rounds = ceil(tiles(sizes, **tiling) / (cuda.multiprocessors() // tiling["cluster"]))
-        return rounds * (tiling["bn"] + READING)
+        return rounds * (tiling["bn"] + READ_COLUMNS)
 
     return min(tilings, key=cost)
 
 
 def columns_of(channels, itemsize):
-    """The column of the products for each channel, for as many channels as give all lanes whole vectors of 16 bytes.
+    """The column of the products for each channel; channels are padded to whole vectors of 16 bytes for all lanes.
 
-    Lane t has columns 2 t and 2 t + 1 of every eight; those of several groups of eight form its vector.
+    Lane t holds columns 2 t and 2 t + 1 of every group of eight; its columns of several groups form one vector.
     """
     vector = 16 // itemsize
-    of_lanes = LANES * vector
-    channel = np.arange(ceil(channels / of_lanes) * of_lanes)
-    lane, within = channel // vector % LANES, channel % vector
-    return channel // of_lanes * of_lanes + within // 2 * 8 + lane * 2 + within % 2
+    row_channels = LANES * vector
+    channel = np.arange(ceil(channels / row_channels) * row_channels)
+    lane, offset = channel // vector % LANES, channel % vector
+    return channel // row_channels * row_channels + offset // 2 * 8 + lane * 2 + offset % 2
 
 
-def order(weights, columns, ordered):
+def permute(weights, columns, permuted):
     """Write the channels of a filter (5, 5, k, c) to their columns of an array (25, columns >= k, c)."""
-    ordered[...] = 0
-    ordered[:, cuda.load_cupy().asarray(columns)] = weights.reshape(TAPS**2, *weights.shape[2:])
+    permuted[...] = 0
+    permuted[:, cuda.load_cupy().asarray(columns)] = weights.reshape(TAPS**2, *weights.shape[2:])
 
 
 def layer(
@@ -104,40 +104,42 @@ def layer(
     bn: int = 0,
     cluster: int = 0,
 ):
-    """The Layer from operands to a `result` of float32 or operands, with tiles for the number of images."""
+    """The Layer from operands to a `result`, "float32" or "operands", with tiles for the number of images."""
     implicit_tensor.require_warpgroups("cuda_implicit_tma")
     tilings = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)
     sizes, bias = problem.sizes, problem.bias
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     columns = columns_of(k, np.dtype(operands.TYPES[math] if result == "operands" else result).itemsize)
-    ordered = problem.device.empty((TAPS**2, columns.size, c), "float32")
-    packed = operands.empty(problem.device, ordered.shape, math)
+    permuted = problem.device.empty((TAPS**2, columns.size, c), "float32")
+    packed = operands.empty(problem.device, permuted.shape, math)
     prepare = (
-        ("pack", partial(order, problem.filter, columns[:k], ordered)),
-        ("pack", partial(operands.writer("cuda_implicit_tma", math, **tilings[0]), ordered, packed)),
+        ("pack", partial(permute, problem.filter, columns[:k], permuted)),
+        ("pack", partial(operands.writer("cuda_implicit_tma", math, **tilings[0]), permuted, packed)),
     )
     dtype, width = packed.dtype, packed.shape[-1]
-    pixel, depth = width * dtype.itemsize, LINE // dtype.itemsize
+    pixel_bytes, depth = width * dtype.itemsize, LINE // dtype.itemsize
 
     @cache
     def launch(address, images):
-        """A launch for `images` images at an address, which the tensor map contains."""
+        """The launch for `images` images at an address, both of which are encoded in its tensor map."""
         launch_sizes = sizes | {"images": images}
         tiling = fastest(tilings, launch_sizes)
-        at_once = 8 * tiling["octets"]
-        of_image = (width, images, h, h), (h * h * pixel, pixel, h * pixel)
-        of_filter = (width, columns.size, TAPS**2), (pixel, columns.size * pixel)
+        images_per_tile = 8 * tiling["octets"]
+        image_layout = (width, images, h, h), (h * h * pixel_bytes, pixel_bytes, h * pixel_bytes)
+        filter_layout = (width, columns.size, TAPS**2), (pixel_bytes, columns.size * pixel_bytes)
         maps = (
-            tensor_map.encode(address, dtype, *of_image, (depth, at_once, PIXELS // at_once + 2, ROWS + 2)),
-            tensor_map.encode(packed.data.ptr, dtype, *of_filter, (depth, tiling["bn"], TAPS)),
+            tensor_map.encode(
+                address, dtype, *image_layout, (depth, images_per_tile, PIXELS // images_per_tile + 2, ROWS + 2)
+            ),
+            tensor_map.encode(packed.data.ptr, dtype, *filter_layout, (depth, tiling["bn"], TAPS)),
         )
         kernel = cuda.kernel("tconv", "cuda_implicit_tma", f"{math}_to_{result}", "float32", **tiling)
         (blocks,), block, shared = geometry(launch_sizes, **tiling)
         grid = (min(blocks, cuda.multiprocessors() // tiling["cluster"] * tiling["cluster"]),)
         kernel.max_dynamic_shared_size_bytes = shared
         counts = [np.int32(count) for count in (images, h, width, k)]
-        start = dependent_launch.launcher(kernel) if overlaps else kernel
-        return lambda out, *more: start(grid, block, (*maps, bias, out, *counts, *more), shared_mem=shared)
+        launch_kernel = dependent_launch.launcher(kernel) if overlaps else kernel
+        return lambda out, *others: launch_kernel(grid, block, (*maps, bias, out, *counts, *others), shared_mem=shared)
 
     def run(image, out):
         launch(image.data.ptr, len(image))(out, np.int32(out.shape[-1]), np.int32(ACTIVATIONS.index(activation)))
@@ -153,7 +155,7 @@ def setup(
     bn: int = 0,
     cluster: int = 0,
 ):
-    """The timed convolution with the conversion of the image if necessary, and before it that of the filter."""
-    done = layer(problem, math=math, octets=octets, bn=bn, cluster=cluster)
+    """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
+    convolution = layer(problem, math=math, octets=octets, bn=bn, cluster=cluster)
     tiling = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)[0]
-    return operands.steps(problem, done, math, operands.writer("cuda_implicit_tma", math, **tiling))
+    return operands.steps(problem, convolution, math, operands.writer("cuda_implicit_tma", math, **tiling))

@@ -1,10 +1,10 @@
 // The transposed convolution on tensor cores that read both operands from shared memory (compute capability 9.0): each
-// of GROUPS warpgroups computes BM / GROUPS x BN of a block's elements. While the products of one buffer are running,
-// those of the previous buffer end, and the other buffers are filled. Shapes are those of implicit_tensor.cuh.
+// of GROUPS warpgroups computes BM / GROUPS x BN of a block's elements. While the products of one buffer run, those of
+// the previous buffer complete, and the other buffers are filled. Shapes are those of implicit_tensor.cuh.
 //
-// Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 128 * GROUPS, dynamic shared memory
+// Launch: grid (ceil(columns / BN) * positions, ceil(images / BM)), block 128 * GROUPS, dynamic shared memory
 // STAGES * (BM + BN) * 128 bytes.
-#include "finish.cuh"
+#include "epilogue.cuh"
 #include "implicit_tensor.cuh"
 #include "lines.cuh"
 #include "ptx/async_copy.cuh"
@@ -12,14 +12,14 @@
 #include "ptx/wgmma.cuh"
 #include "tensor_operands.cuh"
 
-constexpr int THREADS = 128 * GROUPS, TALL = BM / (64 * GROUPS);
+constexpr int THREADS = 128 * GROUPS, ROW_TILES = BM / (64 * GROUPS);  // of 64 rows, per warpgroup
 // Registers: a thread's sums and 64 more.
-constexpr int REGISTERS = THREADS * (TALL * BN / 2 + 64);
+constexpr int REGISTERS = THREADS * (ROW_TILES * BN / 2 + 64);
 constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 
 static_assert(BM % (64 * GROUPS) == 0, "BM must be a multiple of 64 rows for each of the GROUPS.");
 static_assert(BN == 64 || BN == 128, "BN must be 64 or 128.");
-static_assert(TALL * BN <= 256, "A warpgroup's sums don't fit in its registers: lower BM, or raise GROUPS.");
+static_assert(ROW_TILES * BN <= 256, "A warpgroup's sums don't fit in its registers: lower BM, or raise GROUPS.");
 static_assert(STAGES >= 3, "STAGES must be at least 3: two buffers in use and one being filled.");
 
 // The kernel's body; see implicit_tensor.cuh for its arrays.
@@ -28,14 +28,14 @@ template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   const Block block(images, h, k);
   Copies<Type, THREADS> copies(block, image, packed, width);
-  const int tiles = copies.walk.steps();
+  const int tiles = copies.steps.count();
   auto load = [&](int tile) {
     if (tile < tiles) copies.start(tile);
     commit_copies();
   };
 
-  const int group = threadIdx.x / 128, group_row = group * TALL * 64;
-  float sums[TALL][BN / 8][4] = {};
+  const int group = threadIdx.x / 128, group_row = group * ROW_TILES * 64;
+  float sums[ROW_TILES][BN / 8][4] = {};
 #pragma unroll
   for (int tile = 0; tile < STAGES - 2; ++tile) load(tile);
   for (int tile = 0; tile < tiles; ++tile) {
@@ -44,12 +44,12 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
     // After this barrier the tile is complete, and the products of the tile two before have ended in all warpgroups.
     __syncthreads();
     const Vector *const a_tile = memory + tile % STAGES * STAGE, *const b_tile = a_tile + BM * LINE;
-    begin_products();
+    fence_products();
 #pragma unroll
     for (int u = 0; u < LINE; u += 2)
 #pragma unroll
-      for (int i = 0; i < TALL; ++i)
-        multiply_group<math>(sums[i], tile_descriptor(a_tile + (group_row + i * 64) * LINE + u),
+      for (int i = 0; i < ROW_TILES; ++i)
+        multiply_warpgroup<math>(sums[i], tile_descriptor(a_tile + (group_row + i * 64) * LINE + u),
                              tile_descriptor(b_tile + u));
     commit_products();
     load(tile + STAGES - 2);
@@ -57,9 +57,9 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   }
   wait_for_products<0>();
   const int warp = threadIdx.x / 32 % 4;
-  const Rows<Out> rows = {block, out, out_width};
-  finish<Result<math, is_operand>, 64>(sums, rows, group_row + warp * 16, block.column, h, k, bias, out_width,
-                                       activation);
+  const Rows<Out> row_address = {block, out, out_width};
+  apply_epilogue<Result<math, is_operand>, 64>(sums, row_address, group_row + warp * 16, block.column, h, k, bias,
+                                               out_width, activation);
 }
 
 #define ATTRIBUTES __launch_bounds__(THREADS, MIN_BLOCKS)

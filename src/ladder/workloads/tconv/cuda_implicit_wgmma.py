@@ -1,10 +1,10 @@
 """The implicit products on tensor cores that read both operands from shared memory, for compute capability 9.0.
 
-Like `cuda_implicit_mma`, but the products of a warpgroup, of `groups` in a block of `bm` x `bn`, are asynchronous,
-while it copies the next tiles, and no operand passes through registers. With `parities` = 2 two elements side by side,
-which share most of their pixels, are columns of one product: for few output channels, fewer tiles are copied, and five
-of six products are needed. Latency-bound: with few channels neither the tensor cores nor a cache of an H200 is busy for
-60 % of a call.
+Like `cuda_implicit_mma`, but the products run asynchronously while the next tiles are copied, and no operand passes
+through registers. A block of `bm` x `bn` has `groups` warpgroups. With `parities` = 2, two elements side by side, which
+share most of their pixels, are columns of one product: for few output channels, fewer tiles are copied, and five in six
+multiply-adds are needed. Latency-bound: with few channels, no unit of an H200, neither tensor cores nor a cache, is
+busy for 60 % of a call.
 """
 
 from typing import Literal
@@ -20,8 +20,8 @@ LIMITS = {"dtype": ("float32",)}
 PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
 OPERANDS = True  # a layer reads operands
-# For large results; for fewer images or channels; for few images. Those with two elements in a product suit few
-# channels. Each was the fastest in its range on an H200.
+# For large results, for fewer images or channels, and for few images; the last two, with two elements in a product, for
+# few channels. Each was the fastest in its range on an H200.
 TILES = (
     {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 1},
     {"bm": 128, "bn": 128, "groups": 1, "stages": 4, "parities": 1},
@@ -49,7 +49,7 @@ def layer(
     stages: int = 0,
     parities: int = 0,
 ):
-    """The Layer from operands to a `result` of float32 or operands, with tiles for the number of images."""
+    """The Layer from operands to a `result`, "float32" or "operands", with tiles for the number of images."""
     implicit_tensor.require_warpgroups("cuda_implicit_wgmma")
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages, parities=parities)
     return implicit_tensor.layer(problem, "cuda_implicit_wgmma", tilings, geometry, math, activation, result)
@@ -65,7 +65,7 @@ def setup(
     stages: int = 0,
     parities: int = 0,
 ):
-    """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
+    """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
     implicit_tensor.require_warpgroups("cuda_implicit_wgmma")
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages, parities=parities)
     return implicit_tensor.setup(problem, "cuda_implicit_wgmma", tilings, geometry, math)

@@ -1,7 +1,7 @@
 """The transposed convolution on the GPU, a thread per element of the result, with a branch for each tap of the filter.
 
-The branch is taken for 4 to 9 of 25 taps, not the same ones in all threads of a warp. Bound by its loads: each
-multiply-add loads two elements, which hit the caches.
+The branch admits 4 to 9 of 25 taps, and different ones in the threads of a warp. Bound by its loads: each multiply-add
+loads two values, which hit the caches.
 """
 
 from ladder.workloads.tconv import launch
@@ -11,7 +11,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_naive.cu"
-# The maximum number of images of a grid.
+# The maximum number of images is that of blocks along y of a grid.
 LIMITS = {"images": (1, 65535), "channels": (1, 1024), "columns": (1, 1024), "rows": (1, 64)}
 
 geometry = launch.geometry

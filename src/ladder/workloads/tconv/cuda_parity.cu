@@ -1,22 +1,22 @@
-// Iterates only over the taps with a pixel: loops begin at the element's parity and step by two. Shapes and launch: see
-// direct.cuh.
+// Iterates only over the taps with a pixel: loops begin at the element's parity and step by two. direct.cuh has shapes
+// and launch.
 #include "direct.cuh"
 
-// out (images, 2 h, 2 h, k), an element per thread.
+// out (images, 2 h, 2 h, k), an element and channel per thread.
 extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve(CONVOLVE_ARGUMENTS) {
-  const Element here(h);
-  if (!here.is_there(h, k)) return;
-  const REAL *of_image = image + size_t(blockIdx.y) * h * h * c;
-  REAL sum = bias[here.channel];
-  for (int r = (here.y + 1) % 2; r < TAPS && r <= here.y + 1; r += 2) {
-    const int down = (here.y + 1 - r) / 2;
+  const Element element(h);
+  if (!element.is_inside(h, k)) return;
+  const REAL *this_image = image + size_t(blockIdx.y) * h * h * c;
+  REAL sum = bias[element.channel];
+  for (int r = (element.y + 1) % 2; r < TAPS && r <= element.y + 1; r += 2) {
+    const int down = (element.y + 1 - r) / 2;
     if (down >= h) continue;
-    for (int s = (here.x + 1) % 2; s < TAPS && s <= here.x + 1; s += 2) {
-      const int right = (here.x + 1 - s) / 2;
+    for (int s = (element.x + 1) % 2; s < TAPS && s <= element.x + 1; s += 2) {
+      const int right = (element.x + 1 - s) / 2;
       if (right < h)
-        sum += along_channels(of_image + (size_t(down) * h + right) * c,
-                              filter + ((r * TAPS + s) * size_t(k) + here.channel) * c, c);
+        sum += along_channels(this_image + (size_t(down) * h + right) * c,
+                              filter + ((r * TAPS + s) * size_t(k) + element.channel) * c, c);
     }
   }
-  out[here.place(h, k)] = sum;
+  out[element.index(h, k)] = sum;
 }

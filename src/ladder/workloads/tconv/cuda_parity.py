@@ -1,7 +1,7 @@
 """The transposed convolution on the GPU, a thread per element of the result, over the contributing pixels only.
 
-Loops begin at the parity of the element, and need no branch inside; threads of different parity still have different
-trip counts. Bound by its loads: each multiply-add loads two elements, which hit the caches.
+Loops begin at the parity of the element, and need no branch inside; threads of different parities still have different
+trip counts. Bound by its loads: each multiply-add loads two values, which hit the caches.
 """
 
 from ladder.workloads.tconv import launch
@@ -11,7 +11,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_parity.cu"
-# A grid has at most so many images.
+# The maximum number of images is that of blocks along y of a grid.
 LIMITS = {"images": (1, 65535), "channels": (1, 1024), "columns": (1, 1024), "rows": (1, 64)}
 
 geometry = launch.geometry

@@ -1,8 +1,8 @@
 """The transposed convolution to few channels on the GPU without tensor cores, with a thread's sums in registers.
 
-A thread has 4 pixels of a row and computes all elements around them, so that a value that it reads from shared memory
-is used by 25 multiply-adds per output channel; blocks are `rows` x 32 pixels of an image. There are no wasted products.
-Compute-bound, and for few channels bound by reading the image.
+A thread computes all elements around 4 pixels of a row, so that 25 multiply-adds per output channel use each value that
+it reads from shared memory. A block has `rows` x 32 pixels of an image. No product is wasted. Compute-bound, and for
+few channels bound by reading the image.
 """
 
 from functools import partial
@@ -19,8 +19,8 @@ SOURCE = "cuda_window.cu"
 LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (4, 32)}
 ACTIVATIONS = ("none", "relu", "tanh")
 BYTES = True
-COLUMNS, PIXELS, BK, V = 32, 4, 16, 4  # as in the source
-# The taps of the filter around a pixel in the order of use: for each of its pixels, element by element.
+COLUMNS, PIXELS, BK, V = 32, 4, 16, 4  # as in the source: columns of a block, pixels of a thread, channels, a vector
+# The taps (r, s) of the filter in the order of use: for each pixel of a 3 x 3 window, element by element.
 ORDER = [
     (y + 3 - 2 * row, x + 3 - 2 * column)
     for row, column, y, x in np.ndindex(3, 3, 2, 2)

@@ -1,9 +1,9 @@
-"""The transposed convolution to few channels on the GPU's tensor cores: products of the pixels around a pixel.
+"""The transposed convolution to few channels on the GPU's tensor cores, by the pixels around each pixel.
 
-The four elements around a pixel are columns of two products, one for each row of the result, of 8 columns: for 3
-channels, 75 of 120 products are needed. Blocks are `rows` x 32 pixels of an image, read once; a warp has four rows of
-them, or two if `rows` isn't a multiple of four. `math` and operands are as in `cuda_implicit_mma`. Memory-bound: with
-the products that wait for it, reading the image takes a third longer than the bytes alone.
+The four elements around a pixel are columns of two products of 8 columns, one for each row of the result; for 3
+channels, 75 in 120 multiply-adds are needed. A block has `rows` x 32 pixels of an image, which it reads once. A warp
+has four rows of them, or two if `rows` isn't a multiple of four. `math` and operands are as in `cuda_implicit_mma`.
+Memory-bound: a call takes a third longer than reading the image, because products wait for it.
 """
 
 from functools import partial
@@ -26,35 +26,35 @@ ACTIVATIONS = ("none", "relu", "tanh")
 OPERANDS = True  # a layer reads operands
 OVERLAPS = True
 BYTES = True
-COLUMNS, LINE, COMPUTED = 32, 128, 8  # as in the source; COMPUTED columns of each of two products
+COLUMNS, LINE, PRODUCT_COLUMNS = 32, 128, 8  # as in the source: columns of a block, bytes of a line
 
 
 def geometry(sizes, rows):
     """Grid, block, and bytes of dynamic shared memory."""
     tiles = -(-sizes["h"] // rows) * -(-sizes["h"] // COLUMNS)
-    shared = LINE * ((rows + 2) * (COLUMNS + 2) + implicit.rows(4) * 2 * COMPUTED)
+    shared = LINE * ((rows + 2) * (COLUMNS + 2) + implicit.packed_rows(4) * 2 * PRODUCT_COLUMNS)
     return (tiles, sizes["images"]), (32 * rows // (2 if rows % 4 else 4),), shared
 
 
-def spread(places, columns):
+def split_rows(packed_elements, columns):
     """Write the packed filter of all elements (9, 4 k, c) to the columns of two products (9, 2, 8, c)."""
     columns[...] = 0
-    of_row = places.reshape(len(places), 2, -1, places.shape[-1])
-    columns[:, :, : of_row.shape[2]] = of_row
+    by_row = packed_elements.reshape(len(packed_elements), 2, -1, packed_elements.shape[-1])
+    columns[:, :, : by_row.shape[2]] = by_row
 
 
 def layer(problem, *, math="tf32", activation="none", result="float32", overlaps=False, rows: int = 16):
     """The Layer from arrays of `operands` to a `result` of float32 or uint8."""
     sizes, device = problem.sizes, problem.device
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
-    places = device.empty((implicit.rows(4), 4 * k, c), "float32")
-    columns = device.empty((implicit.rows(4), 2, COMPUTED, c), "float32")
+    packed_elements = device.empty((implicit.packed_rows(4), 4 * k, c), "float32")
+    columns = device.empty((implicit.packed_rows(4), 2, PRODUCT_COLUMNS, c), "float32")
     packed = operands.empty(device, columns.shape, math)
     kernel = cuda.kernel("tconv", "cuda_window_mma", f"{math}_to_{result}", "float32", rows=rows)
-    start = dependent_launch.launcher(kernel) if overlaps else kernel
+    launch_kernel = dependent_launch.launcher(kernel) if overlaps else kernel
     prepare = (
-        ("pack", partial(implicit.pack, problem.filter, places, 4)),
-        ("pack", partial(spread, places, columns)),
+        ("pack", partial(implicit.pack, problem.filter, packed_elements, 4)),
+        ("pack", partial(split_rows, packed_elements, columns)),
         ("pack", partial(operands.writer("cuda_window_mma", math, rows=rows), columns, packed)),
     )
 
@@ -62,12 +62,12 @@ def layer(problem, *, math="tf32", activation="none", result="float32", overlaps
         grid, block, shared = geometry(sizes | {"images": len(image)}, rows)
         kernel.max_dynamic_shared_size_bytes = shared
         counts = map(np.int32, (h, image.shape[-1], k, ACTIVATIONS.index(activation)))
-        start(grid, block, (image, packed, problem.bias, out, *counts), shared_mem=shared)
+        launch_kernel(grid, block, (image, packed, problem.bias, out, *counts), shared_mem=shared)
 
     return Layer(run, prepare, result)
 
 
 def setup(problem, *, math: Literal["tf32", "float16", "bfloat16"] = "tf32", rows: int = 16):
-    """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
-    done = layer(problem, math=math, rows=rows)
-    return operands.steps(problem, done, math, operands.writer("cuda_window_mma", math, rows=rows))
+    """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
+    convolution = layer(problem, math=math, rows=rows)
+    return operands.steps(problem, convolution, math, operands.writer("cuda_window_mma", math, rows=rows))

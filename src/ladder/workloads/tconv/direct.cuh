@@ -1,5 +1,5 @@
-// What the transposed convolutions with one thread per element of the result share. Threads outside the image or its
-// channels do nothing.
+// What the transposed convolutions with a thread per element and channel of the result share. Threads outside the
+// result do nothing.
 //
 // Shapes: image (images, h, h, c), filter (5, 5, k, c), bias (k), out (images, 2 h, 2 h, k).
 //
@@ -14,7 +14,7 @@ static_assert(CHANNELS * COLUMNS * ROWS <= 1024, "A block has at most 1024 threa
 #define CONVOLVE_ARGUMENTS const REAL *__restrict__ image, const REAL *__restrict__ filter, \
                            const REAL *__restrict__ bias, REAL *__restrict__ out, int h, int c, int k
 
-// The element of this thread: blocks along x cover columns, rows and channels, blocks along y images.
+// The element and channel of this thread. Blocks along x cover columns, rows and channels, blocks along y images.
 struct Element {
   int x, y, channel;
   __device__ Element(int h) {
@@ -23,8 +23,8 @@ struct Element {
     x = blockIdx.x % across * COLUMNS + threadIdx.y;
     y = blockIdx.x % tiles / across * ROWS + threadIdx.z;
   }
-  __device__ bool is_there(int h, int k) const { return x < 2 * h && y < 2 * h && channel < k; }
-  __device__ size_t place(int h, int k) const {
+  __device__ bool is_inside(int h, int k) const { return x < 2 * h && y < 2 * h && channel < k; }
+  __device__ size_t index(int h, int k) const {
     return ((size_t(blockIdx.y) * 2 * h + y) * 2 * h + x) * k + channel;
   }
 };

@@ -1,4 +1,7 @@
-"""What the implicit products share: the packed filter, the grid, and the choice of tiles by shape."""
+"""What the implicit products share: the packed filter, the grid, and the choice of tiles by shape.
+
+`implicit.cuh` describes the products. `parities` is the number of neighbouring elements (1, 2 or 4) in one product.
+"""
 
 from math import ceil
 
@@ -7,32 +10,32 @@ import numpy as np
 from ladder import cuda
 from ladder.workloads.tconv import TAPS
 
-# The overhead of a block, in steps along the channels, and the part of the longest block that runs alone at the end.
-START, TAIL = 64, 0.25
+# The overhead of a block in steps along the channels, and the part of the longest block that runs alone at the end.
+BLOCK_STEPS, TAIL_SHARE = 64, 0.25
 
 
-def rows(parities):
-    """The rows of the packed filter, for products of 1, 2 or 4 neighbouring elements of the result (`parities`)."""
+def packed_rows(parities):
+    """The number of rows of the packed filter."""
     return {1: TAPS**2, 2: 3 * TAPS, 4: 9}[parities]
 
 
 def pack(weights, packed, parities):
-    """Write a filter (5, 5, k, c) to an array (rows, columns, c) as `implicit.cuh` reads it."""
+    """Write a filter (5, 5, k, c) to an array (packed_rows(parities), parities * k, c), as `implicit.cuh` reads it."""
     k = weights.shape[2]
     if parities == 1:
         packed[...] = weights.reshape(packed.shape)
         return
     packed[...] = 0
-    for row, column, place in np.ndindex(rows(parities) // 3, 3, parities):
-        r, s = row if parities == 2 else place // 2 + 3 - 2 * row, place % 2 + 3 - 2 * column
+    for row, column, element in np.ndindex(packed_rows(parities) // 3, 3, parities):
+        r, s = row if parities == 2 else element // 2 + 3 - 2 * row, element % 2 + 3 - 2 * column
         if 0 <= r < TAPS and 0 <= s < TAPS:
-            packed[3 * row + column, place * k : (place + 1) * k] = weights[r, s]
+            packed[3 * row + column, element * k : (element + 1) * k] = weights[r, s]
 
 
 def grid(sizes, bm, bn, parities=1):
-    """The grid with blocks of `bm` images by `bn` columns, for every element position of the result."""
-    places = 4 // parities * sizes["h"] ** 2
-    return -(-sizes["k"] * parities // bn) * places, -(-sizes["images"] // bm)
+    """The grid: blocks of `bm` images by `bn` columns, for every position of `parities` elements in the result."""
+    positions = 4 // parities * sizes["h"] ** 2
+    return -(-sizes["k"] * parities // bn) * positions, -(-sizes["images"] // bm)
 
 
 def fastest(tilings, sizes, reload=8):
@@ -42,16 +45,17 @@ def fastest(tilings, sizes, reload=8):
     return min(tilings, key=lambda tiling: cost(sizes, cuda.multiprocessors(), reload=reload, **tiling))
 
 
-def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, reload=8, **others):
-    """A tiling's predicted time in arbitrary units: its multiply-adds, padding included, shared among multiprocessors.
+def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, reload=8, **unused):
+    """A tiling's predicted time in arbitrary units: its multiply-adds, padding included, per multiprocessor.
 
     A part of the longest block is added, since the last blocks don't end together. Multiply-adds of small tiles take
-    longer, as each of their elements is used less often: twice as long for `reload` rows and many columns.
+    longer, since they use each loaded element less often: twice as long with `reload` rows and many columns.
     """
     h, c = sizes["h"], sizes["c"]
-    across, down = grid(sizes, bm, bn, parities)
-    places, single, shared = 4 // parities * h**2, 5 * h - 3, 3 * h - 2
-    pixels = {1: single * single, 2: single * shared, 4: shared * shared}[parities]
-    block = pixels * ceil(c / bk) * bk / places + START
-    steps = block * across * down / multiprocessors + TAIL * min(3, h) ** 2 * c
+    grid_columns, grid_rows = grid(sizes, bm, bn, parities)
+    # The pairs of a tap and a row of pixels: in products of one row of elements, and of both rows around a pixel.
+    positions, one_parity, both_parities = 4 // parities * h**2, 5 * h - 3, 3 * h - 2
+    pixels = {1: one_parity * one_parity, 2: one_parity * both_parities, 4: both_parities * both_parities}[parities]
+    block = pixels * ceil(c / bk) * bk / positions + BLOCK_STEPS
+    steps = block * grid_columns * grid_rows / multiprocessors + TAIL_SHARE * min(3, h) ** 2 * c
     return steps * bm * bn * (1 + reload / bm + reload / bn)

@@ -9,19 +9,19 @@ from ladder.errors import LadderError
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer
 
-# `reload` for tensor cores, which wait for their operands; fitted to times on an H200.
+# `reload` of `implicit.cost` for tensor cores, which wait for their operands; fitted to times on an H200.
 RELOAD = 48
 ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 
 
 def require_warpgroups(variant):
-    """Refuse a GPU whose tensor cores can't read operands from shared memory. Raises LadderError."""
+    """Raise LadderError unless the GPU's tensor cores can read both operands from shared memory."""
     if cuda.architecture() != "sm_90":
         raise LadderError(f"tconv/{variant} requires a GPU of compute capability 9.0: use cuda_implicit_mma.")
 
 
 def layer(problem, variant, tilings, geometry, math, activation, result):
-    """The Layer by a variant's kernels, from operands to a `result` of float32 or operands.
+    """The Layer by a variant's kernels, from operands to a `result`, "float32" or "operands".
 
     The tiling is chosen from `tilings` by the number of images; `geometry(sizes, **tiling)` returns grid, block and
     bytes of shared memory.
@@ -30,17 +30,17 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     tiling = implicit.fastest(tilings, sizes, RELOAD)
     parities = tiling.get("parities", 1)
-    gathered = problem.device.empty((implicit.rows(parities), parities * k, c), "float32")
-    packed = operands.empty(problem.device, gathered.shape, math)
+    packed_float32 = problem.device.empty((implicit.packed_rows(parities), parities * k, c), "float32")
+    packed = operands.empty(problem.device, packed_float32.shape, math)
     prepare = (
-        ("pack", partial(implicit.pack, problem.filter, gathered, parities)),
-        ("pack", partial(operands.writer(variant, math, **tiling), gathered, packed)),
+        ("pack", partial(implicit.pack, problem.filter, packed_float32, parities)),
+        ("pack", partial(operands.writer(variant, math, **tiling), packed_float32, packed)),
     )
-    alike = [tiling for tiling in tilings if tiling.get("parities", 1) == parities]
+    same_parities = [tiling for tiling in tilings if tiling.get("parities", 1) == parities]
 
     @cache
     def launch(images):
-        tiling = implicit.fastest(alike, sizes | {"images": images}, RELOAD)
+        tiling = implicit.fastest(same_parities, sizes | {"images": images}, RELOAD)
         kernel = cuda.kernel("tconv", variant, f"{math}_to_{result}", "float32", **tiling)
         grid, block, shared = geometry(sizes | {"images": images}, **tiling)
         kernel.max_dynamic_shared_size_bytes = shared
@@ -54,7 +54,7 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
 
 
 def setup(problem, variant, tilings, geometry, math):
-    """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
-    done = layer(problem, variant, tilings, geometry, math, "none", "float32")
+    """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
+    convolution = layer(problem, variant, tilings, geometry, math, "none", "float32")
     tiling = implicit.fastest(tilings, problem.sizes, RELOAD)
-    return operands.steps(problem, done, math, operands.writer(variant, math, **tiling))
+    return operands.steps(problem, convolution, math, operands.writer(variant, math, **tiling))

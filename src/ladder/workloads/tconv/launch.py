@@ -1,4 +1,4 @@
-"""The launch that the direct CUDA variants share."""
+"""The launch of the direct CUDA variants, which have a thread per element and channel of the result."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ladder.workloads.tconv.layer import Layer
 
 
 def thread_per_element(problem, variant, **block):
-    """The Layer by a kernel with a thread per element of the result, in blocks of `block`."""
+    """The Layer by a variant's kernel; `block` has the channels, columns and rows of a thread block."""
     kernel = cuda.kernel("tconv", variant, "convolve", dtype=problem.sizes["dtype"], **block)
     counts = [np.int32(problem.sizes[name]) for name in ("h", "c", "k")]
 
@@ -19,7 +19,7 @@ def thread_per_element(problem, variant, **block):
 
 
 def geometry(sizes, channels, columns, rows):
-    """Grid, block, and bytes of dynamic shared memory: tiles of the result by channels, of every image."""
+    """Grid, block, and bytes of dynamic shared memory; a grid covers the result along x, the images along y."""
     height = 2 * sizes["h"]
     tiles = -(-height // columns) * -(-height // rows)
     return (tiles * -(-sizes["k"] // channels), sizes["images"]), (channels, columns, rows), 0

@@ -1,11 +1,14 @@
 """A transposed convolution as a layer of a network: its filter is set up once, and many blocks of images use it.
 
-A variant's `layer(problem, *, <tuning>)` returns it. `problem` has `device`, `filter`, `bias`, and `sizes`, whose
-`images` is the maximum number at once. A variant with the literal ACTIVATIONS takes one of these as `activation`, and
-applies it to its output. A variant with `product` in its USES takes the name of a variant of `gemm` as `product`. With
-OVERLAPS it takes `overlaps`: its kernel begins while the previous one ends, and reads the filter before it waits, so
-that a kernel that also waits must come between it and `prepare` (`include/ptx/programmatic_launch.cuh`). With BYTES it
-takes `result`, float32 or uint8: values in [-1, 1] as 8-bit pixels (`include/written.cuh`).
+A variant's `layer(problem, *, <tuning>)` returns a Layer. `problem` has `device`, `filter`, `bias`, and `sizes`, whose
+`images` is the maximum number of images per call. Constants of the variant declare further parameters:
+
+- ACTIVATIONS: `activation`, one of these names, is applied to the output.
+- USES with `product`: `product` is the name of a variant of `gemm`.
+- OVERLAPS: with `overlaps`, the kernel begins while the previous kernel ends, and reads the filter before it waits for
+  that one. Another kernel that waits must therefore run between `prepare` and it
+  (`include/ptx/programmatic_launch.cuh`).
+- BYTES: `result` is float32, or uint8 for 8-bit pixels of values in [-1, 1] (`include/output_types.cuh`).
 """
 
 from collections.abc import Callable
@@ -16,9 +19,9 @@ from ladder.harness.steps import Steps
 
 
 class Layer(NamedTuple):
-    """`run(image, out)` for all images of the arrays; `prepare`, the steps to run whenever the filter has changed.
+    """`run(image, out)` convolves all images; `prepare` are the steps to run whenever the filter has changed.
 
-    `writes` is the dtype of `out`, or "operands" if it is an array of operands.
+    `writes` is the dtype of `out`, or "operands" for an array of operands of tensor cores (`operands.py`).
     """
 
     run: Callable

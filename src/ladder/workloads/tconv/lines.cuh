@@ -5,12 +5,12 @@
 constexpr int LINE = 8;  // vectors of 16 bytes
 
 struct alignas(16) Vector {
-  unsigned of[4];
+  unsigned value[4];
 };
 
-// The index of vector `u` of row `r` in a tile, swizzled: the 8 rows that are read at once are in different banks. This
-// is the hardware's swizzle of 128 bytes. An example: where the vectors of a row lie in its line; vector 5 of row 3
-// lies at 6, so that its index is 3 * 8 + 6.
+// The index in a tile of vector `u` of a row, swizzled so that the 8 rows that are read at once are in different banks.
+// This is the hardware's swizzle of 128 bytes. The table shows the position of each vector in the line of its row:
+// vector 5 of row 3 is at position 6, so its index is 3 * 8 + 6.
 //
 //   vector  0 1 2 3 4 5 6 7
 //   row 0   0 1 2 3 4 5 6 7
@@ -22,10 +22,10 @@ struct alignas(16) Vector {
 //   row 6   6 7 4 5 2 3 0 1
 //   row 7   7 6 5 4 3 2 1 0
 //   row 8   as row 0
-__device__ __forceinline__ int place(int r, int u) { return r * LINE + (u ^ r % LINE); }
+__device__ __forceinline__ int swizzled(int row, int u) { return row * LINE + (u ^ row % LINE); }
 
-// Copy a vector of operands, or zeros if `inside` is false.
+// Copy a vector of operands, or zeros if `is_inside` is false.
 template <class Type>
-__device__ __forceinline__ void copy_vector(Vector *to, const Type *from, bool inside) {
-  copy_async<16>(to, from, inside);
+__device__ __forceinline__ void copy_vector(Vector *target, const Type *source, bool is_inside) {
+  copy_async<16>(target, source, is_inside);
 }

@@ -1,7 +1,7 @@
 """The transposed convolution as the loops of its definition, on one thread or with its rows shared among several.
 
-A branch skips the taps of the filter without a pixel. Each element is one sequential sum, so that a thread is bound by
-the latency of its additions.
+A branch skips the taps of the filter without a pixel. Each value is one sequential sum, so a thread is bound by the
+latency of its additions.
 """
 
 import numba
@@ -14,10 +14,11 @@ RUNTIME = "numba"
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def convolve(image, weights, bias, out):
+    """Write out; shapes as in `ladder.workloads.tconv`. `row` counts the rows of all images."""
     images, height, width, k = out.shape
     h, c = image.shape[1], image.shape[3]
-    for line in numba.prange(images * height):
-        number, y = line // height, line % height
+    for row in numba.prange(images * height):
+        index, y = row // height, row % height
         for x in range(width):
             for j in range(k):
                 total = bias[j]
@@ -29,8 +30,8 @@ def convolve(image, weights, bias, out):
                         if p < 0 or p >= h or q < 0 or q >= h:
                             continue
                         for i in range(c):
-                            total += image[number, p, q, i] * weights[r, s, j, i]
-                out[number, y, x, j] = total
+                            total += image[index, p, q, i] * weights[r, s, j, i]
+                out[index, y, x, j] = total
 
 
 def layer(problem, *, threads: int):

@@ -1,6 +1,6 @@
 """What the transposed convolutions by explicit matrix products share: blocks of images, and their matrix in memory.
 
-The products are those of any CUDA variant of `gemm`.
+Any CUDA variant of `gemm` computes the products.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class Blocks(NamedTuple):
 
 
 def empty(problem, block, rows, columns):
-    """The number of images of a block, at most `block`, and an array for their matrix, with `rows` rows per image.
+    """(The number of images of a block, at most `block`, an array for their matrix with `rows` rows per image).
 
     Raises LadderError if it doesn't fit in the GPU's free memory.
     """
@@ -53,5 +53,5 @@ def empty(problem, block, rows, columns):
         size = count * rows * columns * dtype.itemsize
         raise LadderError(
             f"The matrix of {count} images takes {size} bytes, more than the GPU's free memory: "
-            "lower `block`, or the images that come at once."
+            "lower `block`, or the number of images."
         ) from None

@@ -9,12 +9,12 @@ from ladder.harness.steps import Steps
 
 BLOCK = 256  # threads, as in `include/tensor_operands.cuh`
 BLOCKS_PER_MULTIPROCESSOR = 8
-PER_VECTOR = {"tf32": 4, "float16": 8, "bfloat16": 8}
-TYPES = {"tf32": "float32", "float16": "uint16", "bfloat16": "uint16"}  # CuPy has no bfloat16: half as its bits
+PER_VECTOR = {"tf32": 4, "float16": 8, "bfloat16": 8}  # operands in a vector of 16 bytes
+TYPES = {"tf32": "float32", "float16": "uint16", "bfloat16": "uint16"}  # as bits, since CuPy has no bfloat16
 
 
 def empty(device, shape, math):
-    """An array for operands of arrays of this shape, with zeros after the last channel of a row."""
+    """An array for the operands of an array of this shape; rows are padded with zeros to whole vectors."""
     width = -(-shape[-1] // PER_VECTOR[math]) * PER_VECTOR[math]
     array = device.empty((*shape[:-1], width), TYPES[math])
     array[...] = 0
@@ -22,7 +22,7 @@ def empty(device, shape, math):
 
 
 def writer(variant, math, **tuning):
-    """`write(array, operands)` by a variant's kernel, which rounds float32."""
+    """A function `write(array, operands)`, which rounds float32 by a variant's kernel."""
     kernel = cuda.kernel("tconv", variant, f"{math}_operands", "float32", **tuning)
 
     def write(array, operands):
@@ -33,7 +33,7 @@ def writer(variant, math, **tuning):
 
 
 def steps(problem, layer, math, write):
-    """The Steps of a case with one layer, preceded by the conversion of its image to operands if necessary."""
+    """The Steps of a case with one layer, after the conversion of its image to operands if necessary."""
     prepare = list(layer.prepare)
     if math == "tf32" and problem.sizes["c"] % PER_VECTOR[math] == 0:
         return Steps([(None, partial(layer.run, problem.image, problem.out))], prepare=prepare)

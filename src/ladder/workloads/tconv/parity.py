@@ -1,7 +1,7 @@
 """The transposed convolution with loops over only those taps of the filter that have a pixel.
 
-They begin at the parity of the element and step by two, and need no branch inside. Sums over channels may be reordered,
-so that they are vectorised. Bound by loads, of which each multiply-add has two.
+The loops begin at the parity of the element and step by two, and need no branch inside. Sums over channels may be
+reordered, so that the compiler vectorises them. Bound by loads: each multiply-add has two.
 """
 
 import numba
@@ -14,10 +14,11 @@ RUNTIME = "numba"
 
 @numba.njit(parallel=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def convolve(image, weights, bias, out):
+    """Write out; shapes as in `ladder.workloads.tconv`. `row` counts the rows of all images."""
     images, height, width, k = out.shape
     h, c = image.shape[1], image.shape[3]
-    for line in numba.prange(images * height):
-        number, y = line // height, line % height
+    for row in numba.prange(images * height):
+        index, y = row // height, row % height
         for x in range(width):
             for j in range(k):
                 total = bias[j]
@@ -28,8 +29,8 @@ def convolve(image, weights, bias, out):
                             q = (x + 1 - s) // 2
                             if q < h:
                                 for i in range(c):
-                                    total += image[number, p, q, i] * weights[r, s, j, i]
-                out[number, y, x, j] = total
+                                    total += image[index, p, q, i] * weights[r, s, j, i]
+                out[index, y, x, j] = total
 
 
 def layer(problem, *, threads: int):

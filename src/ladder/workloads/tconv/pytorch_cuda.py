@@ -1,9 +1,9 @@
 """Peer: PyTorch's transposed convolution on a GPU by cuDNN's fastest algorithm, channels last.
 
-Two forms give our result: with a padding of 1, the output begins where ours does, and has an additional last row and
-column, which are cut off; with `turned`, a filter rotated by 180 degrees and a padding of 2 with an additional row and
-column at the end, it is ours rotated by 180 degrees, for an image that is rotated before the timed call. `math` is the
-precision. PyTorch writes to an array of its own: the phase `copy` copies it to the caller's, and is not part of cuDNN.
+Two forms give our result. By default, the padding is 1: the output begins where ours does, and an additional last row
+and column are cut off. With `turned`, filter and image are rotated by 180 degrees before the timed call, the padding is
+2, and the output has an additional row and column at the end: it is ours, rotated by 180 degrees. `math` is the
+precision. PyTorch writes to an array of its own; the phase `copy`, not part of cuDNN, copies it to the caller's.
 """
 
 from typing import Literal
@@ -32,8 +32,8 @@ def setup(
     arrays = (problem.image, problem.filter, problem.bias, problem.out)
     image, weights, bias, out = map(torch.from_dlpack, arrays)
     image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)
-    rows, kept = out.shape[-1], {}
-    how = {"padding": 2, "output_padding": 1} if turned == "on" else {"padding": 1}
+    height, tensors = out.shape[-1], {}
+    padding = {"padding": 2, "output_padding": 1} if turned == "on" else {"padding": 1}
 
     def operand(array):
         array = array.flip(2, 3) if turned == "on" and array.dim() == 4 else array
@@ -41,16 +41,16 @@ def setup(
 
     @torch.inference_mode()
     def write():
-        kept.update(image=operand(image), weights=operand(weights), bias=operand(bias))
+        tensors.update(image=operand(image), weights=operand(weights), bias=operand(bias))
 
     @torch.inference_mode()
     def convolve():
-        kept["result"] = conv_transpose2d(kept["image"], kept["weights"], kept["bias"], stride=2, **how)
+        tensors["result"] = conv_transpose2d(tensors["image"], tensors["weights"], tensors["bias"], stride=2, **padding)
 
     @torch.inference_mode()
     def copy():
-        result = kept["result"]
-        out.copy_(result.flip(2, 3) if turned == "on" else result[:, :, :rows, :rows])
+        result = tensors["result"]
+        out.copy_(result.flip(2, 3) if turned == "on" else result[:, :, :height, :height])
 
     return Steps([("product", convolve), ("copy", copy)], prepare=[("operands", write)])
 

@@ -1,6 +1,6 @@
-/* A transposed convolution as products without padding: for the elements of one parity and each of their taps, the
-   channels of all pixels times the tap's. Rows of a product are ordered by pixel, then by image, so that those inside
-   the image are contiguous. */
+/* A transposed convolution as products without padding. For the elements of one parity and each of their taps, a
+   product multiplies the pixels' channels by the tap. Its rows are ordered by pixel, then by image, so that the rows of
+   adjacent pixels are contiguous. */
 #include "activation.h"
 #include "tile.h"
 #include <omp.h>
@@ -14,7 +14,7 @@ long packed_size(long c, long k)
     return TAPS * TAPS * c * padded(k);
 }
 
-/* The number of elements of the threads' sums, for blocks of `block` images, and of a padded bias. */
+/* The number of elements of the workspace: the threads' sums, for blocks of `block` images, and a padded bias. */
 long workspace(long threads, long block, long h, long k)
 {
     return (threads * block * h * h + 1) * padded(k);
@@ -25,13 +25,13 @@ void pack(const REAL *filter, REAL *packed, long c, long k)
 {
     const long stride = padded(k);
 #pragma omp parallel for
-    for (long line = 0; line < TAPS * TAPS * c; line++)
+    for (long row = 0; row < TAPS * TAPS * c; row++)
         for (long j = 0; j < stride; j++)
-            packed[line * stride + j] = j < k ? filter[(line / c * k + j) * c + line % c] : 0;
+            packed[row * stride + j] = j < k ? filter[(row / c * k + j) * c + row % c] : 0;
 }
 
-/* sums (h, h, count, stride) += image (count, h, h, c) times one tap (c, stride), for the pixels `down` rows below and
-   `right` columns to the right, where they exist. */
+/* sums (h, h, count, stride) += image (count, h, h, c) times one tap (c, stride). The sums at (p, q) use the pixel at
+   (p + down, q + right), if there is one. */
 static void add_tap(REAL *sums, const REAL *image, const REAL *tap, long count, long h, long c, long stride, long down,
                     long right)
 {
@@ -47,8 +47,8 @@ static void add_tap(REAL *sums, const REAL *image, const REAL *tap, long count, 
     }
 }
 
-/* The elements of one parity of out (count, 2 h, 2 h, k), from image (count, h, h, c), packed (5, 5, c, padded k) and
-   bias (padded k), with sums (h, h, count, padded k) as scratch. */
+/* Compute the elements of one parity of out (count, 2 h, 2 h, k) from image (count, h, h, c), packed (5, 5, c,
+   padded k) and bias (padded k), with sums (h, h, count, padded k) as scratch. */
 static void convolve_parity(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long count,
                             long h, long c, long k, long odd_row, long odd_column, enum activation activation)
 {
@@ -67,20 +67,21 @@ static void convolve_parity(const REAL *image, const REAL *packed, const REAL *b
                        sums + ((p * h + q) * count + n) * stride, k * sizeof(REAL));
 }
 
-/* image (images, h, h, c), packed (5, 5, c, padded k), bias (k), out (images, 2 h, 2 h, k); sums (workspace). Threads
-   share the blocks of images and the four parities. */
+/* Convolve image (images, h, h, c) with packed (5, 5, c, padded k) and bias (k) to out (images, 2 h, 2 h, k), with sums
+   (workspace) as scratch. A thread's task is one parity of a block of images; of the four parities, that with the most
+   taps comes first. */
 void convolve(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long images, long h,
               long c, long k, long block, long threads, long activation)
 {
     const long stride = padded(k), blocks = (images + block - 1) / block;
-    REAL *const widened = sums + threads * block * h * h * stride;
+    REAL *const padded_bias = sums + threads * block * h * h * stride;
     for (long j = 0; j < stride; j++)
-        widened[j] = j < k ? bias[j] : 0;
+        padded_bias[j] = j < k ? bias[j] : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (long part = 0; part < 4 * blocks; part++) {
-        const long first = part / 4 * block, odd = 3 - part % 4;
-        convolve_parity(image + first * h * h * c, packed, widened, out + first * 4 * h * h * k,
+    for (long task = 0; task < 4 * blocks; task++) {
+        const long first = task / 4 * block, parity = 3 - task % 4;
+        convolve_parity(image + first * h * h * c, packed, padded_bias, out + first * 4 * h * h * k,
                         sums + omp_get_thread_num() * block * h * h * stride, min(block, images - first), h, c, k,
-                        odd / 2, odd % 2, activation);
+                        parity / 2, parity % 2, activation);
     }
 }

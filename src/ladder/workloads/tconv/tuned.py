@@ -1,9 +1,9 @@
 """The best version in C on the host: products without padding by parity, in register tiles, with pixels read in place.
 
-The elements of one parity are sums over 4, 6 or 9 of the filter's taps, each a product of pixels by channels. `block`
-images share a tap of the filter while it is in the caches, and their sums stay in the L2 cache. The filter is packed
-outside the timed call, as in a network that is loaded once. Bound by the multiply-adds, including those of a partly
-filled last vector of output channels.
+The elements of one parity are sums over 4, 6 or 9 of the filter's taps; each tap is a product of matrices, pixels by
+channels. `block` images share a tap of the filter while it is in the caches, and their sums stay in the L2 cache. The
+filter is packed outside the timed call, as in a network that is loaded once. Bound by the multiply-adds, including
+those of a partly filled last vector of output channels.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ MACROS = ("vector",)
 LIMITS = {"block": (0, 4096), "vector": (16, 64)}
 ENVIRONMENT = {"OMP_PROC_BIND": "spread", "OMP_PLACES": "cores"}
 ACTIVATIONS = ("none", "relu", "tanh")
-PIXELS = 64  # of a row of a block's images
+PIXELS = 64  # by default, in a row of all images of a block
 
 
 def layer(
@@ -33,7 +33,7 @@ def layer(
     vector: int = 32,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
 ):
-    """The Layer with an activation; `block` 0 is as many images as give a row of 64 pixels."""
+    """The Layer with an activation; with `block` = 0, the rows of a block's images have about PIXELS pixels in all."""
     images, h, c, k, dtype = (problem.sizes[name] for name in ("images", "h", "c", "k", "dtype"))
     block = min(images, block or max(1, PIXELS // h))
     library = libraries.load("tconv", "tuned", dtype, flags=flags, vector=vector)
@@ -61,11 +61,11 @@ def setup(
 
 
 def size(function, *counts):
-    """The result of a function of the library for these counts."""
+    """The size that a function of the library returns for these counts."""
     function.restype = ctypes.c_long
     return function(*map(ctypes.c_long, counts))
 
 
 def call(function, arrays, counts):
-    """Call a function of the library with arrays and whole numbers."""
+    """Call a function of the library with arrays and integers."""
     function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays), *map(ctypes.c_long, counts))

@@ -1,4 +1,4 @@
-"""The claims about back-propagation, of the earlier study and behind our rungs."""
+"""The claims about back-propagation, of the earlier study and our own."""
 
 from functools import partial
 from itertools import pairwise
@@ -43,7 +43,7 @@ def technique(above, name):
 
 def bounds(name):
     """The claim that bounds checks cost time; the compiler knows no pointer's bounds and inserts no check."""
-    words, cause = f"Bounds checks slow `{name}`", "no check, only other code"
+    words, cause = f"Bounds checks slow `{name}`", "no check, but other code"
     return Claim(f"bounds/{name}", words, flagged(name, "bounds"), flagged(name), needs="a rung by flags", cause=cause)
 
 
@@ -77,18 +77,18 @@ EARLIER = [
     shared("atomic-update", "Per-thread sums beat atomic updates", "update", "atomic", "accumulators", OWNERS),
     shared("atomic-error", "A reduction beats an atomic sum", "error", "atomic", "reduction", ONE_ADDITION),
     shared("schedule", "Dynamic schedules beat static ones", "schedule", "static", "dynamic", GUIDED),
-    shared("simd", "SIMD directives help", "simd", 0, 1, "at `native` flags"),
+    shared("simd", "SIMD directives help", "simd", 0, 1, "with `native` flags"),
     Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", cause=ON_ONE),
     flat("index", "Offsets beat walking the layers", "index", "walk", "offsets", "few layers to walk"),
     kernels("shared", "Shared memory helps", "operands", "global", "shared", "a tile is loaded once per block"),
-    kernels("constant", "Constant memory helps", "scalars", "argument", "constant", "arguments lie there, too"),
+    kernels("constant", "Constant memory helps", "scalars", "argument", "constant", "arguments are in it, too"),
     kernels("texture", "Textures help", "tables", "global", "texture", READ_ONLY),
     kernels("emulated", "Block sums beat emulated atomics", "error", "emulated", "block", NATIVE),
 ]
 peer = partial(Claim, needs="both")
 LOCAL, FEWER_PASSES = "a block stays in the cache", "fewer passes over memory"
 BY_AUTOGRAD = Cause("by autograd", AUTOGRAD, TUNED)
-CEILINGS, SHARE_OF_FLOOR = "the rung and ceilings", share_of_floor("the floor is {} of it")
+CEILINGS, SHARE_OF_FLOOR = "the rung and ceilings", share_of_floor("the floor is {} of the time")
 RUNGS = [
     Claim("hundredfold", "`tuned` over `before`, one thread", "before", ONE_THREAD, 100, cause=loops_and_tiles),
     peer("peer/numpy_loop", "`tuned` over `numpy_loop`", NUMPY, TUNED, 1.5, cause=LOCAL),

@@ -14,7 +14,7 @@ from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 
 TITLE = "Flags against techniques, and threads"
 CAPTION = """\
-Left: time of an epoch on one thread, over fewer images than in the ladder; each row is a technique, each mark a set of
+Left: time of an epoch on one thread, of fewer images than in the ladder; each row is a technique, each mark a set of
 compiler flags. Right: rates by the number of threads; the lines of `openmp` differ in how they sum the weight changes.
 Medians with 95 % intervals, hollow if not converged.
 """

@@ -1,4 +1,4 @@
-"""The claims about the generator, of the earlier study and behind our rungs."""
+"""The claims about the generator, of the earlier study and our own."""
 
 from functools import partial
 
@@ -12,8 +12,8 @@ from ladder.workloads.dcgan.paper.lines import IMAGES, on_gpus, starts
 EQUAL = 0.05  # the margin of a claim of equality
 NEAR = 1 / 0.85  # times as long as the ceiling permits, for "near"
 beside = partial(Cause, has_interval=True)
-peer = partial(Claim, needs="both", cause="exact and fused")
-CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
+peer = partial(Claim, needs="both", cause="exact sizes, fused layers")
+CEILINGS, NO_PRODUCTS = "the rung and ceilings", "time includes projection, tanh"
 
 
 def copied(memory, copies, math="float16"):
@@ -69,7 +69,7 @@ def all_hidden(math, line, words):
         computing, link = kernels_and_link(study, math)
         return f"link over kernels {ratios.short(ratios.of(link, computing).value)}"
 
-    text, needs = f"`home` over kernels or link, {words}", "the call, kernels and link"
+    text, needs = f"`home` as fast as kernels or link, {words}", "the call, kernels and link"
     return Claim(f"home/{math}", text, None, None, 1, 1, EQUAL, needs, cause, ratio)
 
 
@@ -98,7 +98,7 @@ EARLIER = [
 ]
 RUNGS = [
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", 3, cause="vectors, no branch"),
-    Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both", cause="exact products"),
+    Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both", cause="exact sizes"),
     Claim("ceiling", "Near the ceiling, float32", "window", FLOOR, 0, NEAR, needs=CEILINGS, cause=NO_PRODUCTS),
     peer("peer/home", "`home` over PyTorch, float32", "peer-home", "home", 1 / 0.6),
     peer("peer/home-brought-tf32", "`home` over PyTorch, TF32", "peer-home-tf32", "home-brought-tf32", 1 / 0.65),

@@ -1,4 +1,4 @@
-"""Sources and lines of the chapter; `home` copies pictures to the host, `brought` loads inputs by the copy engine."""
+"""Sources and lines of the chapter; `home` copies pictures to the host, `brought` loads inputs by the TMA."""
 
 from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, Widest, select
 from ladder.store import collect, study
@@ -49,15 +49,15 @@ TILES = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "batch": 1
 DEFAULT = {"graph": UNSTATED, "epilogue": UNSTATED}
 SPLIT = {"first": "cuda_implicit", "last": "cuda_parity"}
 TENSOR_CORES = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
-COPY_ENGINE = TENSOR_CORES | {"first": "cuda_implicit_tma"}
+TMA = TENSOR_CORES | {"first": "cuda_implicit_tma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
 HALF_LARGE = FLOAT16 | IN_LARGE
-HALF_COPY_ENGINE = HALF_LARGE | COPY_ENGINE
+HALF_TMA = HALF_LARGE | TMA
 STREAMS = {"streams": 2, "graph": "on"}
 FIRST_HOME = STREAMS | {"math": UNSTATED, "batch": 512}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
-ON_ONE_STREAM = STREAMS | COPY_ENGINE | {"streams": 1}
+ON_ONE_STREAM = STREAMS | TMA | {"streams": 1}
 FUSED = {"batch": 16, "epilogue": "fused"}
 ONE_THREAD, PARITY, TILED = {"threads": 1}, {"first": "parity", "last": "parity"}, {"first": "tuned", "last": "tuned"}
 MIXED = {"first": "tuned", "last": "blas", "split": 3}
@@ -91,12 +91,12 @@ LINES = {
     "window": on_gpu("3 + 1, window", "a window of pixels per thread, last layer", "idle columns", TILES | DEFAULT),
     "tf32": on_gpu("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | IN_LARGE),
     "float16": on_gpu("half", "operands half as large", "memory", TENSOR_CORES | HALF_LARGE),
-    "brought": on_gpu("half, copy engine", "pixels loaded once, layers start early", "copies", HALF_COPY_ENGINE),
+    "brought": on_gpu("half, TMA", "pixels loaded once, layers start early", "copies", HALF_TMA),
     "home": Line("home", FIRST_HOME, "gpu", "hidden copies, two streams, one graph", "the link", (), "float32", True),
     "home-tf32": Line("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "gpu", note="TF32"),
-    "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "gpu", note="TF32, copy engine"),
+    "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "gpu", note="TF32, TMA"),
     "home-float16": Line("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "gpu", note="half"),
-    "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "gpu", note="half, copy engine"),
+    "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "gpu", note="half, TMA"),
     "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True),
     **{
         key + end: Line(variant, TUNED | {"math": math}, "gpu", note=note, begins=not end)

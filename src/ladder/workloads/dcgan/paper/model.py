@@ -1,4 +1,4 @@
-"""The minimum time of a picture: its exact products at the best rate that its machine has reached in their precision.
+"""The minimum time of a picture: its products, without zeros, at the best rate of its machine in that precision.
 
 A rung without products in registers has no model. Device-to-host copies also use the link, of which no ceiling is
 measured.

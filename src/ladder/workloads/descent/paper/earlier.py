@@ -3,7 +3,7 @@
 from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION2
 
 KERNELS = tuple(VERSION2)
-# (block, n) of each column, with the elements that a thread summed up.
+# The elements that a thread summed up, by (block, n), in the order of the table's columns.
 LOADS = {(block, n): load for block, n, load in COLUMNS}
 LARGEST = list(LOADS)[-1]
 
@@ -14,6 +14,6 @@ def seconds(kernel, block, n):
 
 
 def iteration(products):
-    """The sum of its kernels for an iteration at its largest N, with so many products of a matrix, and no init."""
+    """Seconds of an iteration at the largest N: the sum of all kernels but init, with `products` products with A."""
     counts = {"product": products, "reduction": products}
     return sum(counts.get(name, 1) * seconds(name, *LARGEST) for name in KERNELS if name != "init")

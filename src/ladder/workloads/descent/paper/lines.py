@@ -17,42 +17,42 @@ DEFAULTS = {"load": 4, "launch": "right"}  # of an elementary kernel, unless a c
 
 
 def by_iteration(rows):
-    """Solves with the seconds of one of their iterations."""
+    """Solves with the seconds of one iteration, the mean over a solve."""
     return rows.assign(seconds=rows["seconds"] / rows["steps"])
 
 
-def alike(rows):
-    """The solves; on the host only those on the largest number of threads of Cholesky, so that all have as many."""
+def comparable_solves(rows):
+    """The solves; on the host only those on the most threads that Cholesky used, so that all use as many."""
     if "threads" not in rows:
         return rows
     is_host, is_direct = rows["device"] == "host", rows["algorithm"] == "direct"
-    ours = is_host & is_direct if (is_host & is_direct).any() else is_host
-    return rows[~is_host | (rows["threads"] == rows.loc[ours, "threads"].max()).fillna(False)]
+    is_reference = is_host & is_direct if (is_host & is_direct).any() else is_host
+    return rows[~is_host | (rows["threads"] == rows.loc[is_reference, "threads"].max()).fillna(False)]
 
 
-def of_one_load(rows):
+def select_load(rows):
     """Calls of elementary kernels, each case once, at one load by kernel, block, n and launch.
 
-    A thread has as many elements as in the earlier study or, if that wasn't measured, the smallest measured number.
+    The load, the elements of a thread, is that of the earlier study or, if it wasn't measured, the smallest measured.
     """
     rows = rows.drop_duplicates(["case", "process", "sample"])
     rows = rows.assign(**{key: rows[key].fillna(value) if key in rows else value for key, value in DEFAULTS.items()})
-    sides = zip(rows["block"], rows["n"], rows["load"], strict=True)
-    order = rows["load"].mask([LOADS.get((block, n)) == load for block, n, load in sides], 0)
-    return rows[order == order.groupby([rows[key] for key in ("kernel", "block", "n", "launch")]).transform("min")]
+    keys = zip(rows["block"], rows["n"], rows["load"], strict=True)
+    rank = rows["load"].mask([LOADS.get((block, n)) == load for block, n, load in keys], 0)
+    return rows[rank == rank.groupby([rows[key] for key in ("kernel", "block", "n", "launch")]).transform("min")]
 
 
-iterations = partial(Source, "host", prepare=by_iteration, dtype=DTYPE)  # of the solves of an experiment
+iteration_source = partial(Source, "host", prepare=by_iteration, dtype=DTYPE)  # of an experiment's solves
 SOURCES = {
-    "ladder": iterations("descent_ladder", n=N),
-    "ladder on a GPU": iterations("descent_ladder", n=N, device="cuda"),
-    "small": iterations("descent_version1", n=32),
-    "large": iterations("descent_large", n=32768),
-    "largest": iterations("descent_largest", n=163840),
+    "ladder": iteration_source("descent_ladder", n=N),
+    "ladder on a GPU": iteration_source("descent_ladder", n=N, device="cuda"),
+    "small": iteration_source("descent_version1", n=32),
+    "large": iteration_source("descent_large", n=32768),
+    "largest": iteration_source("descent_largest", n=163840),
     "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
-    "worst": iterations(CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
-    "solves": Source("host", *SOLUTIONS, prepare=alike),
-    "kernels": Source("host", *KERNELS, variant="cuda_version2", prepare=of_one_load),
+    "worst": iteration_source(CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
+    "solves": Source("host", *SOLUTIONS, prepare=comparable_solves),
+    "kernels": Source("host", *KERNELS, variant="cuda_version2", prepare=select_load),
 }
 MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
 

@@ -1,7 +1,7 @@
 """The predicted time of an iteration: dependent launches, round trips and barriers, and reading A.
 
-The costs are assumptions; the table of the ladder compares predictions and measurements. Where A stays on the chip it
-is read faster than memory permits, which the model assumes of `cuda_persistent` and `cuda_cluster` alone.
+The costs are assumptions; the table of the ladder compares predictions and measurements. The model assumes that A stays
+on the chip, and takes no time to read, only in `cuda_persistent` and `cuda_cluster`.
 """
 
 import numpy as np
@@ -12,15 +12,15 @@ from ladder.store import rates
 from ladder.workloads.descent_kernel.passes import lengths
 
 LOAD = 4  # elements that a thread of version 2 sums up
-# Seconds of an iteration that aren't spent on launches and on A.
-WAITS = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
-WAITS["cuda_symmetric"] = 4 * BARRIER
+# Seconds of an iteration beside launches and reading A.
+LATENCIES = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
+LATENCIES["cuda_symmetric"] = 4 * BARRIER
 # How many times A goes through memory: each of version 2's two products reads A, then writes n^2 terms and reads them.
 TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused": 1, "cuda_symmetric": 0.5}
 
 
 def kernels(variant, n):
-    """The launches of an iteration."""
+    """The number of launches in an iteration."""
     return {"cuda_version2": 8 + 4 * len(lengths(n, LOAD)), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
 
 
@@ -30,17 +30,17 @@ def bytes_of(row):
 
 
 def predict(machine, row):
-    """Seconds of a case's iteration; None without a model of it, or where the rate of reading isn't known."""
+    """Seconds of a case's iteration; None without a model, or if the bandwidth is unknown."""
     variant, recompute = row["variant"], row.get("recompute")
     if variant not in TRAFFIC:
-        return WAITS.get(variant)
-    reading = rates.memory_of(machine, row, row.get("threads"))
+        return LATENCIES.get(variant)
+    rate = rates.memory_of(machine, row, row.get("threads"))
     products = 2 if pd.notna(recompute) and recompute == 1 else 1
-    launching = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
-    return reading and launching + WAITS.get(variant, 0.0) + TRAFFIC[variant] * products * bytes_of(row) / reading
+    launch_seconds = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
+    return rate and launch_seconds + LATENCIES.get(variant, 0.0) + TRAFFIC[variant] * products * bytes_of(row) / rate
 
 
 def floor(machine, row):
-    """Seconds in which a machine's GPU, or else its host, reads A once; None where the rate isn't known."""
+    """Seconds in which a machine's GPU, or else its host, reads A once; None if the bandwidth is unknown."""
     rate = rates.gpu_bandwidth(machine) or max(rates.bandwidths(machine).values(), default=None)
     return rate and bytes_of(row) / rate

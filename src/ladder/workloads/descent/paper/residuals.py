@@ -13,9 +13,9 @@ from ladder.store.study import one_case, where
 from ladder.workloads.descent.paper.lines import CONVERGENCE
 
 STARTS = {"steepest": "worst", "cg": "random"}
-RECOMPUTED = " recomputed"  # behind an algorithm
-FAR = 2.0  # times as large, of residuals that differ
-FALLEN = 1e-3  # of the residual at the start, up to where its rate is measured
+RECOMPUTED = " recomputed"  # a suffix of an algorithm's name
+DIFFERENCE = 2.0  # the minimum ratio of residuals that count as different
+RATE_END = 1e-3  # the relative residual down to which the rate is measured
 
 
 def factor(kappa):
@@ -23,18 +23,18 @@ def factor(kappa):
     return (kappa - 1) / (kappa + 1)
 
 
-def steepest(kappa, steps):
+def steepest_error(kappa, steps):
     """The error of steepest descent after `steps`, over that at the start."""
     return factor(kappa) ** np.asarray(steps)
 
 
-def conjugate(kappa, steps):
+def conjugate_bound(kappa, steps):
     """The bound of the error of conjugate gradients after `steps`, over that at the start."""
     return np.minimum(2 * factor(kappa**0.5) ** np.asarray(steps), 1.0)
 
 
 def curves_of(study):
-    """The curves of one variant, of the GPU if available, with `method` and `relative`, the residual over the first."""
+    """The curves of a variant, on the GPU if available, with `method`, and `relative`, the residual over the first."""
     rows = study.machine("host").rows("curves", CONVERGENCE).reset_index(drop=True)
     rows = where(rows, variant="cuda_fused") if len(where(rows, variant="cuda_fused")) else rows
     if rows.empty:
@@ -49,15 +49,15 @@ def curves_of(study):
 
 
 def curve_of(study, method, kappa):
-    """The curve of an algorithm, whose residual is carried along or RECOMPUTED, at a condition."""
+    """The curve at a condition of a method: an algorithm, with the suffix RECOMPUTED if its residual is."""
     return required(where(curves_of(study), method=method, kappa=kappa))
 
 
 def rate(curve):
-    """The factor per step by which a curve falls until it is FALLEN, or until its end; None without points."""
+    """The factor per step by which a curve falls down to RATE_END, or until its end; None without points."""
     if len(curve) < 2:
         return None
-    reached = curve[curve["relative"] <= FALLEN]
+    reached = curve[curve["relative"] <= RATE_END]
     end = reached.iloc[0] if len(reached) else curve.iloc[-1]
     return float(end["relative"] ** (1 / end["step"]))
 
@@ -76,16 +76,16 @@ def true(study, curve):
 
 
 def least_after_jump(study, curve):
-    """The minimum residual that is reported after one that is FAR above an earlier one; None without such a jump."""
+    """The minimum reported residual after a jump, by DIFFERENCE above an earlier one; None without a jump."""
     values = curve["relative"]
-    jumped = values[(values > FAR * values.cummin()).cummax()]
+    jumped = values[(values > DIFFERENCE * values.cummin()).cummax()]
     return jumped.min() if len(jumped) else None
 
 
-def effect(carried, recomputed):
+def effect(updated, recomputed):
     """The effect of recomputation on the true residual, as the predicate of a sentence."""
-    if recomputed > FAR * carried:
+    if recomputed > DIFFERENCE * updated:
         return "raises the true residual"
-    if carried > FAR * recomputed:
+    if updated > DIFFERENCE * recomputed:
         return "lowers the true residual"
     return "changes the true residual by less than a factor of two"

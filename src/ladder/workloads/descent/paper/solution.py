@@ -9,29 +9,29 @@ from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, points
 
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
-Time to solution by size: until the relative residual is below the tolerance or, for Cholesky, for the factorisation
-and two substitutions. The axes state the condition of A and the tolerance. Each line is one variant with one algorithm.
-Medians with 95 % intervals, hollow if not converged.
+Time to solution by size: until the relative residual is below the tolerance or, for Cholesky, until the factorisation
+and two substitutions end. The labels of the axes state the condition of A and the tolerance. Each line is one variant
+with one algorithm. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
-PANEL = 0.75  # and of what is drawn in it
+PANEL = 0.75  # inches of the axes in it
 COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(ALGORITHMS, ("red", "blue", "green"), strict=True)}
-# Two variants of one algorithm differ by their dashes.
+# Variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
 ITERATIVE = ("cg", "steepest")
-CROSSED = {"color": DARK, "linewidth": 0.8}
+CROSSING = {"color": DARK, "linewidth": 0.8}
 
 
 def draw(study):
     """A panel per machine and device."""
-    line, groups = ("variant", "algorithm", "n"), {}
+    keys, groups = ("variant", "algorithm", "n"), {}
     for name in study.study.machines():
         solves = study.sources["solves"].rows(study.study.of(name))
         for device in LINES_OF:
             if len(rows := where(solves, device=device)):
-                rows = along(rows)
-                panel = device, rows, medians.one_each(medians.summaries(rows, line), line)
+                rows = drop_single_sizes(rows)
+                panel = device, rows, medians.one_each(medians.summaries(rows, keys), keys)
                 groups.setdefault(name, []).append(panel)
     if not groups:
         return layout.empty("times to solution")
@@ -40,21 +40,21 @@ def draw(study):
     for axes, *_ in bands.values():
         axes.set_ylabel("time of a solve")
     entries = [layout.entry(looks.Look(ALGORITHMS[name], colour, "o")) for name, colour in COLOURS.items()]
-    crossed = [cross(*panel) for panel in panels]
-    if any(crossed):
-        entries.append(Line2D([], [], **CROSSED, label="less than Cholesky from here on"))
+    has_crossings = [draw_crossings(*panel) for panel in panels]
+    if any(has_crossings):
+        entries.append(Line2D([], [], **CROSSING, label="less than Cholesky from here on"))
     layout.legend(figure, entries, all(cases["converged"].all() for *_, cases in panels))
     return figure
 
 
-def along(rows):
-    """The rows without a variant of one size, which makes no line, unless all are of one size."""
+def drop_single_sizes(rows):
+    """The rows without variants of a single size, which give no line, unless all variants have only one."""
     sizes = rows.groupby("variant")["n"].transform("nunique")
     return rows[sizes > 1] if sizes.max() > 1 else rows
 
 
 def fill(axes, device, rows, cases):
-    """The lines of a device, named where they end."""
+    """The lines of a device, with a name at the end of each."""
     cases = cases.assign(method=cases["variant"] + " " + cases["algorithm"])
     kinds = looks_of(cases)
     marks.curves(axes, cases, "n", kinds, size=9)
@@ -67,7 +67,7 @@ def fill(axes, device, rows, cases):
 
 
 def conditions(rows):
-    """The condition and the tolerance of the solves by iteration, behind the name of an axis."""
+    """The condition and the tolerance of the iterative solves, as a suffix of an axis label."""
     rows = rows[rows["algorithm"] != "direct"]
     kappas = (f"κ = {kappa:g}" for kappa in values(rows, "kappa"))
     tolerances = (f"tolerance {value:.0e}".replace("e-0", "e-") for value in values(rows, "tolerance"))
@@ -83,12 +83,12 @@ def looks_of(cases):
     }
 
 
-def cross(axes, device, rows, cases):
-    """Lines where the variants that represent algorithms overtake Cholesky, with the size; whether there is any."""
+def draw_crossings(axes, device, rows, cases):
+    """Draw a line with the size from which an iterative algorithm beats Cholesky; returns whether any does."""
     answers = {name: crossings.break_even(points(rows, device, name)) for name in ITERATIVE}
     sizes = {name: crossing[0] for name, crossing in answers.items() if isinstance(crossing, tuple)}
     for name, size in sizes.items():
-        axes.axvline(size, **CROSSED | {"color": COLOURS[name]})
-        place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
-        axes.annotate(digits(size, 2), (size, 1), (-2, 0), **place, ha="right", color=COLOURS[name], fontsize=SMALL)
+        axes.axvline(size, **CROSSING | {"color": COLOURS[name]})
+        position = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+        axes.annotate(digits(size, 2), (size, 1), (-2, 0), **position, ha="right", color=COLOURS[name], fontsize=SMALL)
     return bool(sizes)

@@ -9,7 +9,7 @@ from ladder.workloads.descent.paper.lines import kernel
 
 
 def kernels(study):
-    """Microseconds of each elementary kernel then and now, by block and N."""
+    """Microseconds of each elementary kernel in the earlier study and in ours, by block and N."""
     rows, is_measured = [], False
     for name in KERNELS:
         pairs = [(seconds(name, *column), middle(study.find(kernel(name, *column)))) for column in LOADS]

@@ -11,10 +11,10 @@ from ladder.store.study import middle, values, where
 from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
 
-# The work of an iteration, the elements that it reads, and the error after k iterations in theory.
+# FLOPs of an iteration, the elements of A that it reads, and in theory a step's rate and the error after k steps.
 FLOPS, ELEMENTS, HALF = "$2n^2$", "$n^2$", "$n(n+1)/2$"
 RATE, BOUND = r"$(\kappa-1)/(\kappa+1)$", r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$"
-HARDER = 1000  # the condition of a system of which only the number of steps is known
+LARGE_KAPPA = 1000  # the condition of a system whose steps are counted but not timed
 
 
 def matrix(study, selection):
@@ -31,7 +31,7 @@ def product_rates(study):
 
 
 def rising(study):
-    """Up to which N those rates rise, as a predicate: a rate within a tenth of the best has levelled off."""
+    """A predicate: up to which N the product rates rise; a rate within a tenth of the best has levelled off."""
     by_size = product_rates(study)
     if len(by_size) < 2:
         return None
@@ -61,13 +61,13 @@ def largest_solved(study, device="cuda"):
 
 
 def solve(study, algorithm, line=None, n=None):
-    """A solve on the GPU by the line of an algorithm, or by another one, at that size or at another one."""
+    """A solve on the GPU: by the line of its algorithm unless `line` differs, at the largest size unless `n` does."""
     n = n or largest_solved(study)
     return select(line or LINES_OF["cuda"][algorithm], "solves", algorithm=algorithm, n=n)
 
 
 def overtakes(study, device, algorithm):
-    """From which n on an algorithm is faster than Cholesky, as the predicate of a sentence about it."""
+    """A predicate: from which n on an algorithm is faster than Cholesky."""
     return amortisation.crossing(
         points(study.frame("solves"), device, algorithm),
         "is faster than Cholesky from $n = {}$ on",
@@ -78,7 +78,7 @@ def overtakes(study, device, algorithm):
 
 
 def condition(study, column):
-    """The kappa or the tolerance of all solves to a tolerance; NotMeasured where they differ."""
+    """The kappa or the tolerance that all iterative solves have in common; NotMeasured if they differ."""
     solves = study.frame("solves")
     known = values(solves[solves["algorithm"] != "direct"], column) if len(solves) else []
     return required(known[0] if len(known) == 1 else None)
@@ -92,15 +92,15 @@ def steps_to_tolerance(study, method, kappa):
 
 
 def steps_of(study, method, kappa):
-    """The same as text: "more than" the steps of the curve if it doesn't reach the tolerance."""
+    """The steps to the tolerance as text: "more than" those of the curve if it doesn't reach the tolerance."""
     steps = steps_to_tolerance(study, method, kappa)
     return num(steps) if steps else f"more than {num(residuals.curve_of(study, method, kappa)['step'].max())}"
 
 
 def more_steps(study):
-    """The steps of CG at HARDER over those at the solves' condition."""
+    """The ratio of the steps of CG at LARGE_KAPPA to those at the solves' condition."""
     easy = condition(study, "kappa")
-    few, many = (required(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, HARDER))
+    few, many = (required(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, LARGE_KAPPA))
     return many / few
 
 
@@ -121,7 +121,7 @@ def recomputed_every(study):
 
 
 def residual(study, name, method, kappa):
-    """A residual of a curve by a function of `residuals`, over |b|."""
+    """A residual of a curve, over |b|, by the name of a function of `residuals`."""
     value = getattr(residuals, name)(study, residuals.curve_of(study, method, kappa))
     return value and number(value, 2)
 

@@ -1,4 +1,4 @@
-"""The claims about products and the training, of the earlier study and behind our rungs."""
+"""The claims about products and the training, of the earlier study and our own."""
 
 from functools import partial
 
@@ -32,7 +32,7 @@ CUBLAS, SHARED, (EAGER, PYTORCH) = (
     for line in ("training/cublas", "training/cuda_shared", "pytorch_cuda")
 )
 MMA = select("training/cuda_mma", "gpu")
-BY_SHARED = Cause("by `cuda_shared`", *SHARED)
+BY_SHARED = Cause("with `cuda_shared`", *SHARED)
 
 
 def by_threads(key, words, slower, faster, bound):
@@ -97,7 +97,7 @@ def peer(name):
         for source in ("peers", "peers, larger")
     ]
     cause = Cause(f"in batches of {num(LARGER_BATCH)}", *sides[1])
-    return Claim(f"peer/{name}", f"Training by `tiled` over `{name}`", *sides[0], needs="both", cause=cause)
+    return Claim(f"peer/{name}", f"Training with `tiled` over `{name}`", *sides[0], needs="both", cause=cause)
 
 
 def over(key, slower, faster, claimed, cause):
@@ -108,7 +108,7 @@ def over(key, slower, faster, claimed, cause):
 TRANSFERS = f"Copies bring cuBLAS close to OpenBLAS on {BEST} threads"
 NO_COPIES = Cause("without copies", on("blas", BEST), FEW_IMAGES)
 SHARES = {"min": SHARE / (1 - SHARE), "ratio": products_over_the_rest, "cause": share_of_products}
-OVER_PYTORCH = "Training by `cuda_mma` over PyTorch's graph"
+OVER_PYTORCH = "Training with `cuda_mma` over PyTorch's graph"
 OVER_EAGER = Cause("over PyTorch without a graph", EAGER, MMA)
 EARLIER = [
     by_threads("levels-off", f"Time levels off from {LEVEL} threads", LEVEL, BEST, 1),
@@ -121,14 +121,14 @@ EARLIER = [
 ]
 RUNGS = [
     over("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
-    same("tiled", "Training by `tiled` as fast as by the BLAS", on("tiled", 1), BLAS, cause="packed panels"),
+    same("tiled", "Training with `tiled` as fast as with `blas`", on("tiled", 1), BLAS, cause="packed panels"),
     same("compiled", "`openmp` as fast as in C ($512^3$)", *COMPILED, needs="both", cause="the same loops"),
     over("columns", "cuda_shared", "cuda_columns", 2, "one operand stays in a register"),
     over("registers", "cuda_shared", "cuda_tiled", 4, "a load serves eight multiply-adds"),
     over("tensor-cores", "cuda_tiled", "cuda_mma", 2, "twice the multiply-adds a cycle"),
     same("mma", "`cuda_mma` as fast as `cublas`", "cuda_mma", "cublas"),
     same("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", needs="both"),
-    Claim("graph", "A CUDA graph halves an epoch by `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
+    Claim("graph", "A CUDA graph halves an epoch with `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
     peer("numpy_loop"),
     peer("pytorch"),
     Claim("peer/pytorch_cuda", OVER_PYTORCH, PYTORCH, MMA, needs="both", cause=OVER_EAGER),

@@ -7,9 +7,9 @@ from ladder.report.figures.theme import Line2D
 
 TITLE = "Loss and accuracy by epoch"
 CAPTION = """\
-Learning with every backend: the mean loss of each epoch on the reference's curve, the accuracy on the test images, and
-the distance of the loss from the float64 reference, the largest of the processes, with the bound that the arithmetic
-allows. Nested markers are backends that coincide; each dtype has its bound.
+Learning with every variant. Left: the mean loss of each epoch, over the curve of the reference. Middle: the accuracy on
+the test images. Right: the largest distance of a process's loss from the float64 reference, with the bound of each
+dtype. Markers lie inside each other where variants coincide.
 """
 EXPERIMENTS = ("mlp_accuracy",)
 MIN = 2e-17  # the place of a deviation of zero on the logarithmic axis

@@ -1,7 +1,7 @@
-// The pseudo-random element at an index that `init` writes; see `drawn` of the workload.
+// The pseudo-random element that `init` writes at an index: see `hashed_elements` in __init__.py.
 #pragma once
 
-__device__ __forceinline__ REAL drawn(unsigned index, unsigned key) {
+__device__ __forceinline__ REAL hashed_element(unsigned index, unsigned key) {
   unsigned bits = index ^ key;
   bits = (bits ^ bits >> 16) * 0x85ebca6bu;
   bits = (bits ^ bits >> 13) * 0xc2b2ae35u;
