@@ -19,14 +19,14 @@ def gpus(monkeypatch):
 
 def test_a_row_lasts_from_the_start_of_work_on_the_gpu_to_its_end(gpus):
     """Times are those of the GPU, not of the host's request."""
-    gpus.here.now = 7.0
+    gpus.thread.now = 7.0
     recorder = trace.Recorder()
     first, second = (gpus.cuda.Stream(non_blocking=True) for _ in range(2))
     recorder.record("first", "a", first, lambda: first.do(2.0))
     recorder.record("first", "b", first, lambda: first.do(3.0))
     recorder.record("second", "a", second, lambda: second.do(4.0))
     assert recorder.rows() == [("first", "a", 0.0, 2.0), ("first", "b", 2.0, 5.0), ("second", "a", 0.0, 4.0)]
-    assert gpus.here.now == 12.0, "the rows are complete only when all work has ended"
+    assert gpus.thread.now == 12.0, "the rows are complete only when all work has ended"
 
 
 def test_no_work_starts_before_time_zero(gpus):
@@ -47,11 +47,11 @@ def test_the_default_stream_is_the_current_one(gpus):
 
 
 def test_two_gpus_and_the_host_have_one_clock(gpus):
-    gpus.here.now = 1.0
+    gpus.thread.now = 1.0
     start, rows = gpus.perf_counter(), []
     for number in range(2):
         with gpus.cuda.Device(number):
-            gpus.here.now += 0.5
+            gpus.thread.now += 0.5
             recorder = trace.Recorder(start, f"gpu {number} ")
             stream = gpus.cuda.Stream(non_blocking=True)
             recorder.record("compute", "1", stream, lambda stream=stream: stream.do(4.0))

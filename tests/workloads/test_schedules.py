@@ -1,8 +1,8 @@
-"""OpenMP's schedule, a tuning, decides which thread does an iteration in every loop, and is that of the case.
+"""Test that every loop follows OpenMP's schedule, if that is a tuning, and that a worker has the schedule of its case.
 
-The rounding of a result shows which thread computed it: the first thread rounds up, the others to nearest. If one chunk
-holds all iterations, the first thread does all of them on any number of threads, and the results are bitwise those of
-one thread. A loop that ignored the schedule would share them among the threads.
+The rounding of a result shows which thread computed it: the first thread rounds up, the others to nearest. With a chunk
+of all iterations, the first thread executes them all, so the results have the bits of one thread. A loop with a fixed
+schedule would divide the iterations among the threads.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ from ladder.workloads.backprop import in_c
 HOST = devices.load("host")
 pytestmark = [
     pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc"),
-    pytest.mark.skipif(platform.machine() != "x86_64", reason="requires the rounding modes of x86"),
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="sets the rounding mode of x86"),
     pytest.mark.xdist_group("schedules"),  # each library is compiled once
 ]
 STATIC, DYNAMIC, GUIDED = 1, 2, 3  # values of omp_sched_t
@@ -45,7 +45,7 @@ def working_folder(tmp_path_factory):
 
 @pytest.fixture
 def openmp():
-    """The runtime of OpenMP; afterwards its schedule and number of threads are restored."""
+    """The OpenMP runtime; its schedule and number of threads are restored at the end."""
     runtime = ctypes.CDLL("libgomp.so.1")
     kind, chunk, threads = ctypes.c_int(), ctypes.c_int(), runtime.omp_get_max_threads()
     runtime.omp_get_schedule(ctypes.byref(kind), ctypes.byref(chunk))
@@ -55,8 +55,8 @@ def openmp():
 
 
 def rounded_up(run):
-    """The result of a run in which the first thread rounds up, and the others, which exist already, to nearest."""
-    run()
+    """The result of a run in which the first thread rounds up, and the others to nearest."""
+    run()  # starts the other threads, which would inherit the mode
     mathematics = ctypes.CDLL("libm.so.6")
     mathematics.fesetround(UP)
     try:
@@ -66,14 +66,14 @@ def rounded_up(run):
 
 
 def product(openmp, threads):
-    """A function that computes a matrix-vector product and returns it."""
+    """A function that returns the result of a matrix-vector product."""
     generator = np.random.default_rng(1)
     matrix, x, y = generator.random((40, 64)), generator.random(64), np.empty(40)
     openmp.omp_set_num_threads(threads)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (matrix, x, y)]
     multiply = libraries.load("gemv", "c_openmp", "float64").gemv
 
     def run():
+        pointers = (ctypes.c_void_p(array.ctypes.data) for array in (matrix, x, y))
         multiply(*pointers, ctypes.c_long(40), ctypes.c_long(64))
         return y.copy()
 
@@ -81,7 +81,7 @@ def product(openmp, threads):
 
 
 def step(openmp, threads, loop):
-    """A function that runs a loop of back-propagation and returns what it writes."""
+    """A function that runs a loop of back-propagation and returns the arrays that it writes, as one vector."""
     sizes, generator = workloads.complete("backprop", NETWORK), np.random.default_rng(1)
     tuning = {"threads": threads, "schedule": "static"}
     problem = make_problem(workloads.load("backprop"), Case("backprop", "openmp", sizes, tuning), HOST)
@@ -90,30 +90,30 @@ def step(openmp, threads, loop):
     inputs = [generator.random(array.shape, "float32") for array in arrays]
     problem.ranpat[...] = generator.permutation(40)
     _, call = program.step("", loop, *([1] if "weight" in loop else []))
-    written = [*program.arrays["out"][1:], *program.arrays["delta"][1:], *program.arrays["dw"][1:], problem.error]
+    outputs = [*program.arrays["out"][1:], *program.arrays["delta"][1:], *program.arrays["dw"][1:], problem.error]
 
     def run():
-        for array in written:
+        for array in outputs:
             array[...] = 0
         for array, values in zip(arrays, inputs, strict=True):
             array[...] = values
         call()
-        # Threads add the error of patterns atomically, in any order.
-        results = written[:-1] if loop == "patterns_atomic" else written
-        return np.concatenate([array.ravel() for array in results])
+        # Threads add to the error in any order, so its bits vary.
+        reproducible = outputs[:-1] if loop == "patterns_atomic" else outputs
+        return np.concatenate([array.ravel() for array in reproducible])
 
     return run
 
 
 @pytest.mark.parametrize("loop", ["gemv", *LOOPS])
 def test_the_schedule_decides_who_does_an_iteration(openmp, loop):
-    def result(threads, chunk):
+    def results(threads, chunk):
         openmp.omp_set_schedule(STATIC, chunk)
         return rounded_up(product(openmp, threads) if loop == "gemv" else step(openmp, threads, loop))
 
-    single = result(1, 40)
-    assert np.array_equal(result(2, 40), single)
-    assert not np.array_equal(result(2, 1), single)
+    single = results(1, 40)
+    assert np.array_equal(results(2, 40), single)
+    assert not np.array_equal(results(2, 1), single)
 
 
 READ = """
