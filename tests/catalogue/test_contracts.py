@@ -166,7 +166,7 @@ def plan_copy():
     variants = {"vectorised": {"threads": 1}, "parallel": {"threads": 1}}
     experiment = {"question": "?", "workload": "axpy", "sizes": {"elements": 1000}, "variants": variants}
     config = configuration.validate({"experiments": {"one": experiment}, "cores": 2, "gpus": 0})
-    return plan.plan(config, targets.here(config))
+    return plan.plan(config, targets.this_machine(config))
 
 
 def refusal_of_copy():

@@ -17,8 +17,8 @@ HOST_DEVICES, GPU_DEVICES = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
 def cases():
     """All cases of the project's study."""
     config = configuration.load([ROOT / "config/config.yaml"])
-    plan_items = plan.plan(config, targets.here(config | {"cores": 2, "gpus": 0}))
-    return list({item.case.key: item.case for item in plan_items}.values())
+    planned = plan.plan(config, targets.this_machine(config | {"cores": 2, "gpus": 0}))
+    return list({one.case.key: one.case for one in planned}.values())
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_an_edit_invalidates_the_measurements_that_reach_it(tree, cases, before,
 def test_the_compiler_concerns_only_cases_that_launch_kernels(tree, cases, before):
     """Not those that only call cuBLAS, cuSOLVER, CuPy or PyTorch."""
     edit(tree / "build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"')
-    assert {case.key for case in outdated(cases, before)} == {case.key for case in cases if binaries.kernels(case)}
+    assert {case.key for case in outdated(cases, before)} == {case.key for case in cases if binaries.of_case(case)}
 
 
 @pytest.mark.slow

@@ -46,23 +46,23 @@ def greeting(request, monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     for name, value in request.param.items():
         monkeypatch.setenv(name, value)
-    for cached in (libraries.host, libraries.version):
+    for cached in (libraries.host_label, libraries.compiler_version):
         cached.cache_clear()
     yield "release 12.5, ()"
-    for cached in (libraries.host, libraries.version):
+    for cached in (libraries.host_label, libraries.compiler_version):
         cached.cache_clear()
 
 
 def test_programs_whose_output_is_read_are_not_translated(greeting, tmp_path):
     assert programs.output("git").strip() == greeting
-    assert libraries.version() == greeting
+    assert libraries.compiler_version() == greeting
     executable = hashlib.sha256(GREETING.encode()).hexdigest()
     digest = hashlib.sha256(json.dumps([greeting, executable, f"{greeting}\n", []]).encode()).hexdigest()
-    assert libraries.host() == f"host-{digest[:12]}"
+    assert libraries.host_label() == f"host-{digest[:12]}"
     assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"], tmp_path / "any.o").strip() == greeting
     assert slurm.run("sbatch").stdout.strip() == greeting
     assert proof.output("pdfinfo").strip() == greeting
-    assert compiler.by_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
+    assert compiler.compile_with_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
 
 
 def test_programs_inherit_the_other_variables(monkeypatch):

@@ -84,7 +84,7 @@ def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("aa", ["--device", "cuda"]), ("launch", [])])
-def test_without_a_gpu_a_sentence_says_so(name, arguments, tmp_path):
+def test_without_a_gpu_there_is_an_error(name, arguments, tmp_path):
     command = [sys.executable, HOME / f"{name}.py", *arguments]
     folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PATH": "", "LADDER_FAULT": "nothing"}

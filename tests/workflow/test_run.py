@@ -65,7 +65,7 @@ def test_a_run_that_measures_nothing_writes_and_prints_nothing(capsys, changes):
     begun = run_of(study, touch=changes.get("touch", False))
     begun.start()
     begun.end()
-    assert not Path(".snakemake", status.RUN).exists()
+    assert not Path(".snakemake", status.RUN_FILE).exists()
     assert capsys.readouterr().err == ""
 
 

@@ -319,7 +319,7 @@ def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math,
     """One of three blocks uses a buffer twice; values after the last latent must not matter."""
     for name, stand_in in {"kernel": emulated(), "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, stand_in)
-    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
+    monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
     normal = np.random.default_rng(1).standard_normal
     latents, weights, bias = (normal(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
     out = np.full((images + 1, 4, 4, 8), 7, kind)
@@ -357,7 +357,7 @@ def test_the_last_layer_writes_bytes_if_its_variant_can(monkeypatch, last, math,
     stand_ins = {"kernel": lambda *arguments, **constants: print, "empty": empty, "multiprocessors": lambda: 1}
     for name, stand_in in stand_ins.items():
         monkeypatch.setattr(cuda, name, stand_in)
-    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
+    monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
     problem = problem_of(sizes_of(3, pictures="uint8"))
     options = {
         "first": "cuda_implicit",

@@ -1,6 +1,6 @@
 """Measure a case: run fresh workers one after the other on a quiet machine, and record their results.
 
-`worker.py` defines what is timed; the protocol of the configuration, how long sampling continues.
+`worker.py` defines what is timed. The protocol of the configuration defines how long sampling continues.
 """
 
 import contextlib
@@ -26,13 +26,13 @@ from ladder.statistics import intervals
 
 @contextlib.contextmanager
 def start_workers(case, protocol, data, reference, launcher, prelude=()):
-    """A context with a list of ready workers, to which more may be appended; all are stopped at its end."""
+    """A context that yields a list of ready workers and stops them at its end; the caller may append more workers."""
     workers = []
     try:
-        # All start at once, since imports run side by side; then one measures while the others wait.
-        at_once = protocol["processes"] if devices.of(case).share_start(case, launcher) else 1
-        workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(at_once)]
-        intervals.student_quantile()  # needed at the end, imported while the workers import
+        # All start together, so that their imports overlap; then one measures while the others wait.
+        count = protocol["processes"] if devices.of(case).can_start_together(case, launcher) else 1
+        workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(count)]
+        intervals.student_quantile()  # its slow imports overlap with those of the workers
         for worker in workers:
             worker.wait_ready()
         yield workers
@@ -45,7 +45,7 @@ def results_of(workers, protocol, variables, start_worker):
     """The results of these workers in order, and of further ones from `start_worker()` until the median converges."""
     results = []
     deadline = time.monotonic() + protocol["cap"]
-    for worker in workers:  # a list that grows in the loop
+    for worker in workers:  # the loop appends to this list
         results.append(worker.go(variables))
         worker.stop()
         if len(results) < len(workers):
@@ -69,7 +69,7 @@ def require_phases(results):
 
 
 def cost_of(case, facts):
-    """The cost of a run; if it depends on `facts`, a dict per process, by the minimum of each."""
+    """The cost of a run. If it depends on `facts`, a dict per process, the minimum of each fact is used."""
     workload = workloads.load(case.workload)
     minima = {name: min(process[name] for process in facts) for name in facts[0]}
     cost = workload.cost(case.sizes, minima) if minima else workload.cost(case.sizes)
@@ -82,8 +82,8 @@ def measure(
 ):
     """Measure a case and write its record to `out`. Raises LadderError, and writes nothing, if anything is wrong.
 
-    `granted` is the number of cores that Snakemake grants. `prelude` holds the variables that a cluster node's prelude
-    has set.
+    `granted` is the number of cores that Snakemake grants the job; `prelude` holds the variables that a cluster node's
+    prelude has set.
     """
     if granted is not None and granted < case.cores:
         raise LadderError(
@@ -92,7 +92,7 @@ def measure(
         )
     workloads.require_sound(case)
     require_met(case, reference)
-    sources, origin = fingerprint(case), revision.of_files(code(case))
+    sources, revision_before = fingerprint(case), revision.of_files(code(case))
     job = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them while these start.
     with hold_machine(case):
@@ -100,13 +100,13 @@ def measure(
             precompile(case, protocol, prelude)
         with start_workers(*job) as workers, lease_devices(case) as leases:
             clocks = partial(devices.of(case).clocks, leases)
-            began, before, beginning = datetime.now(UTC), clocks(), time.monotonic()
+            started, clocks_before, start = datetime.now(UTC), clocks(), time.monotonic()
             results = results_of(workers, protocol, leases, start_worker=partial(Worker, *job))
-            wall, after = time.monotonic() - beginning, clocks()
+            wall, clocks_after = time.monotonic() - start, clocks()
     require_phases(results)
     agreement.require_same(results, "The processes of the case")
     for result in results[1:]:
-        result["curve"] = []  # the record keeps curve and trace of the first process, and the checks of all
+        result["curve"] = []  # the record keeps the checks of all processes, but only the first one's curve and trace
         result.pop("trace", None)
     cost = cost_of(case, [result["facts"] for result in results])
     if ceilings is not None:
@@ -125,11 +125,11 @@ def measure(
             "processes": results,
             "converged": is_converged(results, protocol),
             "sources": sources,
-            "started": began.isoformat(timespec="seconds"),
+            "started": started.isoformat(timespec="seconds"),
             "wall": wall,
             "description": description.describe(),
-            "clocks": {"before": before, "after": after},
-            "source": revision.combine(origin, revision.of_files(code(case))),
+            "clocks": {"before": clocks_before, "after": clocks_after},
+            "source": revision.combine(revision_before, revision.of_files(code(case))),
             "environment": variables.for_record(environment.of_worker(case, prelude) | leases),
             "slurm": description.slurm(),
         },

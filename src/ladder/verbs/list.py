@@ -24,7 +24,7 @@ def run(options):
             print(*rungs(workload), sep="\n", end="\n\n")
         return
     changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
-    machine = targets.here(config | changes)
+    machine = targets.this_machine(config | changes)
     planned = plan.plan(config, machine)
     for item in planned:
         print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")

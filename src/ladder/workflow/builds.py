@@ -40,13 +40,13 @@ class Builds:
 
     def libraries_of(self, case):
         """The libraries of C sources that a case needs; none on a cluster, whose nodes compile their own."""
-        names = [] if self.plan.site else sorted(libraries.needed(case))
-        return [str(libraries.path_of(*name)) for name in names]
+        needed = [] if self.plan.site else sorted(libraries.of_case(case))
+        return [str(libraries.path_of(*library)) for library in needed]
 
 
 def binaries_of(case, architectures):
     """The binaries that a case needs on these architectures."""
-    kernels = sorted(binaries.kernels(case))
+    kernels = sorted(binaries.of_case(case))
     return [str(binaries.path_of(architecture, *kernel)) for architecture in architectures for kernel in kernels]
 
 

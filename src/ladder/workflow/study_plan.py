@@ -19,8 +19,8 @@ class StudyPlan:
     """The plan from which the inputs, resources and commands of all rules follow.
 
     `config` is the validated configuration, `site` the validated description of the cluster (None: cases run on this
-    machine), `targets` {kind: Target}, `every_case` the plan as a list of Planned, `cases` the same list with the cases
-    that this run doesn't measure marked as skipped, and `published` the labels of the published machines.
+    machine), `targets` {kind: Target}, `every_case` the plan, a list of PlannedCase, `cases` the same plan that skips
+    what this run doesn't measure, and `published` the labels of the published machines.
     """
 
     config: dict
@@ -113,8 +113,8 @@ def read(config, workflow):
     # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
     site = targets.site() if is_on_cluster else None
-    # On this machine the plan uses at most the cores that Snakemake may use.
-    kinds = targets.of_cluster(site) if site else targets.here(config, workflow.cores)
+    # At most the cores that Snakemake may use.
+    kinds = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
     every_case = plan.plan(config, kinds)
-    cases = every_case if config["measure"] else plan.measured(every_case)
-    return StudyPlan(config, site, kinds, every_case, cases, plan.published(config["published"]))
+    cases = every_case if config["measure"] else plan.skip_unmeasured(every_case)
+    return StudyPlan(config, site, kinds, every_case, cases, plan.published_labels(config["published"]))
