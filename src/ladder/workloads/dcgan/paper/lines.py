@@ -22,7 +22,7 @@ PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
 def network_layers(rows):
     """The rows of the full network's layers, at their largest number of images."""
-    layers = collect.concatenated([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.CHANNELS)])
+    layers = collect.concatenate([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.CHANNELS)])
     return layers[layers["images"] == layers["images"].max()] if len(layers) else layers
 
 
@@ -42,10 +42,10 @@ SOURCES = {
 MACHINES = {
     "host": Needs(("host",)),
     "gpu": Needs(("rungs", "gpu"), frozenset({"cuda"})),
-    "ranks": Needs(("ranks",), min={"ranks": 2}, apart=True),
+    "ranks": Needs(("ranks",), min={"ranks": 2}, separate=True),
     "most": Widest("threads", "gpus"),
-    "screen": Needs(("screen",), apart=True),
-    "layers": Needs(("layers",), apart=True),
+    "screen": Needs(("screen",), separate=True),
+    "layers": Needs(("layers",), separate=True),
 }
 TENSOR_CORES = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
 TMA = TENSOR_CORES | {"first": "cuda_implicit_tma"}

@@ -62,7 +62,7 @@ def home(study):
     for memory in MEMORIES:
         cases = [study.find(kind(memory, copies)) for kind in (claims.staged, claims.copied) for copies in COPIES]
         rows.append([code(memory), *map(median, cases)])
-    head = latex.grouped(["Memory"], {"earlier kernels": COPIES, "our kernels": COPIES})
+    head = latex.group_head(["Memory"], {"earlier kernels": COPIES, "our kernels": COPIES})
     return latex.table("lrrrr", head, rows if {cell for _, *times in rows for cell in times} != {NONE} else ())
 
 
@@ -76,7 +76,7 @@ def gpus(study):
         rows.append([num(size), *then, *cold, *map(median, now)])
     a_node, now = ([formats.gpus(count) for count in numbers] for numbers in ((1, 2, 4), counts))
     groups = {"then, GPUs in each of two nodes": a_node, "now, cold": now, "now, steady": now}
-    head = latex.grouped(["Pictures"], groups)
+    head = latex.group_head(["Pictures"], groups)
     return latex.table("r" * len(head), head, rows)
 
 

@@ -4,7 +4,7 @@ from ladder.report import latex, ratios
 from ladder.report.latex import seconds
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
-from ladder.store.study import energy, middle, one_case, sustained, values
+from ladder.store.study import energy, middle, first_case, sustained, values
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, lines, tables
 
@@ -53,7 +53,7 @@ def efficiency_on(study, way, source, count, weak=False):
 
 def pays(study, way, count, with_start=False):
     """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
-    select_rows = lines.starts if with_start else one_case
+    select_rows = lines.starts if with_start else first_case
     pairs = [[study.find(lines.on_gpus(way, "ranks", n, size)) for n in (count, count // 2)] for size in earlier.NUMBERS]
     return amortisation.crossing(
         [(size, ratios.of(*map(select_rows, pair))) for size, pair in zip(earlier.NUMBERS, pairs, strict=True)],

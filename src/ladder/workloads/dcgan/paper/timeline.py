@@ -15,5 +15,5 @@ WAYS = {"copies after each batch": staged("staged", "after"), "copies hidden": s
 
 def draw(study):
     """A panel for each way, on the chapter's GPU."""
-    rows = study.traced(STAGED, WAYS, [study.machine("gpu").subject])
+    rows = study.traces(STAGED, WAYS, [study.machine("gpu").subject])
     return timeline.figure(rows, "batches and their copies", [looks.COLOURS[name] for name in ("blue", "sky")])
