@@ -31,9 +31,10 @@ SOURCES = {
     "rungs": Source("gpu", RUNGS_THEN, images=RUNG_IMAGES, **SIZE),
     "splits": Source("gpu", SPLITS, images=SPLIT_IMAGES, **SIZE),
     "staged": Source("gpu", STAGED, images=STAGED_IMAGES, **SIZE),
-    "gpu": Source("gpu", "dcgan_gpu", HOME, "dcgan_peers", **FULL_SIZE),
+    # A case of several experiments is that of the first, in which campaigns measure it.
+    "gpu": Source("gpu", "dcgan_peers", HOME, "dcgan_gpu", **FULL_SIZE),
     "screen": Source("screen", "dcgan_home_uint8", **FULL_SIZE | {"pictures": "uint8"}),
-    "floats": Source("screen", HOME, "dcgan_peers", **FULL_SIZE),
+    "floats": Source("screen", "dcgan_peers", HOME, **FULL_SIZE),
     "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=network_layers),
     "ranks": Source("ranks", FEW, MANY, RANKS, GPUS, **SIZE),
     "threads": Source("most", GPUS, **SIZE),
