@@ -127,9 +127,9 @@ OWN = [
         cause=OUR_KERNELS,
     ),
     # Each GPU draws half of the pictures.
-    Claim("two-gpus", "Two GPUs over one, our kernels, steady", *STEADY, 2, 2, needs="two GPUs"),
+    Claim("gpus", "Two GPUs over one, our kernels, steady", *STEADY, 2, 2, needs="two GPUs"),
     Claim("ranks", "Ranks as fast as threads, two GPUs", STEADY[1], THREADS, max=1, needs="both on two GPUs"),
-    Claim("peer/float32", "`home` over PyTorch, float32", "peer-home", "home-graph", needs="both"),
-    Claim("peer/tf32", "`home` over PyTorch, TF32", "peer-home-tf32", "home-tma-tf32", needs="both"),
+    Claim("peer/home", "`home` over PyTorch, float32", "peer-home", "home-graph", needs="both"),
+    Claim("peer/home-tma-tf32", "`home` over PyTorch, TF32", "peer-home-tf32", "home-tma-tf32", needs="both"),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}

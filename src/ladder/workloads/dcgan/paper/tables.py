@@ -83,7 +83,7 @@ def gpus(study):
 def rank_counts(study):
     """The numbers of ranks that drew pictures by the earlier study's program; [] without two of them."""
     counts = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
-    return counts if len(counts) > 1 else []
+    return list(map(int, counts)) if len(counts) > 1 else []
 
 
 def numbers_of_gpus(study):

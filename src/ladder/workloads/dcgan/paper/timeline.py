@@ -7,7 +7,7 @@ from ladder.workloads.dcgan.paper.lines import STAGED
 TITLE = "Batches, their device-to-host copies, and the host's copies"
 CAPTION = """\
 When each batch of a call, numbered in order, is computed by the earlier study's kernels, copied to a staging buffer
-(`copy`), and from there to the caller's array (`host`): a counterpart of the study's figure 6.
+(`copy`), and from there to the caller's array (`host`), as in a figure of the study.
 """
 EXPERIMENTS = ("dcgan_rungs", "dcgan_staged")
 WAYS = {"copies after each batch": staged("staged", "after"), "copies hidden": staged("staged", "hidden")}
