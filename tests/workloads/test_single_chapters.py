@@ -23,8 +23,8 @@ from ladder.workloads.backprop.paper import text
 from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, part_of
 from ladder.workloads.backprop.paper.tables import measured_changes
 from ladder.workloads.dcgan.paper import splits, timeline
-from ladder.workloads.dcgan.paper.lines import SPLITS, STAGED
 from ladder.workloads.dcgan.paper.lines import PHASES as LAYERS
+from ladder.workloads.dcgan.paper.lines import SPLITS, STAGED
 from ladder.workloads.dcgan.paper.tables import MEMORIES, WAYS
 from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper import lines as descent_lines

@@ -29,10 +29,10 @@ def best_number_claim(images):
     def ratio(study):
         return ratios.of(*(starts(study.rows(side)) for side in sides))
 
-    words = f"{images} pictures: {faster} rather than {slower} GPUs a node, cold"
+    words = f"{images} pictures, cold: {faster} over {slower} GPUs a node"
     needs = f"{max(slower, faster)} GPUs in a node"
     cause = Cause("steady:", *sides, has_interval=True)
-    return Claim(f"gpus/{images}", words, needs=needs, cause=cause, ratio=ratio, place="3, Table 4")
+    return Claim(f"gpus/{images}", words, needs=needs, cause=cause, ratio=ratio, place="3")
 
 
 def kernels_and_link(study, kernels):
@@ -68,12 +68,18 @@ def copied(memory, copies):
 TWO, THREE, FOUR = (select("split", split=first) for first in (2, 3, 4))  # first layers as products
 LAST_LAYER = Cause("the last layer", ratio=over_direct, has_interval=True)
 THEIR_COPY = Cause("copies after each batch:", staged("staged", "after"), staged("staged", "hidden"), has_interval=True)
-OUR_KERNELS = Cause("kernels faster:", "columns", "implicit")
+OUR_KERNELS = Cause("kernels faster", "columns", "implicit")
 STEADY = [on_gpus("ranks", "ranks", count) for count in (1, 2)]
 THREADS = on_gpus("threads", "ranks", 2)
 EARLIER = [
     Claim(
-        "parity", "Loops at the right parity", "naive", "gpu-parity", earlier.PARITY_GAIN, earlier.PARITY_GAIN, place="2.2.1"
+        "parity",
+        "Loops at the right parity",
+        "naive",
+        "gpu-parity",
+        earlier.PARITY_GAIN,
+        earlier.PARITY_GAIN,
+        place="2.2.1",
     ),
     Claim("registers", "Products with an operand in a register", "tiles", "columns", place="2.3.2"),
     Claim(

@@ -91,7 +91,6 @@ LINES = {
     "parity": on_host("parity", "loops at the right parity, vectors of channels", "a branch", ONE_THREAD | PARITY),
     "tuned": on_host("tuned", "products of exact size in registers", "caches, cores", FUSED | TILED),
     "mixed": on_host("tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", FUSED | MIXED),
-    "pytorch": Line("pytorch", {"threads": MAX, "batch": HOST_IMAGES}, "host", begins=True),
     "naive": on_gpu("naive", "a thread per element of a layer", "cores", SEPARATE | {"first": "cuda_naive"}),
     "gpu-parity": on_gpu("parity", "the same at the right parity", "a branch", SEPARATE | {"first": "cuda_parity"}),
     "tiles": on_gpu("3 + 1, tiles", "products of gathered matrices", "memory", GATHERED | {"product": "cuda_shared"}),
@@ -112,6 +111,7 @@ LINES = {
     ),
     "home-tma-tf32": to_host("TF32, TMA", "tensor cores, small last batches", "multiply-adds", TMA | TAPERED),
     "home-tma": to_host("half, TMA", "operands half as large", "memory", TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL),
+    "pytorch": Line("pytorch", {"threads": MAX, "batch": HOST_IMAGES}, "host", begins=True),
     "peer-home": peer("float32", "default", True),
     "peer-home-tf32": peer("TF32", "tf32"),
 }

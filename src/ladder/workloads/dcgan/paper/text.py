@@ -41,7 +41,9 @@ def efficiency_on(study, way, source, count, weak=False):
 def pays(study, way, count, with_start=False):
     """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
     select_rows = lines.starts if with_start else first_case
-    pairs = [[study.rows(lines.on_gpus(way, "ranks", n, size)) for n in (count, count // 2)] for size in earlier.NUMBERS]
+    pairs = [
+        [study.rows(lines.on_gpus(way, "ranks", n, size)) for n in (count, count // 2)] for size in earlier.NUMBERS
+    ]
     return amortisation.crossing(
         [(size, ratios.of(*map(select_rows, pair))) for size, pair in zip(earlier.NUMBERS, pairs, strict=True)],
         "pay off from {} pictures on",
