@@ -14,9 +14,9 @@ NUMBERS = tuple(CALLS[2])  # of images
 # Its rule of thumb: one GPU a node up to ONE_UP_TO images, two up to TWO_UP_TO, four beyond.
 ONE_UP_TO, TWO_UP_TO = 200, 1000
 COPY_OF_1000 = 60e-3  # seconds of the host's copy of 1000 pictures out of the staging buffer
-# Numbers to compare with: {what: (seconds then, its program today, our best program today, the column of their times)}.
-# Its number over the first is what hardware has gained, the first over the second what code has. Two GPUs each: its in
-# two nodes, so that a network lay between them, ours in one. With `cold_start` a process's start counts, as it did there.
+# Numbers to compare with: {what: (seconds then, its program today, our best today, the column of their times)}. Its
+# number over the time of its program is what hardware has gained, and that over ours what code has. Both have two GPUs,
+# its in two nodes with a network between them, ours in one. With `cold_start` a start counts, as it did there.
 THEN = {
     "5248 pictures on two GPUs": (
         CALLS[2][5248],
