@@ -11,7 +11,7 @@ from ladder.statistics.quotients import Ratio
 from ladder.store.study import Study
 
 ROW = 0.115  # inches of a rung
-AROUND = 0.46  # inches of a panel above and below its rungs
+AROUND = 0.36  # inches of a panel above and below its rungs
 COLUMNS = 2
 MARKERS = ("o", "s", "^", "D", "v", "P")
 EMPTY = "the ladders"
@@ -99,6 +99,7 @@ def draw(study):
         axes = part.subplots(len(column), 1, squeeze=False, height_ratios=ratios_of_heights)[:, 0]
         for panel, one in zip(column, axes, strict=True):
             fill(one, panel, looks)
+        axes[-1].set_xlabel("speed-up over the first rung")
     entries = [Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=name) for name, (c, m) in looks.items()]
     layout.legend(figure, entries, True)
     return figure
@@ -130,5 +131,4 @@ def fill(axes, panel, looks):
     axes.set_ylim(len(panel.rungs) - 0.4, -0.6)
     scales.log_axis(axes.xaxis, (min(*values, 1) / 1.5, max(*values, 1) * 1.5), max_ticks=5)
     axes.grid(axis="both")
-    axes.set_title(panel.title)
-    axes.set_xlabel("speed-up over the first rung")
+    axes.set_title(panel.title, loc="right")
