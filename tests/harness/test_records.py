@@ -79,7 +79,7 @@ def measure_case(monkeypatch):
         monkeypatch.setattr(measure, name, stand_in)
     monkeypatch.setattr(measure.devices, "of", lambda case: device)
     monkeypatch.setattr(measure.compilation, "is_needed", lambda case: False)
-    for module, name in ((description, "describe"), (description, "slurm"), (revision, "of")):
+    for module, name in ((description, "describe"), (description, "slurm"), (revision, "of_files")):
         monkeypatch.setattr(module, name, lambda *arguments, name=name: f"{name} at {next(ticks)}")
     monkeypatch.setattr(revision, "combine", lambda before, after: f"{before}, then {after}")
     monkeypatch.setattr(measure.environment, "of_worker", lambda *job: {"OMP_NUM_THREADS": "2"})
@@ -113,7 +113,7 @@ def test_every_key_of_a_record_belongs_to_its_case_and_time(measure_case):
     assert all(
         document[key].startswith(f"{name} at ") for key, name in (("description", "describe"), ("slurm", "slurm"))
     )
-    assert document["source"].startswith("of at 1, then of at ")
+    assert document["source"].startswith("of_files at 1, then of_files at ")
     assert document["environment"] == {"GPUS": "3", "OMP_NUM_THREADS": "2"}
     assert document["plausible"] == []
 

@@ -450,7 +450,7 @@ def test_a_plan_with_a_changed_byte_is_refused(tmp_path):
         path.write_text(text, encoding="utf-8")
         assert read_plan(path)["cases"] == document["cases"]
     path.write_text(json.dumps(document).replace("threads=1", "threads=3"), encoding="utf-8")
-    with pytest.raises(LadderError, match=r"plan.json isn't the plan that was written, by its digest. Restore it"):
+    with pytest.raises(LadderError, match=r"plan.json doesn't match its digest: the file has changed"):
         read_plan(path)
 
 
