@@ -66,6 +66,7 @@ VALUES = {
         'pays("ranks-then", 2)': "pay off from 10 ",
         'pays("ranks-then", 2, with_start=True)': "pay off at no number from 10 to 5248",
         "start(2)": "700 milli second",
+        '[digits(median(side)) for side in earlier.THEN["5248 pictures on two GPUs"][1:3]]': "['0.262', '0.0157']",
         'efficiency_on("tapered", "most", most_gpus())': "50 percent",
         'efficiency_on("graph", "most", 4, weak=True)': "80 percent",
         # Of half precision 0.6 us a picture for a screen, where 32 bits take 1.4.

@@ -20,8 +20,8 @@ COPY_OF_1000 = 60e-3  # seconds of the host's copy of 1000 pictures out of the s
 THEN = {
     "5248 pictures on two GPUs": (
         CALLS[2][5248],
-        select("ranks-then", ranks=2, images=5248),
-        select("ranks", ranks=2, images=5248),
+        select("ranks-then", "ranks", ranks=2, images=5248),
+        select("ranks", "ranks", ranks=2, images=5248),
         "cold_start",
     )
 }
