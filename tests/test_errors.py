@@ -1,4 +1,4 @@
-"""Sentences for the user: their numbers."""
+"""Counts in sentences for the user."""
 
 import pytest
 

@@ -137,7 +137,7 @@ def test_how_kernels_are_compiled_concerns_the_cases_that_launch_some(tree, case
 
 @pytest.mark.slow
 def test_a_launcher_on_cards_leaves_the_host_alone(tree, cases, before):
-    edit(tree / "workloads/gemm/launch.py", "START = 64", "START = 65")
+    edit(tree / "workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65")
     old = outdated(cases, before)
     own = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
     assert {case.variant for case in old if case.workload == "gemm"} == own | {"cuda_columns"}

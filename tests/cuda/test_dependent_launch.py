@@ -17,12 +17,12 @@ ADDRESS = 2**40 + 512
 TWO_KERNELS = r"""
 #include "ptx/programmatic_launch.cuh"
 extern "C" __global__ void write(int *number, int value, volatile int *found) {
-  let_next_begin();
+  launch_dependents();
   for (int turn = 0; turn < 100000 && *found == -1; ++turn) __nanosleep(1000);
   *number = value;
 }
 extern "C" __global__ void read(volatile int *number, int *found, int waits) {
-  if (waits) wait_for_kernel_before();
+  if (waits) wait_for_previous_kernel();
   *found = *number;
 }
 """

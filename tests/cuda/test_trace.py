@@ -18,14 +18,14 @@ def cards(monkeypatch):
 
 def test_work_is_there_from_its_beginning_on_the_card_to_its_end(cards):
     """Times don't count from the host's request."""
-    cards.here.now = 7.0
+    cards.thread.now = 7.0
     recorder = trace.Recorder()
     one, other = (cards.cuda.Stream(non_blocking=True) for _ in range(2))
     recorder.around("one", "a", one, lambda: one.do(2.0))
     recorder.around("one", "b", one, lambda: one.do(3.0))
     recorder.around("other", "a", other, lambda: other.do(4.0))
     assert recorder.rows() == [("one", "a", 0.0, 2.0), ("one", "b", 2.0, 5.0), ("other", "a", 0.0, 4.0)]
-    assert cards.here.now == 12.0, "the rows are there once all is done"
+    assert cards.thread.now == 12.0, "the rows are there once all is done"
 
 
 def test_no_work_begins_before_the_times_do(cards):
@@ -46,11 +46,11 @@ def test_without_a_stream_work_is_in_the_current_one(cards):
 
 
 def test_two_cards_and_the_host_have_one_clock(cards):
-    cards.here.now = 1.0
+    cards.thread.now = 1.0
     began, rows = cards.perf_counter(), []
     for number in range(2):
         with cards.cuda.Device(number):
-            cards.here.now += 0.5
+            cards.thread.now += 0.5
             recorder = trace.Recorder(began, f"card {number} ")
             stream = cards.cuda.Stream(non_blocking=True)
             recorder.around("compute", "1", stream, lambda stream=stream: stream.do(4.0))

@@ -581,10 +581,10 @@ def test_a_record_tells_of_every_card(variant):
 
 
 def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():
-    from ladder.workloads.gemv.cards import parts_of
+    from ladder.workloads.gemv.gpus import split_rows
 
     for count, ranks, chunks in [(1, 1, 1), (1, 3, 2), (17, 4, 3), (4097, 2, 8)]:
-        parts = parts_of(count, ranks, chunks)
+        parts = split_rows(count, ranks, chunks)
         assert [len(pieces) for pieces in parts] == [chunks] * ranks
         rows = [row for pieces in parts for first, length in pieces for row in range(first, first + length)]
         assert rows == list(range(count))

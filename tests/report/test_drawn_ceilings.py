@@ -179,9 +179,9 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
     on_gpu = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
     flops, reading = (unit * one for one in ON_THREADS[threads])
-    rates = model_of_backprop.reached(found, on_host)
+    rates = model_of_backprop.rates_of(found, on_host)
     assert (rates["products"], rates["reading"]) == (2 * flops, reading)
-    rates = model_of_backprop.reached(found, on_gpu)
+    rates = model_of_backprop.rates_of(found, on_gpu)
     assert (rates["products"], rates["reading"], rates["multiply_adds"]) == (600 * unit, 50 * unit, FUSED * unit)
     assert [rates_of_studies.products_of(found, row) for row in (on_host, on_gpu)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}

@@ -11,7 +11,7 @@ import pytest
 from ladder.machine import revision
 from ladder.workflow.commands import Commands, set_variables
 from ladder.workflow.resources import JobResources
-from planned import CLUSTER, experiment, job_of, planned, snakemakes
+from planned import CLUSTER, experiment, job_of, planned, snakemake_workflow
 
 VARIANTS = {
     "blas": {"threads": 2},
@@ -89,7 +89,7 @@ def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
     study, line = planned({}, CLUSTER | {"cpu": CLUSTER["cpu"]}), Commands(True, False).on_node("list")
     study.site["prelude"], study.site["wrapper"] = "export OMP_PROC_BIND=true; true $UNSET_BY_NOBODY", "echo"
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    set_variables(study, snakemakes(is_main_process=False))
+    set_variables(study, snakemake_workflow(is_main_process=False))
     line = line.format(resources=SimpleNamespace(cpus_per_task=4, nodes=2))
     line = line.replace("exec", "env | sort; exec")
     done = subprocess.run(["bash", "-euc", line], capture_output=True, text=True, check=True)
@@ -104,7 +104,7 @@ def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
     for name in ("BASH_ENV", "BASHOPTS", "CDPATH"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
-    set_variables(planned({}), snakemakes())
+    set_variables(planned({}), snakemake_workflow())
     assert not {"BASH_ENV", "BASHOPTS", "CDPATH", "LADDER_PRELUDE", "LADDER_UNSET"} & set(os.environ)
     expected = {"LADDER_PYTHON": sys.executable, "LADDER_CODE": "/project/src", "LADDER_PARENT": str(os.getpid())}
     expected["PYTHONSAFEPATH"] = "1"
@@ -114,8 +114,8 @@ def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
 @pytest.mark.parametrize(("nodes", "name"), [(CLUSTER, "LADDER_COMMIT"), (None, "LADDER_UNCHANGED")])
 def test_the_revision_is_determined_once_by_the_run_that_measures(monkeypatch, nodes, name):
     monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
-    set_variables(planned({}, nodes, measure=False), snakemakes())
-    set_variables(planned({}, nodes), snakemakes(is_main_process=False))
+    set_variables(planned({}, nodes, measure=False), snakemake_workflow())
+    set_variables(planned({}, nodes), snakemake_workflow(is_main_process=False))
     assert name not in os.environ
-    set_variables(planned({}, nodes), snakemakes())
+    set_variables(planned({}, nodes), snakemake_workflow())
     assert os.environ[name] == {"LADDER_COMMIT": "c-dirty", "LADDER_UNCHANGED": "c 0"}[name]

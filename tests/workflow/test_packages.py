@@ -1,4 +1,4 @@
-"""The order of the packages, and chapters apart from each other, which pyproject.toml states."""
+"""The order of the packages and the independence of chapters, as pyproject.toml states them."""
 
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 

@@ -17,7 +17,7 @@ from ladder.planning import slurm, status
 from ladder.records import runs
 from ladder.workflow import interruption, run
 from ladder.workflow.mistakes import ending_run
-from planned import CLUSTER, experiment, job_of, planned, snakemakes
+from planned import CLUSTER, experiment, job_of, planned, snakemake_workflow
 
 BLAS = {"one": experiment({"blas": {"threads": [1, 2]}})}
 
@@ -38,7 +38,7 @@ def job(output, rule="other", inputs=(), wildcards=None):
 
 def run_of(study, *jobs, **changes):
     """The Run of a study whose jobs these are."""
-    return run.Run(study, snakemakes(dag=SimpleNamespace(needrun_jobs=lambda: list(jobs)), **changes))
+    return run.Run(study, snakemake_workflow(dag=SimpleNamespace(needrun_jobs=lambda: list(jobs)), **changes))
 
 
 def measuring_jobs(study):
@@ -123,7 +123,7 @@ def own_lock(monkeypatch):
 
 @pytest.mark.parametrize(("is_on_cluster", "limit"), [(True, "100/1s"), (False, None)])
 def test_a_run_holds_its_own_lock_and_on_this_machine_starts_jobs_without_delay(own_lock, is_on_cluster, limit):
-    workflow = snakemakes()
+    workflow = snakemake_workflow()
     run.use_own_lock(workflow, is_on_cluster)
     with PersistenceBase.lock(None):
         assert Path(".snakemake", runs.OF_A_RUN).exists()

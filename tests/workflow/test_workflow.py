@@ -72,7 +72,7 @@ def test_a_case_of_two_experiments_is_measured_once(finished):
 def edit_beside_measurements(home):
     """Change a launcher on GPUs and what verdicts say, and rename a module of the harness."""
     for name, old, new in (
-        ("workloads/gemm/launch.py", "START = 64", "START = 65"),
+        ("workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65"),
         ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
     ):
         text = (home / name).read_text()

@@ -59,7 +59,7 @@ def told(workload):
 
         return ask if callable(function) else function
 
-    every = {name: noting(name, function) for name, function in chapter.asked(workload).items()}
+    every = {name: noting(name, function) for name, function in chapter.text_functions(workload).items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(functions, "of_chapter", lambda study: every)
         return text_of(workload, whole(workload)), [one for one in missing if one[0] not in ODD]

@@ -1,8 +1,8 @@
 """CUDA's programmatic dependent launch: kernels that may start while the kernel before them ends.
 
-Such a kernel may start once every block of the one before has ended or triggered it (`let_next_begin` in
-`include/ptx/programmatic_launch.cuh`), and waits for all that it wrote (`wait_for_kernel_before`). Only the filling of
-the multiprocessors then remains between two kernels. It works in a CUDA graph too.
+Such a kernel may start once every block of the one before has ended or triggered it (`launch_dependents` in
+`include/ptx/programmatic_launch.cuh`), and waits for all that it wrote (`wait_for_previous_kernel`). Only the filling
+of the multiprocessors then remains between two kernels. It works in a CUDA graph too.
 
 Source: CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
 """

@@ -1,5 +1,5 @@
-// The two halves of a matrix-vector product by one block: warp threadIdx.y has a row of the matrix, and its thread
-// threadIdx.x one of the `columns` elements, at most 32.
+// The two steps of a matrix-vector product, `product` and `reduction`, by one block. Warp threadIdx.y has a row of the
+// matrix, and its thread threadIdx.x one of the row's `columns` elements, at most 32.
 //
 // Launch: grid 1, block (32, rows), no dynamic shared memory.
 #pragma once
@@ -15,7 +15,7 @@ extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *prod
   if (has_element(columns)) products[i] = matrix[i] * x[threadIdx.x];
 }
 
-// sums (rows) are those of the rows of terms (rows, columns). Unrolled: the sum over a warp has five steps and no loop.
+// sums (rows) of the rows of terms (rows, columns). The sum over a warp is unrolled to five steps.
 extern "C" __global__ void reduction(const REAL *terms, REAL *sums, unsigned columns) {
   const REAL sum = sum_of_warp(has_element(columns) ? terms[element(columns)] : REAL(0));
   if (threadIdx.x == 0) sums[threadIdx.y] = sum;

@@ -20,5 +20,5 @@ COLOURS |= {"epilogues": theme.GREY}
 
 def draw(study):
     """A panel for each machine of the chapter."""
-    problem = f"{layout.FULL} channels"
+    problem = f"{layout.CHANNELS} channels"
     return waterfall_of(study, problem, "time of a picture", "products alone", colours=COLOURS)

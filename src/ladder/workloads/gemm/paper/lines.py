@@ -1,9 +1,9 @@
-"""Where the supplement's measurements of products come from; its lines are the precisions of one product on a GPU."""
+"""The sources of the supplement's measurements of products. Its lines are the precisions of one product on a GPU."""
 
 from ladder.report.telling.lines import Line, Needs, Source
 from ladder.store.study import one_size
 
-UNIT = None  # no ladder: that of products is in the chapter on training
+UNIT = None  # this chapter has no ladder: that of products is in the chapter on training
 DTYPES = ("float64", "float32")
 SQUARE = {dtype: f"square, {dtype}" for dtype in DTYPES}
 TRAINING = {dtype: f"training, {dtype}" for dtype in DTYPES}

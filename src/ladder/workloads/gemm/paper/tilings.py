@@ -31,13 +31,13 @@ def draw(study):
 
 
 def title(row):
-    """The product that a panel is about, and the unit of its numbers."""
+    """The title of a panel: its product, its precision and the unit of its numbers."""
     size = f"{row['m']} × {row['n']} × {row['k']}"
     return ", ".join([size, *medians.unusual({**row, "dtype": "float64"})]) + f"\n{row['precision']}, TFLOP/s"
 
 
 def groups(rows):
-    """TFLOP/s by method, tilings downwards and forms along."""
+    """[(method, TFLOP/s)], with a row per tiling and a column per form."""
     cases = medians.summaries(rows, ("method", "case", "variant", "form"))
     work = rows.groupby("case")["flops"].first() / 1e12
     cases = cases.assign(rate=cases["case"].map(work) / cases["median"])
@@ -51,7 +51,7 @@ def groups(rows):
 
 
 def tiling(tuning):
-    """A tiling by its edges: `16`, or `64·64·16, 8·8`; nothing where a library chooses."""
+    """The edges of a tiling: `16`, or `64·64·16, 8·8`; empty if a library chooses."""
     if "block" in tuning:
         return str(tuning["block"])
     block = "·".join(str(tuning[name]) for name in ("bm", "bn", "bk") if name in tuning)
@@ -60,5 +60,5 @@ def tiling(tuning):
 
 
 def area(tilings):
-    """What tilings are sorted by: the elements of a block's tile, or the edge of a block."""
+    """The sort key of tilings: the area of a block's tile, or the edge of a block."""
     return tilings.map(lambda name: math.prod(map(int, re.findall(r"\d+", name)[:2])))

@@ -1,4 +1,4 @@
-"""How products scale: rates by the cores of a host, and by GPUs that keep their rows."""
+"""How products scale: rates by cores of a host, and by GPUs with a resident matrix."""
 
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.telling import scaling

@@ -1,4 +1,4 @@
-"""Where the time of the training goes: a batch by operation, on one thread, on several, and on the GPU."""
+"""The time of a batch of the training by operation: on one thread, on several, and on the GPU."""
 
 from ladder.report.figures import formats, looks
 from ladder.report.telling import phase_bars

@@ -28,7 +28,7 @@ def peers(chapter):
 
 
 def gpu(chapter):
-    """The epoch on the GPU by product, with and without a graph, and PyTorch's; with the precision by name."""
+    """The epoch on the GPU by product and PyTorch's, with and without a graph; names tell if they use TF32."""
     frame, groups = chapter.machine("gpu").samples("mlp_gpu"), []
     for dtype in study.values(frame, "dtype")[::-1]:
         groups.append([])
@@ -50,13 +50,13 @@ def compared(chapter):
 
 
 def of_machine(machine, name):
-    """The line of a machine, each training on the best number of threads, which other processes choose than test it."""
+    """A machine's row. A training has its best number of threads, chosen on other processes than it is tested on."""
     square = study.one_size(machine.samples("gemm_square", threads=1, dtype=DTYPE, form="nn"))
     cells = [code(name), f"${square['m'].iloc[0]}^3$" if len(square) else NONE]
     cells += [flops(study.where(square, variant=variant), 1e9) for variant in PRODUCTS]
     trainings = study.one_size(machine.samples("mlp_threads", dtype=DTYPE, device="host"))
     for product in ("openmp", "blas"):
         counts = study.by_threads(study.where(trainings, product=product))
-        best, tested = study.chosen_apart(counts) if counts else (None, ())
-        cells.append(f"{median(tested)} ({best})" if counts else NONE)
+        best, rows = study.chosen_apart(counts) if counts else (None, ())
+        cells.append(f"{median(rows)} ({best})" if counts else NONE)
     return cells
