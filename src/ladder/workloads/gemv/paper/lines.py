@@ -40,7 +40,7 @@ THREADS, RANKS = {"threads": MAX}, {"ranks": MAX}
 DYNAMIC, SPREAD = {"schedule": "dynamic"} | THREADS, {"binding": "spread"} | THREADS
 SHIP, STAY, HYBRID = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS, {"threads": 8}
 GRAPH = STAY | ONE_PIECE | {"graph": "on"}
-SENT, RESIDENT = ("ship",), ("resident",)
+SENT, RESIDENT, GRAPHED = ("ship",), ("resident",), ("resident", "graph")
 LINES = {
     "serial": Line("openmp", {"threads": 1}, "threads", "dot products of rows, four at once"),
     "dynamic": Line("c_openmp", DYNAMIC, "threads", "rows scheduled one by one, in C", "cores", ("dynamic",)),
@@ -49,7 +49,7 @@ LINES = {
     "blas": Line("blas", THREADS, "threads", "OpenBLAS", "instructions"),
     "ship": Line("mpi", SHIP, "ranks", "rows sent for every product", "", SENT, begins=True),
     "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "messages", SENT),
-    "resident": Line("mpi", STAY, "ranks", "rows sent once", "copies", RESIDENT),
+    "resident": Line("mpi", STAY, "ranks", "rows sent once", "copies", RESIDENT, begins=True),
     "hybrid": Line("mpi_openmp", STAY | HYBRID, "ranks", "fewer ranks, with threads", "messages", RESIDENT),
     "naive": Line("cuda_naive", TILES, "gpu", "one thread per row", "memory", begins=True),
     "coalesced": Line("cuda_coalesced", TILES, "gpu", "transposed matrix, coalesced loads", "memory sectors"),
@@ -60,7 +60,7 @@ LINES = {
     "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", SENT),
     "mpi": Line("mpi_cublas", STAY | ONE_PIECE, "large", "rows sent once", "the link", RESIDENT),
     "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same with NCCL", "the link", RESIDENT),
-    "graph": Line("nccl_cublas", GRAPH, "gpus", "rows sent once, one CUDA graph", "the link", ("resident", "graph")),
+    "graph": Line("nccl_cublas", GRAPH, "gpus", "rows sent once, one CUDA graph", "the link", GRAPHED, begins=True),
 }
 TABLE = [
     ["serial", "dynamic", "openmp", "spread"],
