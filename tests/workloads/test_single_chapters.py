@@ -143,7 +143,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
         assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several memory nodes")
     assert [text_functions("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
     assert verdicts("gemv", two, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
-    unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "1")
+    unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
     assert verdict_table.cause(chapter.answers("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
 
 

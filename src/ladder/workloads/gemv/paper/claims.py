@@ -24,13 +24,12 @@ def has_one_memory(host):
 
 
 def over_bound(key):
-    """The speed-up by bound threads and first touch over a line, where there is memory that is far from a thread."""
+    """The ratio of a claim: the speed-up by bound threads and first touch over a line, where some memory is far."""
 
     def ratio(study):
-        value = study.ratio(key, "spread")
         if has_one_memory(study.machine("host")):
             raise NotMeasured(needs="several memory nodes")
-        return value
+        return study.ratio(key, "spread")
 
     return ratio
 

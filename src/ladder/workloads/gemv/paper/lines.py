@@ -68,7 +68,7 @@ TABLE = [
     ["naive", "coalesced", "shared", "warp", "cublas"],
     ["mpi-ship", "nccl-ship", "graph"],
 ]
-FIGURE = sum(TABLE, [])
+FIGURE = [key for keys in TABLE for key in keys]
 
 
 def per_unit(rows):
