@@ -1,11 +1,13 @@
-# Numbers and tables become LaTeX, LaTeX becomes the paper and its supplement, and everything becomes one report.
+# Numbers and tables in LaTeX, the paper and its supplement, and the report, which contains all of them.
+
+OVERVIEW = [f"results/figures/overview.{suffix}" for suffix in ("pdf", "svg", "png")]
 
 
 rule numbers:
     input:
         tables=PAPER.table_files,
         descriptions=PAPER.descriptions,
-        # If only these are rebuilt, Snakemake would overlook what depends on records; see `data.ancient_if_exists`.
+        # Without this input, a run that rebuilds ceilings would overlook jobs downstream: see `data.ancient_if_exists`.
         ceilings=CEILINGS.files,
         roofs=CEILINGS.roofs,
         templates=PAPER.templates,
@@ -22,13 +24,38 @@ rule numbers:
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
         templates=[f"--template={path}" for path in PAPER.frame],
-        # By content too, so that a template from an older commit, with an older date, counts.
+        # The templates' contents count too: a template of an older commit may be older than the texts.
         texts=PAPER.templates_digest(),
     shell:
         ladder(
             "numbers {params.study:q} --protocol {params.protocol:q} --margin {params.margin}"
             " {params.templates:q} --texts results/texts --out {output.numbers} 2> >(tee {log} >&2)"
         )
+
+
+rule overview:
+    input:
+        tables=PAPER.table_files,
+        descriptions=PAPER.descriptions,
+        roofs=CEILINGS.roofs,
+    output:
+        update("results/figures/overview.pdf"),
+        update("results/figures/overview.png"),
+        report(
+            update("results/figures/overview.svg"),
+            caption="../report/overview.rst",
+            category="Overview",
+            labels={"figure": "Every rung of every ladder"},
+        ),
+    log:
+        "results/logs/overview.log",
+    conda:
+        ENVIRONMENT
+    params:
+        sources=lambda wildcards: paper.code_of("overview"),
+        study=PAPER.arguments,
+    shell:
+        ladder("overview {params.study:q} --out results/figures/overview 2> >(tee {log} >&2)")
 
 
 # The largest error that each check would miss; it needs no measurement.
@@ -85,7 +112,7 @@ rule typeset:
         sources=[f"{PAPER.folder}/{{document}}.tex", *PAPER.bibliographies],
         texts=PAPER.texts,
         tables=PAPER.tables,
-        figures=[file for file in FIGURES.files if file.endswith(".pdf")],
+        figures=[file for file in [*FIGURES.files, *OVERVIEW] if file.endswith(".pdf")],
     output:
         report(
             update("results/{document}.pdf"),
@@ -109,7 +136,7 @@ rule typeset:
         )
 
 
-# These run where Snakemake itself runs: the report reads Snakemake's metadata of its jobs.
+# These rules run where Snakemake itself runs: the report reads Snakemake's metadata of all jobs.
 localrules:
     configuration,
     report,
@@ -123,7 +150,7 @@ rule configuration:
     conda:
         ENVIRONMENT
     params:
-        # From all files and the command line, so that the report is built with the same configuration.
+        # Merged from all files and the command line, so that the report's Snakemake has the same configuration.
         text=json.dumps(config, indent=1),
     shell:
         "printf '%s\\n' {params.text:q} > {output} 2> {log}"
@@ -132,7 +159,7 @@ rule configuration:
 rule report:
     input:
         configuration="results/configuration.json",
-        shown=[*paper.DOCUMENT_FILES, "results/validation.html", *FIGURES.files],
+        contents=[*paper.DOCUMENT_FILES, "results/validation.html", *FIGURES.files, *OVERVIEW],
     output:
         update("results/report.zip"),
     log:
@@ -144,8 +171,8 @@ rule report:
         cores=workflow.cores,
         cluster="--default-resources on_cluster=1" if STUDY.site else "",
     shell:
-        # A second Snakemake that only reads: no lock, no jobs, and the same plan from the same configuration and cores.
+        # A second Snakemake, which only reads: no lock, no jobs, the same plan from the same configuration and cores.
         COMMANDS.module(
             "ladder.machine.processes snakemake --snakefile {params.snakefile:q} --nolock --report {output}"
-            " --configfile {input.configuration} --cores {params.cores} {params.cluster} -- {input.shown} 2> {log}"
+            " --configfile {input.configuration} --cores {params.cores} {params.cluster} -- {input.contents} 2> {log}"
         )

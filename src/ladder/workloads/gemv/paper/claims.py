@@ -36,7 +36,7 @@ def over_bound(key):
 
 def phase_ratio(study, selection):
     """The time of all phases except the computation over that of the computation."""
-    return study.over_the_rest(selection, [COMPUTE], inverse=True)
+    return study.ratio_to_rest(selection, [COMPUTE], inverse=True)
 
 
 def communication_ratio(study, one, other):

@@ -23,7 +23,7 @@ def over_computation(study):
 
 def communication_compared(study):
     """The predicate of a sentence about the communication of fewer ranks with threads."""
-    return ratios.compared(claims.LESS_COMMUNICATION(study), "that of a rank per core")
+    return ratios.comparison(claims.LESS_COMMUNICATION(study), "that of a rank per core")
 
 
 def slower_broadcast(study):
