@@ -22,7 +22,7 @@ EXPECTED = {
         "as claimed": {"sockets": 2.4, "binding": 1.2, "hybrid": 1.5, "coalesced": 2.5, "shared": 1.2, "in-memory": 6}
         | {"memory": 300 / 288 / 0.997, "warp": 4.4 / 4.3 / 0.997, "equal": 4.3 / 4.2, "travelling": 1.75, "staying": 4}
         | {"nccl": (1 / 12 + 0.25 / 4200) / (1 / 49 + 0.25 / 4200), "link": 50 * (1 / 49 + 0.25 / 4200) / 0.997}
-        | {"two-gpus": 2},
+        | {"gpus/2": 2},
         "not tested": {"nodes": None},  # of which there is one
     },
     "backprop": {

@@ -81,6 +81,6 @@ OWN = [
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     at_floor("link", "`nccl_cublas` sends as fast as a link permits", "nccl-ship"),
     # The model divides the bytes by the bandwidth of the memory of all GPUs.
-    Claim("two-gpus", "Two GPUs over one, matrix resident", *TWO_GPUS, 2, 2, needs="one GPU and two"),
+    Claim("gpus/2", "Two GPUs over one, matrix resident", *TWO_GPUS, 2, 2, needs="one GPU and two"),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}
