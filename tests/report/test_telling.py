@@ -235,7 +235,7 @@ def test_odd_claims_are_functions(study):
         (lambda study: study.find(select("openmp", "thread")), "no source 'thread': did you mean 'threads'?"),
         (lambda study: study.machine("tpu"), "no machine 'tpu'"),
         (lambda study: functions.verdict(study, "stayin"), "no claim 'stayin': did you mean 'staying'?"),
-        (lambda study: functions.tally(study, "direction"), "no group of claims 'direction': did you mean 'directions'?"),
+        (lambda study: functions.tally(study, "number"), "no group of claims 'number': did you mean 'numbers'?"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):

@@ -1,6 +1,6 @@
 """GEMV on the GPU, a thread per row of the transposed matrix, x staged block by block in shared memory.
 
-The kernel is that of `cuda_coalesced` with x staged, as in the earlier study, whose kernel left out the columns beyond
+The kernel is that of `cuda_coalesced` with x staged, as in the earlier study, whose kernel skipped the columns beyond
 the last whole block. Loads of the matrix are as coalesced, and its elements far outnumber those of x, which all threads
 of a warp read at one address, from a cache if not from shared memory. In exchange, a block's threads wait for every
 part of x before they load the next elements of the matrix. It is bound by the bytes in flight, like `cuda_coalesced`.

@@ -39,9 +39,9 @@ def phase_ratio(study, selection):
     return study.ratio_to_rest(selection, [COMPUTE], inverse=True)
 
 
-def communication_ratio(study, one, other):
+def communication_ratio(study, slower, faster):
     """The time of all phases of a selection except the computation over that of another's."""
-    rows, others = (required(study.phases(selection)) for selection in (one, other))
+    rows, others = (required(study.phases(selection)) for selection in (slower, faster))
     ratio = ratios.of_parts(*(frame[frame["phase"] != COMPUTE] for frame in (rows, others)))
     return replace(required(ratio), cases=cases(rows, others))
 
@@ -54,7 +54,7 @@ def scatter_share(study, ratio):
 
 OVER_NODES = partial(phase_ratio, selection=select("ship", "nodes"))
 ON_ONE_HOST = partial(phase_ratio, selection=SHIP)
-LESS_COMMUNICATION = partial(communication_ratio, one=SHIP, other=HYBRID)
+LESS_COMMUNICATION = partial(communication_ratio, slower=SHIP, faster=HYBRID)
 TWO_GPUS = [select("graph", "gpus", ranks=count) for count in (1, 2)]
 EARLIER = [
     Claim("sockets", "Far memory and moving threads slow the plain loop", ratio=over_bound("dynamic"), place="slide 9"),

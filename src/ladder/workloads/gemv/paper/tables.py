@@ -73,11 +73,12 @@ def sizes(study):
             selection = select(key, source, n=n, m=m)
             rows, phases = study.find(selection), study.phases(selection)
             if len(phases):
-                times = phase_times(phases)
-                cells = [seconds(times.pop(COMPUTE)), seconds(sum(times.values())), digits(phases_over_call(rows, phases), 2)]
+                times, share = phase_times(phases), phases_over_call(rows, phases)
+                cells = [seconds(times.pop(COMPUTE)), seconds(sum(times.values())), digits(share, 2)]
                 name = [f"${n} \\times {m}$", code(rows["variant"].iloc[0]), place(rows.iloc[0], LATEX_TIMES)]
                 groups[-1].append([*name, median(rows), *cells])
-    return latex.table("rllrrrr", ["Matrix", "Variant", "Where", "Time", COMPUTE, "communicate", "sum"], with_rules(groups))
+    head = ["Matrix", "Variant", "Where", "Time", COMPUTE, "communicate", "sum"]
+    return latex.table("rllrrrr", head, with_rules(groups))
 
 
 def break_even(study):
