@@ -27,7 +27,7 @@ class Panel:
 
 def panels(study):
     """The ladders of all chapters, each over the first of its rungs that a machine measured."""
-    found = {}
+    rungs_by_ladder = {}
     for chapter in chapters.chapters():
         if not chapter.has_lines:
             continue
@@ -37,12 +37,12 @@ def panels(study):
                 continue
             for keys in ladders(of_machine):
                 for label, ratio in gains(of_machine, keys).items():
-                    rungs = found.setdefault((chapter.title, keys[0]), {})
+                    rungs = rungs_by_ladder.setdefault((chapter.title, keys[0]), {})
                     rungs.setdefault(label, {})[machine] = ratio
-    titles = [title for title, _ in found]
+    titles = [title for title, _ in rungs_by_ladder]
     return [
         Panel(title if titles.index(title) == number else f"{title}, further", rungs)
-        for number, ((title, _), rungs) in enumerate(found.items())
+        for number, ((title, _), rungs) in enumerate(rungs_by_ladder.items())
     ]
 
 
@@ -97,8 +97,8 @@ def draw(study):
     for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
         ratios_of_heights = [AROUND + ROW * len(panel.rungs) for panel in column]
         axes = part.subplots(len(column), 1, squeeze=False, height_ratios=ratios_of_heights)[:, 0]
-        for panel, one in zip(column, axes, strict=True):
-            fill(one, panel, looks)
+        for panel, panel_axes in zip(column, axes, strict=True):
+            fill(panel_axes, panel, looks)
         axes[-1].set_xlabel("speed-up over the first rung")
     entries = [Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=name) for name, (c, m) in looks.items()]
     layout.legend(figure, entries, True)

@@ -49,7 +49,7 @@ def communication_ratio(study, slower, faster):
 def scatter_share(study, ratio):
     """The share of the phase `scatter`, as the text of a cause."""
     times = phase_times(study.phases(SHIP))
-    return f"`scatter`: {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
+    return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
 OVER_NODES = partial(phase_ratio, selection=select("ship", "nodes"))
