@@ -94,7 +94,7 @@ CAUSES = {  # other forms, the factors of a gain, larger batches
     "mlp": {"shared/nt": "naive time over that of texttt nn : 8.0 x", "peer/pytorch": "in batches of 1000 : 1.0 x"}
     | {"peer/numpy_loop": "in batches of 1000 : 1.3 x", "share": "99.5 percent ; with texttt blas 85 percent"},
     "descent": {"slower": "grid and block swapped, as there: 1.50 x"},
-    "gemv": {"hybrid": "whole product: 1.6 x", "travelling": "texttt scatter : 86 percent"},
+    "gemv": {"hybrid": "whole product: 1.6 x", "travelling": "texttt scatter takes 86 percent"},
     "dcgan": {"registers": "texttt cuda _ allowbreak tiled 6.67 x", "home/float16": "link over kernels 2.3 x"},
 }
 

@@ -62,7 +62,7 @@ EARLIER = [
     Claim("nodes", "Communication beyond computation", needs=NODES, ratio=OVER_NODES, place="slides 13, 14"),
     Claim(
         "hybrid",
-        "Threads in ranks lessen communication",
+        "Threads in ranks lessen communication, in one host",
         needs="the phases of both",
         cause=Cause("whole product", SHIP, HYBRID),
         ratio=LESS_COMMUNICATION,
