@@ -2,6 +2,7 @@
 
 from ladder.report.telling.lines import select
 
+YEAR = 2021
 PARITY_GAIN = 1.5  # speed-up by loops that start at the right parity
 BATCH = 100  # images in one product
 # Its Table 4, seconds of a program's call, start-up included: {GPUs in two nodes: {images: seconds}}.
