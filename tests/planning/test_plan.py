@@ -394,7 +394,7 @@ def test_published_machines_are_found_by_name(tmp_path):
     (tmp_path / "empty").mkdir()
     assert plan.published_labels(["all"], tmp_path) == plan.published_labels(["box"], tmp_path) == ["box"]
     assert plan.published_labels(["none"], tmp_path) == []
-    with pytest.raises(LadderError, match="Nothing is published of empty; results/published holds box"):
+    with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
         plan.published_labels(["box", "empty"], tmp_path)
 
 
