@@ -7,7 +7,7 @@ communication is in a variant's class `Link(problem, rank)`, where `rank` is the
 | --- | --- |
 | `broadcast()` | copies x from the first rank's host to every GPU |
 | `send(piece)` | starts to send a piece of the matrix from the first rank's host to every rank |
-| `receive(piece)` | lets the rank's stream use the piece only after it has arrived on the GPU |
+| `receive(piece)` | makes later work in the rank's stream wait until the piece has arrived on its GPU |
 | `collect(piece)` | starts to send the computed piece of y towards the first rank's host |
 | `finish()` | completes y on the first rank's host |
 """
