@@ -39,7 +39,7 @@ rule numbers:
 rule overview:
     input:
         tables=PAPER.table_files,
-        descriptions=PAPER.descriptions,
+        machine_descriptions=PAPER.machine_descriptions,
         roofs=CEILINGS.roofs,
     output:
         update("results/figures/overview.pdf"),
