@@ -1,11 +1,11 @@
-"""Does a comparison of a case with itself tell no difference, and does one with a planted slowdown find it?
+"""Test comparisons with themselves: of equal cases, which must not differ, and of a case with a slowed copy.
 
     python benchmarks/aa.py [--device host|cuda] [--same 100] [--planted 10]
 
-To end within ten minutes on two idle cores, a comparison of equals always takes 6 pairs of processes; on a GPU it takes
-2, and 30 comparisons about three minutes. Slowdowns are looked for as the verb `compare` does, with 10 to 30 pairs, on
-a GPU from 4 on, until changes of their size would show. Exits with 1 when fewer than 95 % of the comparisons of equals
-come out "equal" or "undecided".
+A comparison of equal cases takes a fixed number of pairs of processes: 6 on the host, so that 100 comparisons end
+within ten minutes on two idle cores; 2 on a GPU, where 30 comparisons take about three minutes. A comparison with a
+slowed copy takes pairs as the verb `compare` does, until it would detect the slowdown: 10 to 30, on a GPU from 4 on.
+Exits with 1 if fewer than 95 % of the comparisons of equal cases come out "equal" or "undecided".
 """
 
 import argparse
@@ -25,23 +25,24 @@ from ladder.statistics.verdicts import EQUAL, UNDECIDED
 PERCENT = 5
 SMALL = "form=nn,m=256,n=256,k=256,dtype=float64,source=random,seed=1,cache=warm"
 LARGE = "form=nn,m=1024,n=1024,k=1024,dtype=float32,source=random,seed=1,cache=warm"
-# A case and its slower double, by device.
+# A case and its slowed copy, by device.
 CASES = {
     "host": (f"gemm/blas/{SMALL},threads=1", f"gemm/slower_blas/{SMALL},percent={PERCENT},threads=1"),
     "cuda": (f"gemm/cuda_shared/{LARGE},block=16", f"gemm/slower_cuda/{LARGE},percent={PERCENT}"),
 }
-# Comparisons of equals and of slowdowns, pairs of processes of the former, and fewest pairs of the latter.
-USUAL = {
-    "host": {"same": 100, "planted": 10, "pairs": 6, "fewest": 10},
-    "cuda": {"same": 30, "planted": 3, "pairs": 2, "fewest": 4},
+# The numbers of comparisons of equal cases and of slowdowns, the pairs of processes of the former, and the minimum of
+# the latter.
+DEFAULTS = {
+    "host": {"same": 100, "planted": 10, "pairs": 6, "min_pairs": 10},
+    "cuda": {"same": 30, "planted": 3, "pairs": 2, "min_pairs": 4},
 }
-# Fifty samples last 35 ms, little beside the start of a process, and see more of a busy machine than ten do.
+# Fifty samples take 35 ms, little compared with the start of a process, and cover more of a machine's noise than ten.
 SAMPLES = 50
 REQUIRED = 0.95
 
 
 def outcome(verdict):
-    """What became of a planted slowdown."""
+    """How the verdict judges a planted slowdown."""
     if verdict.outcome == "slower":
         return "found"
     if verdict.outcome == "faster":
@@ -49,14 +50,14 @@ def outcome(verdict):
     return "undecidable" if verdict.detectable > PERCENT / 100 else "missed though detectable"
 
 
-def verdicts(a, b, count, **rule):
-    """The verdicts of so many comparisons, each printed as it comes; `rule` says when one ends."""
+def verdicts(a, b, count, **stop):
+    """Yield the verdicts of `count` comparisons and print each; `stop` has arguments that limit its pairs."""
     for i in range(1, count + 1):
-        found = compare_cases(a, b, samples=SAMPLES, **rule)
-        verdict = found.verdict
+        comparison = compare_cases(a, b, samples=SAMPLES, **stop)
+        verdict = comparison.verdict
         print(
             f"{i:4} {verdict.outcome:10} {verdict.ratio:.4f} [{verdict.low:.4f}, {verdict.high:.4f}], "
-            f"{found.pairs} pairs, changes below {100 * verdict.detectable:.1f} % can't be seen",
+            f"{comparison.pairs} pairs, detects changes from {100 * verdict.detectable:.1f} %",
             flush=True,
         )
         yield verdict
@@ -70,30 +71,30 @@ def main():
     parser.add_argument("--pairs", type=int, help="pairs of processes of each comparison of equals")
     options = parser.parse_args()
     plain, slower = map(parse_key, CASES[options.device])
-    given = {name: value for name, value in vars(options).items() if name != "device" and value is not None}
+    arguments = {name: value for name, value in vars(options).items() if name != "device" and value is not None}
     try:
-        judge(plain, slower, **(USUAL[options.device] | given))
+        judge(plain, slower, **(DEFAULTS[options.device] | arguments))
     except LadderError as error:
         sys.exit(f"aa: {error}")
 
 
-def judge(plain, slower, same, planted, pairs, fewest):
-    """Compare so many times, say what became of it, and exit with 1 when too many equals were told apart."""
-    began = time.monotonic()
+def judge(plain, slower, same, planted, pairs, min_pairs):
+    """Run the comparisons, print a summary, and exit with 1 if too many equal cases came out different."""
+    start = time.monotonic()
     print(f"The same case twice: {plain.key}")
     same = list(verdicts(plain, plain, same, pairs=pairs, max_pairs=pairs))
     print(f"A slowdown of {PERCENT} % planted: {slower.key}")
-    planted = list(verdicts(slower, plain, planted, pairs=fewest, detect=PERCENT / 100))
+    planted = list(verdicts(slower, plain, planted, pairs=min_pairs, detect=PERCENT / 100))
 
-    quiet = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in same)
-    for what, found in (("equals", same), ("slowdowns", planted)):
-        if found:
-            detectable = median(verdict.detectable for verdict in found)
-            print(f"{what}: in the middle comparison, changes below {100 * detectable:.1f} % could not be seen")
-    print(f"equals: {quiet} of {len(same)} came out equal or undecided (required: {REQUIRED:.0%})")
+    right = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in same)
+    for name, results in (("equal cases", same), ("slowdowns", planted)):
+        if results:
+            detectable = median(verdict.detectable for verdict in results)
+            print(f"{name}: the median comparison detects changes from {100 * detectable:.1f} %")
+    print(f"equal cases: {right} of {len(same)} came out equal or undecided (required: {REQUIRED:.0%})")
     print(f"slowdowns: {dict(Counter(map(outcome, planted)))}")
-    print(f"{time.monotonic() - began:.0f} s in all")
-    sys.exit(quiet < REQUIRED * len(same))
+    print(f"{time.monotonic() - start:.0f} s in all")
+    sys.exit(right < REQUIRED * len(same))
 
 
 if __name__ == "__main__":

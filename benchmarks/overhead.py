@@ -1,12 +1,12 @@
-"""What the pipeline itself costs: planning 5,000 cases, and each job beyond its measurement.
+"""Measure the overhead of the pipeline: planning 5,000 cases, and each job beyond its measurement.
 
     python benchmarks/overhead.py [--cases 5000] [--jobs 16]
 
-A job's measurement is what happens inside its workers once they are told to go: setting up, checking, warming up,
-sampling. All the rest is overhead: Snakemake, the shell, starting Python four times (`measure` and three workers),
-imports, writing the record. It is the slope from a study of a few cases to one of `--jobs` more, so that what a study
-costs once, however many cases it has, stays out. Run it where nothing else measures, since a job waits for its turn.
-Exits with 1 when planning takes longer than 30 s or a job's overhead exceeds 1.5 s.
+A job's measurement is the work of its workers after their start: setting up, checking, warming up, sampling. The rest
+is overhead: Snakemake, the shell, starting Python four times (`measure` and three workers), imports, writing the
+record. The time of a job is the slope from a study of a few cases to a study of `--jobs` more, which excludes costs per
+study. Run it while nothing else measures, since jobs wait for the lock of the machine. Exits with 1 if planning takes
+longer than 30 s or the overhead of a job exceeds 1.5 s.
 """
 
 import argparse
@@ -19,38 +19,38 @@ from pathlib import Path
 
 SNAKEFILE = Path(__file__).parents[1] / "Snakefile"
 FEW = 4
-LONGEST_PLANNING, LARGEST_OVERHEAD = 30.0, 1.5  # seconds
+MAX_PLANNING, MAX_OVERHEAD = 30.0, 1.5  # seconds
 
 
 def configuration(cases):
-    """A study of so many small products."""
+    """The configuration of a study of small products."""
     sizes = {"form": "nn", "m": list(range(1, cases + 1)), "n": 64, "k": 64}
     experiment = {
         "question": "What does the pipeline cost?",
         "workload": "gemm",
         "sizes": sizes,
-        "cache": "warm",  # emptying a large one would take longer than all else
+        "cache": "warm",  # emptying a large cache would take longer than everything else
         "variants": {"blas": {"threads": 1}},
     }
     return {"protocol": {"processes": 3, "most_processes": 3}, "experiments": {"small": experiment}}
 
 
 def snakemake(folder, cases, *options):
-    """Seconds of a run of the pipeline on so many cases, in a folder of its own."""
+    """Seconds of a run of the pipeline on some number of cases, in an empty folder."""
     config = folder / "config/config.yaml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(json.dumps(configuration(cases)), encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", folder]
-    began = time.monotonic()
-    done = subprocess.run([*command, *options, "measurements"], cwd=SNAKEFILE.parent, capture_output=True, text=True)
-    seconds = time.monotonic() - began
-    if done.returncode:
-        sys.exit(f"{done.stdout}{done.stderr}overhead: snakemake ended with status {done.returncode}.")
+    start = time.monotonic()
+    result = subprocess.run([*command, *options, "measurements"], cwd=SNAKEFILE.parent, capture_output=True, text=True)
+    seconds = time.monotonic() - start
+    if result.returncode:
+        sys.exit(f"{result.stdout}{result.stderr}overhead: snakemake ended with status {result.returncode}.")
     return seconds
 
 
-def spent(folder):
-    """Seconds that a study's records tell of: inside the measurements, and from starting workers to ending them."""
+def seconds_of(folder):
+    """Seconds in a study's records: inside the measurements, and from starting workers to ending them."""
     records = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("results/records/**/*.json")]
     measuring = sum(process["total"] for record in records for process in record["processes"])
     return measuring, sum(record["wall"] for record in records)
@@ -64,18 +64,18 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folders = [Path(temporary) / name for name in ("plan", "warm", "few", "many")]
         planning = snakemake(folders[0], options.cases, "--dry-run")
-        print(f"planning {options.cases} cases: {planning:.1f} s (at most {LONGEST_PLANNING:.0f} s)", flush=True)
+        print(f"planning {options.cases} cases: {planning:.1f} s (at most {MAX_PLANNING:.0f} s)", flush=True)
         snakemake(folders[1], 1)
         few, many = snakemake(folders[2], FEW), snakemake(folders[3], FEW + options.jobs)
-        (measuring_few, wall_few), (measuring_many, wall_many) = spent(folders[2]), spent(folders[3])
+        (measuring_few, wall_few), (measuring_many, wall_many) = seconds_of(folders[2]), seconds_of(folders[3])
     job = (many - few) / options.jobs
     measuring, wall = (measuring_many - measuring_few) / options.jobs, (wall_many - wall_few) / options.jobs
     print(f"a job: {job:.2f} s")
     print(f"  its measurement, inside three workers:      {measuring:.2f} s")
     print(f"  starting and ending the workers:            {wall - measuring:.2f} s")
     print(f"  Snakemake, starting `measure`, the record:  {job - wall:.2f} s")
-    print(f"  overhead, all but the measurement:          {job - measuring:.2f} s (at most {LARGEST_OVERHEAD} s)")
-    sys.exit(planning > LONGEST_PLANNING or job - measuring > LARGEST_OVERHEAD)
+    print(f"  overhead, all but the measurement:          {job - measuring:.2f} s (at most {MAX_OVERHEAD} s)")
+    sys.exit(planning > MAX_PLANNING or job - measuring > MAX_OVERHEAD)
 
 
 if __name__ == "__main__":

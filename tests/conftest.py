@@ -1,4 +1,4 @@
-"""What several tests share: a study in a folder of its own, small and quick."""
+"""Fixtures of several tests: a small study in a temporary folder, isolated locks and environments, simulated GPUs."""
 
 import copy
 import functools
@@ -24,7 +24,7 @@ OWN_LOCKS = TESTS / "own_locks"
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
 
 
-# What there is one of on a machine: its tests run in one process, one after the other.
+# Marks of tests that need the machine's only cluster or GPU: they run in one process, one after the other.
 SINGLE = ("cluster", "gpu")
 
 
@@ -34,7 +34,7 @@ def has_gpu():
 
 
 def pytest_pycollect_makeitem(collector, name, obj):
-    """Without a GPU a test that requires one is skipped once, not for each of its parameters: there are thousands."""
+    """Without a GPU, skip a test that requires one once, not for each of its parameters: there are thousands."""
     is_test = inspect.isfunction(obj) and collector.funcnamefilter(name)
     if is_test and not has_gpu() and any(mark.name == "gpu" for mark in getattr(obj, "pytestmark", ())):
         return pytest.Function.from_parent(collector, name=name)
@@ -43,7 +43,7 @@ def pytest_pycollect_makeitem(collector, name, obj):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave the tests marked `gpu` out where there is none, and group those that share what there is one of."""
+    """Skip the tests marked `gpu` without a GPU, and group those that share the cluster or the GPU."""
     for item in items:
         for name in SINGLE:
             if item.get_closest_marker(name):
@@ -55,14 +55,14 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def nothing_cached():
-    """Walks along the code are never cached: tests patch the walk itself, which isn't part of the code on the disk."""
+def no_code_cache():
+    """Don't cache walks along imports: tests patch the walk itself, which the cache's key doesn't see."""
     cache.FOLDER = Path("no-study/cache/code")
 
 
 @pytest.fixture(autouse=True, scope="session")
 def own_locks(tmp_path_factory):
-    """Locks of the machine for this process's tests alone, and for what they start (`own_locks/sitecustomize.py`)."""
+    """Give this process's tests, and the processes that they start (`own_locks/sitecustomize.py`), private locks."""
     folder = tmp_path_factory.mktemp("locks")
     locks.FOLDERS = (folder,)
     os.environ["LADDER_TESTS_LOCKS"] = str(folder)
@@ -70,8 +70,8 @@ def own_locks(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def own_environment():
-    """What a test sets in the environment, or a verb that it runs, ends with the test."""
+def restored_environment():
+    """Restore the environment after each test, which a test, or a verb that it runs, may change."""
     before = dict(os.environ)
     yield
     os.environ.clear()
@@ -79,9 +79,9 @@ def own_environment():
 
 
 class Study:
-    """A copy of the project with a configuration that drops the study's experiments and adds its own.
+    """A copy of the project with a configuration that drops the project's experiments, so that a test adds its own.
 
-    Its folder has a name that a shell has to be told in quotation marks, and an environment of Python in it.
+    The folder's name must be quoted in a shell, to test that; the folder has a link to the Python environment.
     """
 
     def __init__(self, folder, name="it's mine & yours"):
@@ -103,7 +103,7 @@ class Study:
         }
 
     def copy(self, folder):
-        """A study of its own with all that this one has; the times of files, which Snakemake compares, stay."""
+        """A copy of this study in another folder; files keep their times, which Snakemake compares."""
         other = copy.copy(self)
         other.folder, other.config = Path(folder) / self.folder.name, copy.deepcopy(self.config)
         shutil.copytree(self.folder, other.folder, symlinks=True)
@@ -112,12 +112,12 @@ class Study:
     def add(self, name, variants, sizes=None, workload="gemm"):
         """Add an experiment; by default on small products."""
         sizes = sizes or {"form": "nn", "m": 17, "n": 5, "k": [1, 9]}
-        one = {"question": "?", "workload": workload, "sizes": sizes, "cache": "warm", "variants": variants}
-        self.config["experiments"][name] = one
+        experiment = {"question": "?", "workload": workload, "sizes": sizes, "cache": "warm", "variants": variants}
+        self.config["experiments"][name] = experiment
         return self
 
     def add_training(self):
-        """Add a small training under the name of the experiment whose figures need no other."""
+        """Add a small training as `mlp_accuracy`, the experiment whose figures need no other experiment."""
         sizes = {"layers": "784-7-10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5, "dtype": "float64"}
         variants = {"host": {"product": "blas", "threads": 1}}
         return self.add("mlp_accuracy", variants, sizes | {"source": "digits"}, "mlp")
@@ -132,21 +132,21 @@ class Study:
         return line, environment
 
     def snakemake(self, *arguments):
-        """Run Snakemake; what it printed, and its exit status."""
+        """Run Snakemake; returns its output and its exit status."""
         line, environment = self.command(*arguments)
-        done = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
-        return done.stdout + done.stderr, done.returncode
+        result = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
+        return result.stdout + result.stderr, result.returncode
 
     def pending(self, *targets):
-        """The files that a dry plan would make or make anew."""
+        """The files that Snakemake would make or update."""
         line, environment = self.command("--summary", *targets)
-        done = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr
-        rows = [row.split("\t") for row in done.stdout.splitlines()]
+        result = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
+        assert result.returncode == 0, result.stderr
+        rows = [row.split("\t") for row in result.stdout.splitlines()]
         return {row[0] for row in rows if row[-1] == "update pending"}
 
     def records(self):
-        """The records that are there, by the case's key."""
+        """The study's records as {case: path}."""
         root = self.folder / "results/records/here"
         paths = sorted(root.rglob("*.json"))
         return {record.from_path(str(path.relative_to(root).with_suffix(""))): path for path in paths}
@@ -160,7 +160,7 @@ def study(tmp_path):
 
 @pytest.fixture
 def cards(monkeypatch):
-    """A function that puts cards into the machine, as far as NVML says, here and in processes that are started."""
+    """A function that simulates GPUs in NVML, in this process and in those that it starts."""
 
     def insert(count, **state):
         monkeypatch.setitem(sys.modules, "pynvml", stand_in)

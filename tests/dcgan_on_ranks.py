@@ -1,10 +1,10 @@
-"""Pictures on the ranks that a launcher has started: many numbers of images, batches that end within, kinds of pixels.
+"""Pictures of `mpi_home` on the ranks of a launcher: several numbers of images, batches and types of pixels.
 
-    mpiexec -n 3 python tests/dcgan_on_ranks.py [--away RANK] [--drawn] [--fault FAULT]
+    mpiexec -n 3 python tests/dcgan_on_ranks.py [--remote RANK] [--lookup] [--fault FAULT]
 
-The ranks from RANK on are taken for those of another node. With `--drawn` pictures are drawn without a card: a look-up
-in the reference takes the generator's place, on stand-ins whose streams work as late as they may. A fault must be
-noticed. The first rank ends by saying how many runs were right.
+The ranks from RANK on count as ranks of another node. With `--lookup` no GPU is needed: pictures are looked up in the
+reference, on stand-ins whose streams run their work as late as possible. With a fault, a check must fail. At the end
+the first rank prints the number of right runs.
 """
 
 import argparse
@@ -12,64 +12,64 @@ import itertools
 
 import numpy as np
 
-import dcgan_drawn
+import dcgan_lookup
 from ladder import devices
 from ladder.devices import mpi_cuda
 from ladder.machine import nvidia
 from ladder.records.case import Case
-from ladder.workloads.dcgan import card, home, mpi_home
+from ladder.workloads.dcgan import gpu, home, mpi_home
 
-WAYS = (
+TUNINGS = (
     {"batch": 1},
     {"batch": 7, "streams": 3},
     {"batch": 40, "batches": "tapered", "streams": 1},
     {"batch": 16, "graph": "on"},
 )
-FAULTS = ("share left out", "other order", "no waiting")
+FAULTS = ("share skipped", "reverse order", "no waiting")
 
 
 def make_fault(fault, is_last):
-    """Have the last rank, or all of them, work wrong."""
+    """Plant a fault in the last rank, or in all ranks."""
 
-    def left_out(self):
+    def skip(self):
         pass
 
-    def backwards(self):
-        latents = self.home.latents
-        self.home.latents = np.ascontiguousarray(latents[::-1])
-        home.Card.run(self)
-        self.home.latents = latents
+    def reverse_order(self):
+        latents = self.host.latents
+        self.host.latents = np.ascontiguousarray(latents[::-1])
+        home.GpuShare.run(self)
+        self.host.latents = latents
 
     if fault == "no waiting":
         import cupy
 
         cupy.Stream.synchronize = lambda self: None
     elif is_last:
-        mpi_home.Card.run = {"share left out": left_out, "other order": backwards}[fault]
+        mpi_home.RankShare.run = {"share skipped": skip, "reverse order": reverse_order}[fault]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--away", type=int)
-    parser.add_argument("--drawn", action="store_true")
+    parser.add_argument("--remote", type=int)
+    parser.add_argument("--lookup", action="store_true")
     parser.add_argument("--fault", choices=FAULTS)
     options = parser.parse_args()
     world = mpi_cuda.communicator()
     device = devices.load("mpi_cuda")
-    device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(found["uuid"] for found in nvidia.gpus())})
-    if options.away:
-        node = world.Split(world.rank >= options.away)
+    device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(properties["uuid"] for properties in nvidia.gpus())})
+    if options.remote:
+        node = world.Split(world.rank >= options.remote)
         mpi_cuda.neighbours = lambda: node
-    sizes = dcgan_drawn.sizes()
-    if options.drawn:
-        card.generator = dcgan_drawn.Drawing
+    sizes = dcgan_lookup.sizes()
+    if options.lookup:
+        gpu.generator = dcgan_lookup.LookupGenerator
     if options.fault:
         make_fault(options.fault, world.rank == world.size - 1)
         sizes = sizes[-2:]
-    for one, way in itertools.product(sizes, WAYS):
-        dcgan_drawn.solve(Case("dcgan", "mpi_home", one, {"ranks": world.size, **way}), mpi_home)
+    for size, tuning in itertools.product(sizes, TUNINGS):
+        dcgan_lookup.solve(Case("dcgan", "mpi_home", size, {"ranks": world.size, **tuning}), mpi_home)
     if device.is_first():
-        print(f"{len(sizes) * len(WAYS)} runs were right on {world.size} ranks")
+        print(f"{len(sizes) * len(TUNINGS)} runs were right on {world.size} ranks")
 
 
 if __name__ == "__main__":

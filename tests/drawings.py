@@ -1,4 +1,4 @@
-"""Figures drawn from the tables that the study's own plan would give, with times made up by rule."""
+"""Figures drawn from the tables of the cases of `config/config.yaml`, with times made up by rule."""
 
 import functools
 
@@ -13,7 +13,7 @@ from ladder.report import figures
 from ladder.report.figures import theme
 from ladder.store import collect, stored
 
-THREADS = [1, 2, 6, 24]  # of the study's own on a machine of 24 cores
+THREADS = [1, 2, 6, 24]  # numbers of threads of the cases, on a machine of 24 cores
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
 PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
 COPIES = {"to device": 2e-4, "to host": 1e-5}
@@ -34,31 +34,31 @@ TRACE = [["compute", "1", 0.0, 1e-3], ["copy", "1", 1e-3, 2e-3]]
 
 
 def seconds(case, flops, process, sample):
-    """A time that falls with the threads and differs a little between processes and samples."""
+    """A time that decreases with the threads and varies a little between processes and samples."""
     rate = RATES.get(case.tuning.get("product", case.variant), 10.0) * 1e9 * case.cores**0.8
     return flops / rate * (1 + 0.01 * process + 0.001 * sample)
 
 
 def parts_on_ranks(case, time):
-    """The phases of a product on ranks; in pieces, computation and communication are one."""
+    """The phases of a product on ranks; in chunks, computation and communication are one phase."""
     if "ranks" not in case.tuning:
         return {}
-    found = {name: time * share for name, share in ON_RANKS.items()}
+    phases = {name: time * share for name, share in ON_RANKS.items()}
     if case.tuning.get("chunks", 1) > 1:
-        other = "scatter" if case.tuning["mode"] == "ship" else "gather"
-        found = {f"{other} and compute": found.pop(other) + found.pop("compute")} | found
-    return found
+        overlapped = "scatter" if case.tuning["mode"] == "ship" else "gather"
+        phases = {f"{overlapped} and compute": phases.pop(overlapped) + phases.pop("compute")} | phases
+    return phases
 
 
 def record(case, processes, converged):
-    """A record as a measurement would have left it, as far as tables need it."""
+    """A record as a measurement would leave it, with the fields that tables need."""
     flops, device = 2e8, workloads.constants(case.workload, case.variant)["DEVICE"]
     cost = {"flops": flops, "bytes": 1e7, "precision": case.sizes.get("dtype", "float64")}
     if case.workload == "gemv":
         cost = vars(workloads.load("gemv").cost(case.sizes))
         flops = cost["flops"]
 
-    def one(process):
+    def process_fields(process):
         times = [seconds(case, flops, process, sample) for sample in range(3)]
         parts = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
         parts |= parts_on_ranks(case, times[0])
@@ -75,35 +75,36 @@ def record(case, processes, converged):
             "trace": TRACE if case.workload == "dcgan" and device != "host" else [],
         }
 
-    found = {"device": device, "converged": converged, "cost": cost, "source": {"commit": "unknown", "dirty": False}}
-    return found | {"processes": [*map(one, range(processes))]}
+    fields = {"device": device, "converged": converged, "cost": cost, "source": {"commit": "unknown", "dirty": False}}
+    return fields | {"processes": [*map(process_fields, range(processes))]}
 
 
 @functools.cache
 def configured():
-    """The cases of the study's own configuration on a machine of 24 cores, by experiment."""
+    """The cases of `config/config.yaml` on a machine of 24 cores, {experiment: cases}."""
     config = configuration.load([ROOT / "config" / "config.yaml"])
-    found = {}
-    for one in plan.plan(config, {"cpu": Target("here", 24)}):
-        found.setdefault(one.experiment, []).append(one.case)
-    return found
+    cases = {}
+    for entry in plan.plan(config, {"cpu": Target("here", 24)}):
+        cases.setdefault(entry.experiment, []).append(entry.case)
+    return cases
 
 
 @functools.cache
 def planned(threads=(*THREADS,)):
-    """The same, of the numbers of threads those of THREADS."""
-    return {
-        experiment: [one for one in cases if one.threads in threads or ("ranks" in one.tuning and one.threads <= 24)]
-        for experiment, cases in configured().items()
-    }
+    """The same, but only cases with some numbers of threads, and those on ranks that fit on the machine."""
+
+    def is_planned(case):
+        return case.threads in threads or ("ranks" in case.tuning and case.threads <= 24)
+
+    return {experiment: [*filter(is_planned, cases)] for experiment, cases in configured().items()}
 
 
 @functools.cache
 def rows_of(experiment, machine, drop, without, processes, converged):
-    """The rows of an experiment on a machine, {table: rows}; cases of the variants `drop` or devices `without` miss."""
+    """The rows of an experiment on a machine, {table: rows}; those of variants `drop` and devices `without` miss."""
     rows = {name: [] for name in collect.TABLES}
     for case in planned()[experiment]:
-        own = collect.own_columns(machine, experiment, case.workload, case.variant, case.slug)
+        own = collect.case_columns(machine, experiment, case.workload, case.variant, case.slug)
         if case.variant in drop or workloads.device(case) in without:
             rows["missing"].append(own | {"why": "it is not installed"})
             continue
@@ -113,25 +114,25 @@ def rows_of(experiment, machine, drop, without, processes, converged):
 
 
 def tables(figure, machines=MACHINES[:1], drop=(), without=None, processes=3, converged=True):
-    """The tables that a figure reads; `without` are the devices that machines lack, {machine: devices}."""
-    found, without = {}, without or {}
+    """The tables that a figure reads, {experiment: tables}; `without` is {machine: devices that it lacks}."""
+    experiments, without = {}, without or {}
     for experiment in figures.constants(figure)["EXPERIMENTS"]:
-        parts = [rows_of(experiment, one, drop, without.get(one, ()), processes, converged) for one in machines]
-        found[experiment] = {
+        parts = [rows_of(experiment, name, drop, without.get(name, ()), processes, converged) for name in machines]
+        experiments[experiment] = {
             name: stored.with_integers(pd.DataFrame([row for part in parts for row in part[name]]))
             for name in collect.TABLES
         }
-    return found
+    return experiments
 
 
 def empty(figure):
-    """The tables of a figure of whose experiments nothing was measured."""
+    """The tables of a figure whose experiments were not measured."""
     experiments = figures.constants(figure)["EXPERIMENTS"]
     return {experiment: {name: pd.DataFrame() for name in collect.TABLES} for experiment in experiments}
 
 
 def ceilings(machines=MACHINES):
-    """Ceilings of 1 and 24 threads: 50 GFLOP/s and 20 GB/s a thread; of a card 60 TFLOP/s, 33 of multiply-adds."""
+    """Ceilings of 1 and 24 threads: 50 GFLOP/s and 20 GB/s per thread; of a GPU: 60 TFLOP/s, 33 by multiply-adds."""
     gemm = "form=nn,m=2048,n=2048,k=2048,dtype={},source=random,seed=1,cache=warm,threads={}"
     stream = "kernel=read,elements=16777216,dtype=float64,seed=1,cache=cold,threads={}"
     rows = []
@@ -157,12 +158,12 @@ def draw(name, found, known=None, is_laid_out=False):
     if figures.constants(name)["USES_CEILINGS"]:
         given["ceilings"] = ceilings() if known is None else known
     with theme.context():
-        figure = figures.drawn(name, **given)
+        figure = figures.draw(name, **given)
         if is_laid_out:
             figure.draw_without_rendering()
     return figure
 
 
 def words(figure):
-    """All that is written in a figure."""
+    """All texts in a figure."""
     return [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]

@@ -1,4 +1,4 @@
-"""Kernels on the CPU, in place of a card's: compiled by g++ and launched by name, as CuPy does it."""
+"""Emulation of a GPU: CUDA kernels are compiled for the CPU by g++ and launched by name, as in CuPy."""
 
 import ctypes
 import functools
@@ -25,23 +25,23 @@ needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="requires g+
 
 @functools.cache
 def runtime():
-    """The folder of `device.o`, which runs the threads of all kernels: compiled once in a process."""
+    """The folder of `device.o`, which runs the threads of all kernels; compiled once per process."""
     folder = tempfile.TemporaryDirectory()
     subprocess.run(["g++", *OPTIONS, "-c", EMULATED / "device.cpp", "-o", f"{folder.name}/device.o"], check=True)
-    return folder  # which lasts as long as the process
+    return folder  # the cache keeps it as long as the process runs
 
 
 @functools.cache
 def headers():
     """The folder of the headers of all workloads, with the instructions of `emulated/ptx` in place of a GPU's.
 
-    One folder, since a header finds another beside it first, whatever the order of -I. Made once in a process.
+    All are copied to one folder, because a header includes its neighbours first, whatever the order of -I.
     """
     folder = tempfile.TemporaryDirectory()
-    for each in reversed(native_sources.include_folders()):
-        shutil.copytree(each, folder.name, dirs_exist_ok=True)
+    for source in reversed(native_sources.include_folders()):
+        shutil.copytree(source, folder.name, dirs_exist_ok=True)
     shutil.copytree(EMULATED / "ptx", Path(folder.name, "ptx"), dirs_exist_ok=True)
-    return folder  # which lasts as long as the process
+    return folder  # the cache keeps it as long as the process runs
 
 
 def compile_program(source, target, macros, *options):
@@ -52,10 +52,10 @@ def compile_program(source, target, macros, *options):
 
 
 class Kernels:
-    """The kernels of a variant's source for one dtype and tuning; `get` takes the place of `cuda.kernel`.
+    """The kernels of a variant's source for one dtype and tuning; `get` replaces `cuda.kernel`.
 
-    `program` is the file in `emulated/` that they are compiled with, `defined` has macros besides: SOURCE, too, where
-    it is another than the variant's.
+    `program` is the file in `emulated/` that includes the source; `defined` has further macros, such as SOURCE, the
+    path of another source than the variant's.
     """
 
     def __init__(self, folder, program, workload, variant, dtype, defined=None, **tuning):
@@ -75,17 +75,17 @@ class Kernels:
     def launch(self, name, grid, block, arguments, shared_mem=0):
         self.launches.append((name, grid, block))
         assert np.prod(block) <= 1024
-        values = [np.uintp(one.ctypes.data) if isinstance(one, np.ndarray) else one for one in arguments]
-        bytes = (ctypes.c_size_t * len(values))(*(one.nbytes for one in values))
-        values = [np.array(one) for one in values]
-        places = (ctypes.c_void_p * len(values))(*(one.ctypes.data for one in values))
-        grid, block = ((ctypes.c_uint * 3)(*one, *[1] * (3 - len(one))) for one in (grid, block))
-        assert self.library.emulate(name.encode(), Index(grid), Index(block), len(values), bytes, places), name
+        values = [np.uintp(value.ctypes.data) if isinstance(value, np.ndarray) else value for value in arguments]
+        bytes = (ctypes.c_size_t * len(values))(*(value.nbytes for value in values))
+        values = [np.array(value) for value in values]
+        addresses = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
+        grid, block = ((ctypes.c_uint * 3)(*size, *[1] * (3 - len(size))) for size in (grid, block))
+        assert self.library.emulate(name.encode(), Index(grid), Index(block), len(values), bytes, addresses), name
 
 
 @functools.cache
 def kernels(variant, dtype, **tuning):
-    """The Kernels of a version of `descent_kernel`, compiled once in a process."""
+    """The Kernels of a variant of `descent_kernel`, compiled once per process."""
     names = ["init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"]
     names += ["hash", "gemv"] if variant == "cuda_version2" else []
     with tempfile.TemporaryDirectory() as folder:
@@ -93,18 +93,18 @@ def kernels(variant, dtype, **tuning):
 
 
 def named(names, dynamic=0):
-    """The macros of `named.cpp` for kernels of these names, whose blocks have so many bytes of dynamic memory."""
+    """The macros of `named.cpp` for kernels of these names, with `dynamic` bytes of dynamic shared memory per block."""
     return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC": dynamic}
 
 
 class Index(ctypes.Structure):
-    """x, y and z."""
+    """x, y and z of a grid or a block, as `emulate` takes them."""
 
     _fields_ = [("counts", ctypes.c_uint * 3)]
 
 
 def device():
-    """A device that has its arrays on the host, filled with NaN and guarded: `guards` are what lies behind them."""
+    """A device whose arrays are on the host, filled with NaN; `guards` holds the GUARD elements behind each array."""
     guards = []
 
     def empty(shape, dtype):
@@ -121,37 +121,37 @@ def device():
     def staging(arrays):
         return {name: np.empty_like(array) for name, array in arrays.items()}
 
-    own = {"empty": empty, "staging": staging, "upload": upload, "to_host": np.copy, "guards": guards}
-    return SimpleNamespace(is_first=lambda: True, **own)
+    functions = {"empty": empty, "staging": staging, "upload": upload, "to_host": np.copy}
+    return SimpleNamespace(is_first=lambda: True, guards=guards, **functions)
 
 
-BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}  # of NaN, whose last ones are free
+BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}  # a NaN as an integer, whose lower bits are free
 
 
 def guarded_host():
-    """The host with guards behind its arrays, as `device` has them, each with a NaN of its own."""
-    own, host = device(), Host()
+    """The host device with guards behind its arrays, as in `device`, each filled with a different NaN."""
+    guarded, host = device(), Host()
 
     def empty(shape, dtype):
-        array, guard = own.empty(shape, dtype), own.guards[-1]
-        guard.view(bits_of(guard))[...] = value_of(guard, len(own.guards))
+        array, guard = guarded.empty(shape, dtype), guarded.guards[-1]
+        guard.view(bits_of(guard))[...] = value_of(guard, len(guarded.guards))
         return array
 
-    host.empty, host.guards = empty, own.guards
+    host.empty, host.guards = empty, guarded.guards
     return host
 
 
 def bits_of(guard):
-    """The type of whole numbers as which a guard is compared."""
+    """The integer type as which a guard is compared."""
     return BITS.get(guard.dtype.str[1:], (guard.dtype, 0))[0]
 
 
 def value_of(guard, number):
-    """What stands in a guard of this number: a NaN that no other has, or 0."""
+    """The value in the guard of this number: a NaN that no other guard has, or 0."""
     _, nan = BITS.get(guard.dtype.str[1:], (None, 0))
     return nan + number if nan else 0
 
 
 def are_whole(guards):
-    """Whether nothing was written behind an array, nor a NaN that was read behind another."""
-    return all((guard.view(bits_of(guard)) == value_of(guard, place)).all() for place, guard in enumerate(guards, 1))
+    """Whether nothing was written behind an array, not even a NaN that was read behind another array."""
+    return all((guard.view(bits_of(guard)) == value_of(guard, number)).all() for number, guard in enumerate(guards, 1))

@@ -1,4 +1,4 @@
-"""Epochs of `backprop` by variants for a card: on a card, or by kernels that were compiled for the CPU."""
+"""Runs and checks of `backprop` by variants for a GPU: on a GPU, or by kernels that were compiled for the CPU."""
 
 import functools
 import tempfile
@@ -36,21 +36,21 @@ def exact(sizes):
 
 
 def case_of(variant, tuning, **sizes):
-    given = {"layers": LAYERS[0], "images": 17, "epochs": 2, "source": "digits"} | sizes
-    return sanitized.case("backprop", variant, tuning, **given, rate=1 / given["images"])
+    sizes = {"layers": LAYERS[0], "images": 17, "epochs": 2, "source": "digits"} | sizes
+    return sanitized.case("backprop", variant, tuning, **sizes, rate=1 / sizes["images"])
 
 
 def failures(case, device):
     """The names of the checks that fail, over all epochs."""
-    sizes, found = case.sizes, []
-    problem, due = make_problem(backprop, case, device), exact(tuple(backprop.reference_sizes(sizes).items()))
+    sizes, failed = case.sizes, []
+    problem, expected = make_problem(backprop, case, device), exact(tuple(backprop.reference_sizes(sizes).items()))
     staged = device.staging(problem.inputs)
 
     def begin(round):
         written = backprop.fill(staged, sizes, round, digits())
         device.upload(staged, {name: problem.inputs[name] for name in written})
 
-    begin(0)  # as the harness does: a graph runs once in `setup`, and `ranpat` are rows
+    begin(0)  # as the harness does: `setup` may run the epoch to capture a graph, so `ranpat` must hold valid rows
     steps = Steps.of(workloads.load_variant("backprop", case.variant).setup(problem, **case.tuning))
     for round in range(backprop.rounds(sizes)):
         begin(round)
@@ -61,14 +61,14 @@ def failures(case, device):
             {name: device.to_host(array) for name, array in arrays.items()}
             for arrays in (problem.inputs, problem.outputs)
         )
-        checks, _ = backprop.check(sizes, inputs, outputs, round, digits(), due, workloads.precision(case))
-        found += [check.name for check in checks if not check.passed]
-    return found
+        checks, _ = backprop.check(sizes, inputs, outputs, round, digits(), expected, workloads.precision(case))
+        failed += [check.name for check in checks if not check.passed]
+    return failed
 
 
 def emulated(case):
-    """The same on a stand-in for a card, where nothing may be written beyond an array."""
+    """The same on a stand-in for a GPU; also asserts that nothing is written beyond an array."""
     device = elementary.device()
-    found = failures(case, device)
+    failed = failures(case, device)
     assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in device.guards)
-    return found
+    return failed

@@ -2,8 +2,8 @@
 
     mpiexec -n 3 python tests/gemv_on_ranks.py [--cards] [N M]
 
-With N and M, that size alone, in float64, once, by the first variant, the matrix travelling. With `--cards`, by the
-variants on ranks with a GPU each. The first rank ends by saying how many products were right.
+With N and M, only this size, in float64, once, by the first variant, with the matrix sent to the ranks. With `--cards`,
+by the variants on ranks with a GPU each. At the end, the first rank prints how many products were right.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from ladder.records.case import Case
 MODES = ("ship", "resident")
 
 SIZES = (1, 2, 17, 257)
-# And two that are long in one direction.
+# All pairs of SIZES, and two shapes that are long in one direction.
 SHAPES = [*itertools.product(SIZES, SIZES), (4097, 100), (100, 4097)]
 DTYPES = ("float64", "float32")
 ON_RANKS = [("mpi", {}), *(("mpi_openmp", {"threads": threads}) for threads in (1, 2))]
@@ -33,21 +33,21 @@ def main():
     if on_cards:
         device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(card["uuid"] for card in nvidia.gpus())})
     ranks = device.communicator().size
-    given = [int(word) for word in sys.argv[1:]]
+    shape = [int(word) for word in sys.argv[1:]]
     variants = ON_CARDS if on_cards else ON_RANKS
     ways = [*itertools.product(MODES, variants), *(AS_GRAPH if on_cards else [])]
-    kinds = [("float64", ways[0])] if given else list(itertools.product(DTYPES, ways))
-    shapes = [given] if given else SHAPES
+    kinds = [("float64", ways[0])] if shape else list(itertools.product(DTYPES, ways))
+    shapes = [shape] if shape else SHAPES
     for (n, m), (dtype, (mode, (variant, tuning))) in itertools.product(shapes, kinds):
         sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
         case = Case("gemv", variant, sizes, {"ranks": ranks, "mode": mode, **tuning})
-        solve(case, device, gemv, rounds=1 if given else 2)
+        solve(case, device, gemv, rounds=1 if shape else 2)
     if device.is_first():
         print(f"{len(shapes) * len(kinds)} products were right on {ranks} ranks")
 
 
 def solve(case, device, gemv, rounds):
-    """Rounds of a case, checked by the first rank."""
+    """Run rounds of a case, whose results the first rank checks."""
     variant = workloads.load_variant("gemv", case.variant)
     problem = worker.make_problem(gemv, case, device, variant)
     steps = None
@@ -60,10 +60,10 @@ def solve(case, device, gemv, rounds):
         steps.timed()()
         if problem.outputs:
             validation.require_finite(problem.outputs, problem.output_kinds)
-            found, _ = gemv.check(
+            checks, _ = gemv.check(
                 case.sizes, problem.inputs, problem.outputs, round, None, None, workloads.precision(case)
             )
-            validation.require(found, case.key)
+            validation.require(checks, case.key)
 
 
 if __name__ == "__main__":

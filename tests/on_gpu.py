@@ -1,10 +1,9 @@
-"""`make test-gpu`: the tests that wait for a GPU, then every CUDA kernel under compute-sanitizer; a summary as a file.
+"""`make test-gpu`: run the tests that require a GPU, then every CUDA kernel under compute-sanitizer; write a summary.
 
     python tests/on_gpu.py [--out results/tests-gpu.json]
 
-Tests run side by side, behind them those marked `clock` one by one, and then the cases of each tool of
-compute-sanitizer, side by side on all cards. Ends with 0 when all was run and nothing was found. Without a GPU, one
-sentence and 1.
+Tests run in parallel, then the tests marked `clock` one by one, and then, for each tool of compute-sanitizer, its cases
+in parallel on all GPUs. Exits with 0 if everything ran and no tool found an error; without a GPU with 1 and a sentence.
 """
 
 import argparse
@@ -29,23 +28,23 @@ from ladder.records.files import write_atomically
 from ladder.store.publish import GPU_TESTS
 
 HOME = Path(__file__).parent
-CHUNK = 8  # cases of one watched process: with fewer, starts take the time; with more, processes idle in the end
-# Options of the tool, and of the cases that it watches. Padding keeps what lies beyond one array from being the next
-# one; in shared memory, the libraries' kernels are not ours to judge.
+CHUNK = 8  # cases of a process under a tool: fewer would cost more starts; with more, processes would idle at the end
+# Options of each tool, and of `sanitized.cases` for it. With padding, what lies behind an array isn't the next array.
+# `own`: we don't check the shared memory of libraries' kernels.
 TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"own": True})}
-MEMORY = 8192  # MiB of the card for each process
+MEMORY = 8192  # MiB of GPU memory for each process
 SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)", re.MULTILINE)
 
 
-def side_by_side(cores, cards):
-    """How many processes run at once: each has a core, and MEMORY of a card; every card is shared by as many."""
-    memories = [int(card["memory"].split()[0]) for card in cards]
-    return max(1, min(cores, len(cards) * (min(memories) // MEMORY))) if cards else cores
+def parallel_processes(cores, gpus):
+    """The number of parallel processes: each has a core and MEMORY of a GPU, and GPUs have equally many processes."""
+    memories = [int(gpu["memory"].split()[0]) for gpu in gpus]
+    return max(1, min(cores, len(gpus) * (min(memories) // MEMORY))) if gpus else cores
 
 
-CARDS = nvidia.gpus()
-TESTED = side_by_side(cpus.cores(), CARDS[:1])  # tests share the first card
-WATCHED = side_by_side(cpus.cores(), CARDS)
+GPUS = nvidia.gpus()
+TESTS = parallel_processes(cpus.cores(), GPUS[:1])  # in parallel: tests share the first GPU
+RUNS = parallel_processes(cpus.cores(), GPUS)  # of a tool, in parallel on all GPUs
 
 
 def sanitizer():
@@ -53,85 +52,85 @@ def sanitizer():
     return shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
 
 
-def all_watched(tool):
-    """What a tool finds while all of its cases run, each once, in several processes side by side; see `merged`."""
+def run_all_cases(tool):
+    """Run all cases of a tool, each once, in several parallel processes; returns `merge` of their results."""
     _, options = TOOLS[tool]
     keys = [case.key for case in sanitized.cases(**options)]
-    print(f"{tool}: {len(keys)} cases, {WATCHED} processes side by side", flush=True)
+    print(f"{tool}: {len(keys)} cases, {RUNS} processes in parallel", flush=True)
     chunks = [keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK)]
-    with ThreadPoolExecutor(WATCHED) as pool:
-        parts = pool.map(lambda chunk, cards: watched(tool, *chunk, cards=cards), chunks, turns())
-        found = merged(list(parts), len(keys))
-    print(line(tool, found), flush=True)  # the next tool takes minutes
-    return found
+    with ThreadPoolExecutor(RUNS) as pool:
+        parts = pool.map(lambda chunk, gpus: run_cases(tool, *chunk, gpus=gpus), chunks, gpu_orders())
+        result = merge(list(parts), len(keys))
+    print(line(tool, result), flush=True)  # the next tool takes minutes
+    return result
 
 
-def merged(parts, asked):
-    """{cases, errors, status, output} of watched runs, which were asked for so many cases; see `told`.
+def merge(parts, requested):
+    """{cases, errors, status, output} of several runs, of which `requested` cases were requested; see `parse_output`.
 
-    `errors` is None unless all runs are whole and all cases were run; the status is the worst, and the output that of
-    the runs that are not clean.
+    `errors` is None unless all runs are complete and all cases ran; `status` is the worst one, and `output` that of the
+    runs that are not clean.
     """
     cases = sum(part.get("cases", 0) for part in parts)
-    whole = all(is_whole(part) for part in parts) and cases == asked
+    complete = all(is_complete(part) for part in parts) and cases == requested
     return {
         "cases": cases,
-        "errors": sum(part["errors"] for part in parts) if whole else None,
+        "errors": sum(part["errors"] for part in parts) if complete else None,
         "status": max((part["status"] for part in parts), key=abs),
         "output": "\n".join(part["output"][-6000:] for part in parts if not ended_clean(part)),
     }
 
 
-def turns():
-    """The UUIDs of all cards, each of them first in turn, for ever."""
-    names = [card["uuid"] for card in CARDS]
+def gpu_orders():
+    """An endless iterator over lists of the UUIDs of all GPUs, each GPU first in turn."""
+    names = [gpu["uuid"] for gpu in GPUS]
     return itertools.cycle([names[first:] + names[:first] for first in range(len(names))] or [names])
 
 
-def watched(tool, *cases, cards):
-    """What a tool of compute-sanitizer finds while the cases of these keys run in one process; see `told`.
+def run_cases(tool, *cases, gpus):
+    """Run the cases with these keys in one process under a tool of compute-sanitizer; returns `parse_output` of it.
 
-    The process sees the cards of these UUIDs, and takes the first where it takes one.
+    The process sees the GPUs with these UUIDs; a case that needs one GPU uses the first.
     """
     options, _ = TOOLS[tool]
     command = [sanitizer(), "--tool", tool, "--error-exitcode", "1", *options, sys.executable, HOME / "sanitized.py"]
-    seen = os.environ | ({"CUDA_VISIBLE_DEVICES": ",".join(cards)} if cards else {})
-    done = subprocess.run([*command, *cases], capture_output=True, text=True, env=seen)
-    return told(done.stdout + done.stderr, done.returncode)
+    environment = os.environ | ({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})
+    done = subprocess.run([*command, *cases], capture_output=True, text=True, env=environment)
+    return parse_output(done.stdout + done.stderr, done.returncode)
 
 
-def told(output, status):
-    """{cases, errors, status, output} of a watched run; `errors` is None when the tool gave no summary.
+def parse_output(output, status):
+    """{cases, errors, status, output} of a run under a tool; `errors` is None if the tool printed no summary.
 
-    A run that ended early has no `cases`.
+    `cases` is missing if the run ended early.
     """
-    found = SUMMARY.search(output)
-    counted = re.search(r'^\{"cases": .*\}$', output, re.MULTILINE)
+    errors = SUMMARY.search(output)
+    cases = re.search(r'^\{"cases": .*\}$', output, re.MULTILINE)
     return {
-        **(json.loads(counted[0]) if counted else {}),
-        "errors": int(found[1] or found[2]) if found else None,
+        **(json.loads(cases[0]) if cases else {}),
+        "errors": int(errors[1] or errors[2]) if errors else None,
         "status": status,
         "output": output,
     }
 
 
-def tested(marked, *options):
-    """{passed, failed, skipped} of the tests that are so marked, and pytest's exit status."""
+def run_tests(marks, *options):
+    """{passed, failed, skipped, status} of the tests that an expression of marks selects; status is that of pytest."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-m", marked, *options, "--junitxml", report, HOME]
+        command = [sys.executable, "-m", "pytest", "-m", marks, *options, "--junitxml", report, HOME]
         status = subprocess.run(command, cwd=HOME.parent).returncode
-        return {**counted(report), "status": status}
+        return {**count_tests(report), "status": status}
 
 
-def all_tested():
-    """The same of all tests: side by side what can be, then what compares times."""
-    parts = [tested("gpu and not clock", "--numprocesses", str(TESTED)), tested("gpu and clock")]
+def run_all_tests():
+    """The same for all tests: in parallel, then one by one those that compare times."""
+    parts = [run_tests("gpu and not clock", "--numprocesses", str(TESTS)), run_tests("gpu and clock")]
     return {name: sum(abs(part[name]) for part in parts) for name in parts[0]}
 
 
-def counted(report):
-    """{passed, failed, skipped} of pytest's report in XML; an error is a failure."""
+def count_tests(report):
+    """{passed, failed, skipped} in pytest's report, an XML file; an error counts as a failure."""
     suites = list(ElementTree.parse(report).getroot().iter("testsuite")) if report.exists() else []
     total, failed, skipped = (
         sum(int(suite.get(name)) for suite in suites for name in names)
@@ -150,30 +149,30 @@ def lines(summary):
     yield f"{summary['card']}, driver {summary['driver']}, CUDA {summary['cuda']}; {summary['source']['commit']}{dirty}"
 
 
-def line(tool, found):
-    """What a tool has found, or None, in a sentence."""
-    if found is None:
+def line(tool, result):
+    """The result of a tool, or None if it didn't run, in a sentence."""
+    if result is None:
         return f"{tool}: not done, because compute-sanitizer is not on the PATH: it comes with the CUDA toolkit"
-    if not is_whole(found):
-        ended = f"{found['cases']} cases ended, with status {found['status']}"
+    if not is_complete(result):
+        ended = f"{result['cases']} cases ended, with status {result['status']}"
         return f"{tool}: not done: some cases were not run, or not judged ({ended})"
-    return f"{tool}: {found['errors']} errors in {found['cases']} cases"
+    return f"{tool}: {result['errors']} errors in {result['cases']} cases"
 
 
-def is_whole(found):
-    """Whether a watched run came to its end and was judged."""
-    return "cases" in found and found["errors"] is not None
+def is_complete(result):
+    """Whether a run under a tool came to its end, with a summary."""
+    return "cases" in result and result["errors"] is not None
 
 
-def ended_clean(found):
-    """Whether a watched run is whole and has neither errors nor a bad status."""
-    return is_whole(found) and not found["errors"] and not found["status"]
+def ended_clean(result):
+    """Whether a run is complete, without errors, and with status 0."""
+    return is_complete(result) and not result["errors"] and not result["status"]
 
 
 def is_clean(summary):
-    """Whether all was run, and nothing found."""
-    watched = [summary["sanitizers"].get(tool) for tool in TOOLS]
-    return all(found and ended_clean(found) for found in watched) and not summary["tests"]["status"]
+    """Whether all tests and cases ran, without an error."""
+    results = [summary["sanitizers"].get(tool) for tool in TOOLS]
+    return all(result and ended_clean(result) for result in results) and not summary["tests"]["status"]
 
 
 def main():
@@ -184,19 +183,19 @@ def main():
         version = cuda.load_cupy().cuda.runtime.runtimeGetVersion()
     except LadderError as error:
         sys.exit(f"test-gpu requires an NVIDIA GPU. {error}")
-    card = nvidia.gpus()[0]
+    gpu = nvidia.gpus()[0]
     summary = {
         "ended": None,
         "source": revision.current(),
-        "card": card["name"],
-        "driver": card["driver"],
+        "card": gpu["name"],
+        "driver": gpu["driver"],
         "cuda": f"{version // 1000}.{version % 1000 // 10}",
         "libraries": description.versions(),
-        "tests": all_tested(),
-        "sanitizers": {tool: all_watched(tool) for tool in TOOLS} if sanitizer() else {},
+        "tests": run_all_tests(),
+        "sanitizers": {tool: run_all_cases(tool) for tool in TOOLS} if sanitizer() else {},
     }
-    for found in summary["sanitizers"].values():
-        if output := found.pop("output"):
+    for result in summary["sanitizers"].values():
+        if output := result.pop("output"):
             print(output)
     summary["ended"] = datetime.now(UTC).isoformat(timespec="seconds")
     write_atomically(options.out, json.dumps(summary, indent=1) + "\n")

@@ -18,13 +18,13 @@ CLUSTER = {
 SMALL = {"form": "nn", "m": 17, "n": 5, "k": 9}
 
 
-def experiment(variants, workload="gemm", sizes=SMALL, **more):
+def experiment(variants, workload="gemm", sizes=SMALL, **options):
     """An experiment on small products."""
-    return {"question": "?", "workload": workload, "sizes": sizes, "cache": "warm", "variants": variants, **more}
+    return {"question": "?", "workload": workload, "sizes": sizes, "cache": "warm", "variants": variants, **options}
 
 
-def snakemakes(**changes):
-    """A stand-in for Snakemake's workflow, with what the package reads of it."""
+def snakemake_workflow(**changes):
+    """A stand-in for Snakemake's workflow, with the attributes that the package reads."""
     settings = {
         "basedir": "/project",
         "configfiles": [],
@@ -49,11 +49,11 @@ def job_of(case, machine="here"):
 def planned(experiments, nodes=None, **changes):
     """The plan of experiments, {name: experiment}, on two cores of this machine or on nodes of a cluster.
 
-    The working directory is a test's, and the environment ends with it (`own_environment` in `conftest.py`).
+    The working directory must be temporary; the fixture `restored_environment` of `conftest.py` resets the environment.
     """
     config = {"machine": "here", "cores": 2, "gpus": 0, "experiments": experiments} | changes
     resources = SimpleNamespace(default_resources={"on_cluster": 1} if nodes else None)
     if nodes:
         Path("site.yaml").write_text(yaml.safe_dump({"nodes": nodes}), encoding="utf-8")
         os.environ[targets.SITE_VARIABLE] = "site.yaml"
-    return study_plan.read(config, snakemakes(resource_settings=resources))
+    return study_plan.read(config, snakemake_workflow(resource_settings=resources))

@@ -1,10 +1,10 @@
-"""Runs every CUDA kernel at small odd shapes: what NVIDIA's compute-sanitizer watches, and what tests are made of.
+"""Cases of every CUDA kernel at small odd shapes, for NVIDIA's compute-sanitizer and for tests; runs and checks them.
 
     compute-sanitizer --tool memcheck python tests/sanitized.py CASE [CASE ...]
 
-`cases` has every variant's form, dtype and kernel, with every tuning that it chooses from by shape, sums that a cluster
-shares among them; `on_gpu.py` has them all watched. Every result is checked. The last line is JSON: how many cases were
-run.
+`cases` has every variant in every form and dtype, with every kernel and every tuning that the variant selects by shape,
+including sums that a cluster of blocks shares; `on_gpu.py` runs them all under the tools. Every result is checked. The
+last line is JSON with the number of cases.
 """
 
 import argparse
@@ -24,14 +24,14 @@ from ladder.harness.steps import Steps, in_order
 from ladder.records.case import Case
 
 DTYPES = ("float64", "float32")
-# Beside odd ones, a shape whose rows begin with whole vectors while its tiles are not full.
+# Two odd shapes, and one whose rows are whole vectors while its tiles are not full.
 SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
-# Odd ones, rows of whole vectors, and long rows whose columns are split.
+# Odd shapes, rows of whole vectors, and long rows whose columns are split.
 SHAPES_OF_VECTORS = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 MIXED = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
-# In registers, in shared memory, and read in every step.
+# The matrix in registers, in shared memory, and read in every step.
 PERSISTENT = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
-# The first form of every choice of a variant, and others with which each choice has been taken once.
+# Tunings in which every value of every tuning occurs.
 CHOICES_OF_BACKPROP = {
     "cuda": ({"product": "cuda_naive"},),
     "cuda_fused": ({}, {"math": "tf32"}),
@@ -48,12 +48,12 @@ EPOCH = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "s
 
 
 def case(workload, variant, tuning, **sizes):
-    """The case of these sizes, the others by default."""
+    """A case with these sizes, and defaults for all others."""
     return Case(workload, variant, workloads.complete(workload, sizes), tuning, "warm")
 
 
 def cases(own=False):
-    """Every kernel of every CUDA variant; with `own`, only of variants with a source."""
+    """Every kernel of every CUDA variant; with `own`, only of variants with CUDA sources in the project."""
     for name in on_gpu("gemm", own):
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), SHAPES):
             for tuning in MIXED if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
@@ -77,8 +77,8 @@ def cases(own=False):
 
 
 def of_tconv(own):
-    """Every arithmetic of every tiling; every product of matrices, in blocks of which the last isn't full."""
-    for name in on_gpu("tconv", own=True):  # PyTorch's are not ours to judge
+    """Every arithmetic with every tiling; every product of `gemm`, in blocks of which the last isn't full."""
+    for name in on_gpu("tconv", own=True):  # we don't check PyTorch's kernels
         tunings = maths(name)
         if "product" in workloads.tunings("tconv", name):
             tunings = [{"product": product, "block": 2} for product in products(own)]
@@ -89,19 +89,19 @@ def of_tconv(own):
 
 
 def maths(variant):
-    """The tunings of every arithmetic of a variant of `tconv`; an empty one where it has no choice."""
+    """The tunings of every arithmetic of a variant of `tconv`; an empty one if it has only one arithmetic."""
     if "math" not in workloads.tunings("tconv", variant):
         return [{}]
     return [{"math": math} for math in ("tf32", "float16", "bfloat16")]
 
 
 def products(own):
-    """The variants of `gemm` whose products others may take."""
+    """The variants of `gemm` whose products other workloads can use."""
     return [name for name in on_gpu("gemm", own) if workloads.defines("gemm", name, "product")]
 
 
 def of_dcgan():
-    """Batches that end within, by passes between the layers and without."""
+    """Images that don't fill the last batch, with and without passes between the layers."""
     for tuning in (
         {"batch": 2},
         {"batch": 2, "epilogue": "separate", "last": "cuda_parity"},
@@ -137,19 +137,19 @@ def of_descent(own):
 
 
 def of_backprop():
-    """An epoch of every variant with kernels of ours."""
+    """An epoch of every variant with CUDA sources in the project."""
     for name in on_gpu("backprop", own=True):
         for dtype, tuning in itertools.product(DTYPES, CHOICES_OF_BACKPROP.get(name, ({},))):
             yield case("backprop", name, tuning, dtype=dtype, **EPOCH)
 
 
 def within_limits(case):
-    """The case, or none where its variant's LIMITS leave it out."""
+    """[case], or [] if the case exceeds its variant's LIMITS."""
     return [case] if workloads.beyond_limits(case) is None else []
 
 
 def on_gpu(workload, own):
-    """The CUDA variants of a workload; with `own`, only those with a source."""
+    """The CUDA variants of a workload; with `own`, only those with CUDA sources in the project."""
     for name in workloads.variants(workload):
         constants = workloads.constants(workload, name)
         if constants["DEVICE"] == "cuda" and ("SOURCE" in constants or not own):
@@ -157,7 +157,7 @@ def on_gpu(workload, own):
 
 
 def solved(case, round=0, data=None):
-    """The problem of a case after its variant has worked once on a round's inputs."""
+    """Run a case's variant once on a round's inputs; returns the problem."""
     workload, device = workloads.load(case.workload), devices.of(case)
     problem = worker.make_problem(workload, case, device)
     generated = workload.GENERATED
@@ -179,7 +179,7 @@ def solved(case, round=0, data=None):
 
 
 def judged(problem, case, round=0, data=None, precision=None):
-    """The checks of a problem that was solved, against the arithmetic of its case or another precision."""
+    """The checks of a problem after its run, at the precision of its case or another one."""
     workload, device = workloads.load(case.workload), devices.of(case)
     inputs, outputs = (
         {name: device.to_host(array) for name, array in arrays.items()} for arrays in (problem.inputs, problem.outputs)
@@ -194,15 +194,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="+", help="workload/variant/case")
     options = parser.parse_args()
-    # An array is an allocation of its own, so that what lies beyond its end is nobody's.
+    # Every array is a separate allocation, so an access behind its end is an error.
     cuda.load_cupy().cuda.set_allocator(None)
     with tempfile.TemporaryDirectory() as folder:
         write_digits(Path(folder) / "digits")
         digits = dataset.load(Path(folder) / "digits")
-    for one in map(parse_key, options.cases):
-        print(one.key, flush=True)
-        data = digits if workloads.load(one.workload).data_set(one.sizes) else None
-        validation.require(judged(solved(one, data=data), one, data=data), one.key)
+    for case in map(parse_key, options.cases):
+        print(case.key, flush=True)
+        data = digits if workloads.load(case.workload).data_set(case.sizes) else None
+        validation.require(judged(solved(case, data=data), case, data=data), case.key)
     print(json.dumps({"cases": len(options.cases)}))
 
 

@@ -1,26 +1,26 @@
-"""Simulated cards, for what has to know when their work is done: nothing works, but clocks go on.
+"""Simulated GPUs for tests of what must know when work on a GPU is done: nothing is computed, but clocks advance.
 
-Work in a stream begins once the host has come to it and what is before it in the stream is done. Every thread has a
-clock of its own, which stands still but where it waits. As in CUDA, events of two cards can't be compared, and none
-that isn't over.
+Work in a stream begins when the host has submitted it and the previous work of the stream is done. Every thread has a
+clock, which advances only while the thread waits. As in CUDA, events can't be compared before they are over, nor across
+GPUs.
 """
 
 import threading
 from types import SimpleNamespace
 
 
-class Here(threading.local):
-    """Where a thread is: in seconds, on which card, in which stream."""
+class ThreadState(threading.local):
+    """The state of a thread: its clock in seconds, its GPU, its stream."""
 
     def __init__(self):
         self.now, self.card, self.stream = 0.0, 0, None
 
 
 class Card:
-    """What a process has of simulated cards; `timed` are the events made that have a time."""
+    """The simulated GPUs of a process, as `cupy` and `time`; `timed` lists the events created with timing."""
 
     def __init__(self):
-        self.here, self.timed, self.null = Here(), [], {}
+        self.thread, self.timed, self.null = ThreadState(), [], {}
         self.cuda = SimpleNamespace(
             Device=lambda number: Device(self, number),
             Stream=lambda non_blocking: Stream(self),
@@ -29,61 +29,61 @@ class Card:
         )
 
     def perf_counter(self):
-        return self.here.now
+        return self.thread.now
 
     def current(self):
-        return self.here.stream or self.null.setdefault(self.here.card, Stream(self))
+        return self.thread.stream or self.null.setdefault(self.thread.card, Stream(self))
 
 
 class Device:
-    def __init__(self, all, number):
-        self.all, self.id, self.before = all, number, []
+    def __init__(self, process, number):
+        self.process, self.id, self.previous = process, number, []
 
     def __enter__(self):
-        self.before.append(self.all.here.card)
-        self.all.here.card = self.id
+        self.previous.append(self.process.thread.card)
+        self.process.thread.card = self.id
 
     def __exit__(self, *error):
-        self.all.here.card = self.before.pop()
+        self.process.thread.card = self.previous.pop()
 
 
 class Stream:
-    def __init__(self, all):
-        self.all, self.card, self.free = all, all.here.card, 0.0
+    def __init__(self, process):
+        self.process, self.card, self.free = process, process.thread.card, 0.0
 
     def __enter__(self):
-        self.all.here.stream = self
+        self.process.thread.stream = self
 
     def __exit__(self, *error):
-        self.all.here.stream = None
+        self.process.thread.stream = None
 
     def do(self, seconds):
-        self.free = max(self.free, self.all.here.now) + seconds
+        self.free = max(self.free, self.process.thread.now) + seconds
 
     def wait_event(self, event):
         self.free = max(self.free, event.at or 0.0)
 
     def synchronize(self):
-        self.all.here.now = max(self.all.here.now, self.free)
+        self.process.thread.now = max(self.process.thread.now, self.free)
 
 
 class Event:
-    def __init__(self, all, disable_timing):
-        self.all, self.card, self.at = all, all.here.card, None
+    def __init__(self, process, disable_timing):
+        self.process, self.card, self.at = process, process.thread.card, None
         if not disable_timing:
-            all.timed.append(self)
+            process.timed.append(self)
 
     def record(self, stream=None):
-        stream = stream or self.all.current()
-        assert self.card == stream.card == self.all.here.card, "CUDA refuses an event of another card"
+        stream = stream or self.process.current()
+        assert self.card == stream.card == self.process.thread.card, "CUDA refuses an event of another card"
         stream.do(0.0)
         self.at = stream.free
 
     def synchronize(self):
-        self.all.here.now = max(self.all.here.now, self.at)
+        self.process.thread.now = max(self.process.thread.now, self.at)
 
 
 def elapsed(start, end):
     assert start.card == end.card, "CUDA can't compare events of two cards"
-    assert max(start.at, end.at) <= end.all.here.now, "cudaErrorNotReady"
+    assert max(start.at, end.at) <= end.process.thread.now, "cudaErrorNotReady"
     return 1e3 * (end.at - start.at)

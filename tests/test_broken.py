@@ -1,4 +1,4 @@
-"""Whatever a user's file or argument holds, its reader gives a value or a sentence: seeded breakage of all kinds."""
+"""Readers of users' files and arguments return a value or raise a sentence, whatever the input: seeded fuzz tests."""
 
 import contextlib
 import copy
@@ -80,7 +80,7 @@ VALUES = [None, True, -1, 0, 0.5, 10**400, float("nan"), float("inf"), [], {}, [
 
 
 def broken_text(draw, text):
-    """A text with some of its parts taken out, doubled, or replaced by what trips readers."""
+    """A text with some parts removed, doubled, or replaced by difficult ones."""
     for _ in range(draw.randint(1, 4)):
         start = draw.randint(0, len(text))
         end = draw.choice([start, start + 1, start + draw.randint(0, 9), len(text)])
@@ -89,7 +89,7 @@ def broken_text(draw, text):
 
 
 def broken_bytes(draw, text):
-    """The same as bytes, which needn't be UTF-8."""
+    """The same as bytes, perhaps not in UTF-8."""
     raw = bytearray(broken_text(draw, text).encode(draw.choice(["utf-8", "utf-8", "utf-8-sig", "utf-16"]), "ignore"))
     if raw and not draw.randint(0, 3):
         raw[draw.randrange(len(raw))] = draw.randrange(256)
@@ -97,24 +97,24 @@ def broken_bytes(draw, text):
 
 
 def broken_value(draw, value):
-    """A document with some of its parts taken out or replaced."""
+    """A document with some parts removed or replaced."""
     value = copy.deepcopy(value)
     for _ in range(draw.randint(1, 3)):
-        place = value
-        while place:
-            key = draw.choice(list(place) if isinstance(place, dict) else range(len(place)))
-            if isinstance(place[key], dict | list) and place[key] and draw.randint(0, 4):
-                place = place[key]
+        container = value
+        while container:
+            key = draw.choice(list(container) if isinstance(container, dict) else range(len(container)))
+            if isinstance(container[key], dict | list) and container[key] and draw.randint(0, 4):
+                container = container[key]
                 continue
             if draw.randint(0, 3):
-                place[key] = draw.choice(VALUES)
+                container[key] = draw.choice(VALUES)
             else:
-                del place[key]
+                del container[key]
             break
     return value
 
 
-def configured(draw, path):
+def read_configuration(draw, path):
     if draw.randint(0, 1):
         path.write_bytes(broken_bytes(draw, yaml.safe_dump(CONFIGURATION)))
     else:
@@ -123,20 +123,20 @@ def configured(draw, path):
     plan.plan(config, {"cpu": Target("here", 2)})
 
 
-def given(draw, path):
+def read_argument(draw, path):
     configuration.of_command_line([f"{draw.choice(list(CONFIGURATION))}={broken_text(draw, '{samples: 3}')}"])
 
 
-def named(draw, path):
+def read_slug(draw, path):
     Case.parse("gemm", "blas", broken_text(draw, CASE.slug))
 
 
 def signed(value):
-    """A value as JSON, with the digest of a record where it may have one."""
+    """A value as JSON; a mapping gets the digest of a record."""
     return json.dumps(value | {"digest": record.digest(value)} if isinstance(value, dict) else value)
 
 
-def recorded(draw, path):
+def read_record(draw, path):
     if draw.randint(0, 2):
         path.write_text(signed(broken_value(draw, RECORD)), encoding="utf-8")
     else:
@@ -144,7 +144,7 @@ def recorded(draw, path):
     collect.rows_of(record.read(path), {})
 
 
-def indexed(draw, path):
+def read_idx(draw, path):
     idx.write(path, np.arange(6, dtype=draw.choice(["u1", "f4", "i2"])).reshape(1, 2, 3))
     raw = bytearray(path.read_bytes())
     for _ in range(draw.randint(1, 3)):
@@ -153,23 +153,26 @@ def indexed(draw, path):
     idx.read(path)
 
 
-def drawn(draw, path):
+def read_latents(draw, path):
     path.write_bytes(broken_bytes(draw, "1\n" + " ".join(["0.5"] * 100)))
     formats.read_latents(path)
 
 
-def test_what_is_broken_below_is_sound(tmp_path):
+def test_the_inputs_are_valid_before_they_are_broken(tmp_path):
     (tmp_path / "record").write_text(signed(RECORD), encoding="utf-8")
     assert record.read(tmp_path / "record").items() >= RECORD.items()
     (tmp_path / "configuration").write_text(yaml.safe_dump(CONFIGURATION), encoding="utf-8")
     assert configuration.load([tmp_path / "configuration"])["experiments"]["one"] == EXPERIMENT
 
 
-@pytest.mark.parametrize("read", [configured, given, named, recorded, indexed, drawn], ids=lambda read: read.__name__)
-def test_what_is_broken_ends_in_a_value_or_a_sentence(tmp_path, read):
+READERS = (read_configuration, read_argument, read_slug, read_record, read_idx, read_latents)
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
+def test_a_broken_input_gives_a_value_or_a_sentence(tmp_path, read):
     for seed in range(COUNT):
         try:
             with contextlib.suppress(LadderError):
-                read(random.Random(f"{read.__name__} {seed}"), tmp_path / "given")
+                read(random.Random(f"{read.__name__} {seed}"), tmp_path / "input")
         except Exception as error:
             raise AssertionError(f"seed {seed} of {read.__name__} ends in {error!r}") from error

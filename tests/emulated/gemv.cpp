@@ -1,5 +1,5 @@
-// The kernels of a CUDA source of GEMV, on the CPU: with its transposition first, or its partial sums added up last,
-// where it has them.
+// Run the kernels of a CUDA source of GEMV on the CPU: with the transposition before them, or the addition of partial
+// sums after them, if the source has it.
 #define DYNAMIC 0
 #include "device.h"
 
@@ -8,9 +8,9 @@ struct alignas(16) int4 {
 };
 static Index gridDim;
 
-template <class Some>
-Some __ldcs(const Some *place) {
-  return *place;
+template <class Type>
+Type __ldcs(const Type *from) {
+  return *from;
 }
 
 inline REAL __shfl_xor_sync(unsigned, REAL value, unsigned distance) {
@@ -18,9 +18,9 @@ inline REAL __shfl_xor_sync(unsigned, REAL value, unsigned distance) {
   Warp &warp = warps[threadIdx.x / 32];
   warp.a[lane][0] = value;
   warp.barrier.wait();
-  const REAL found = warp.a[lane ^ distance][0];
+  const REAL result = warp.a[lane ^ distance][0];
   warp.barrier.wait();
-  return found;
+  return result;
 }
 
 #include SOURCE

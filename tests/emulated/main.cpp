@@ -1,5 +1,6 @@
-// Products by the kernel of a CUDA source, on the CPU. Standard input has for each a Task and its a, b and c, which go
-// to memory of their own, so that the address sanitizer sees what lies outside; the results go to standard output.
+// Compute products by the kernels of a CUDA source on the CPU. For each product standard input has a Task and its a, b
+// and c. Every operand is a separate allocation, so that the address sanitizer detects accesses outside. The results
+// go to standard output.
 #include <cstdio>
 
 #include "device.h"
@@ -13,7 +14,7 @@ __thread Vector memory[DYNAMIC / sizeof(Vector)];
 struct Task {
   int form, m, n, k;
   int addend;   // 0: none, 1: c, 2: out itself
-  int shifted;  // a bit each for a, b, c and out: whether it begins an element after a multiple of 16 bytes
+  int shifted;  // a bit each for a, b, c and out: whether it begins one element after a multiple of 16 bytes
   Index grid, block;
 };
 
@@ -30,8 +31,8 @@ static void solve(const Task &task) {
   const auto [a, b, c, out] = operands;
   for (size_t i = 0; i < sizes[3]; ++i) out[i] = addend == 2 ? c[i] : REAL(NAN);
   auto *kernel = form == 0 ? gemm_nn : form == 1 ? gemm_tn : gemm_nt;
-  REAL *const added = addend == 0 ? nullptr : addend == 1 ? c : out;
-  launch(grid, block, [=] { kernel(a, b, added, out, m, n, k); });
+  REAL *const addends = addend == 0 ? nullptr : addend == 1 ? c : out;
+  launch(grid, block, [=] { kernel(a, b, addends, out, m, n, k); });
   std::fwrite(out, sizeof(REAL), sizes[3], stdout);
   std::fflush(stdout);
   for (REAL *array : arrays) delete[] array;

@@ -1,8 +1,8 @@
-"""A stand-in for CuPy and NCCL without a GPU: arrays lie on the host, and streams work as late as they may.
+"""A stand-in for CuPy and NCCL without a GPU: arrays are on the host, and streams work as late as possible.
 
-What was put into a stream is done when somebody waits for it, so that a missing wait shows as a wrong result. NCCL
-sends by MPI, and NumPy multiplies in the place of cuBLAS; kernels do nothing, and a `matmul` takes 10 ms. The cards are
-those that CUDA_VISIBLE_DEVICES names. The variable LADDER_FAULT says what fails, with CuPy's classes and CUDA's words.
+A stream runs its work only when the host waits for it, so a missing wait shows as a wrong result. NCCL sends by MPI,
+and NumPy replaces cuBLAS; kernels do nothing, and a `matmul` takes 10 ms. CUDA_VISIBLE_DEVICES lists the GPUs. The
+variable LADDER_FAULT selects what fails, with CuPy's exceptions and CUDA's messages.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ladder.workloads.gemv import cards, nccl_cublas
+from ladder.workloads.gemv import gpus, nccl_cublas
 
 FAULT = os.environ.get("LADDER_FAULT", "none")
 CACHE_BYTES = 2**20
@@ -43,16 +43,16 @@ class Array(np.ndarray):
     def set(self, values, stream=None):
         if stream is None:
             return np.copyto(self, values)
-        assert not stream.taken, "CuPy refuses to copy from the host while capturing"
-        stream.later(lambda: np.copyto(self, values))
+        assert not stream.capture, "CuPy refuses to copy from the host while capturing"
+        stream.submit(lambda: np.copyto(self, values))
 
     def get(self, out=None, stream=None, blocking=True):
         if stream is None:
             current().synchronize()
             return np.array(self)
         assert not blocking
-        assert not stream.taken
-        stream.later(lambda: np.copyto(out, self))
+        assert not stream.capture
+        stream.submit(lambda: np.copyto(out, self))
 
 
 def empty(shape, dtype):
@@ -61,49 +61,49 @@ def empty(shape, dtype):
     return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 0, dtype).view(Array)
 
 
-class Line:
-    """Work that is done in order; that of a graph is `kept`, to be done again."""
+class Queue:
+    """Functions that run in order; those of a graph stay in the queue, to run again."""
 
-    def __init__(self, kept):
-        self.kept, self.work, self.done = kept, [], 0
+    def __init__(self, is_graph):
+        self.is_graph, self.work, self.done = is_graph, [], 0
 
-    def do(self, end):
+    def run_until(self, end):
         while self.done < end:
             work = self.work[self.done]
-            if not self.kept:
+            if not self.is_graph:
                 self.work[self.done] = None
             self.done += 1
             work()
 
 
 class Wait(NamedTuple):
-    """Work that has what was recorded in another line until then done."""
+    """Work that runs another queue up to an event."""
 
-    line: Line
-    place: int
+    queue: Queue
+    end: int
 
     def __call__(self):
-        self.line.do(self.place)
+        self.queue.run_until(self.end)
 
 
 class Event:
-    """A place in a line, and when it was reached; until it is recorded there is nothing to wait for."""
+    """A position in a queue, and the time at which it was reached; before it is recorded, a wait does nothing."""
 
     def __init__(self, disable_timing=False):
-        self.line, self.place = Line(kept=False), 0
+        self.queue, self.end = Queue(is_graph=False), 0
 
     def record(self, stream=None):
         stream = stream or current()
-        stream.later(Stamp(self))
-        self.line = stream.taken or stream.line
-        self.place = len(self.line.work)
+        stream.submit(Stamp(self))
+        self.queue = stream.capture or stream.queue
+        self.end = len(self.queue.work)
 
     def synchronize(self):
-        self.line.do(self.place)
+        self.queue.run_until(self.end)
 
 
 class Stamp(NamedTuple):
-    """Work that notes when an event is reached."""
+    """Work that records the time at which an event is reached."""
 
     event: Event
 
@@ -111,49 +111,49 @@ class Stamp(NamedTuple):
         self.event.seconds = time.perf_counter()
 
 
-class Entered(threading.local):
-    """The streams and the cards that a thread has entered."""
+class ThreadState(threading.local):
+    """The stacks of streams and GPUs that a thread has thread."""
 
     def __init__(self):
-        self.streams, self.cards = [], [0]
+        self.streams, self.gpus = [], [0]
 
 
 def current():
-    """The stream into which a thread puts its work."""
-    return (entered.streams or [default])[-1]
+    """The current stream of a thread."""
+    return (thread.streams or [default])[-1]
 
 
-# All streams by their number, in the order in which they are waited for, and those of a graph that is being captured.
-streams, turns, captured = [], [], []
-entered, making = Entered(), threading.Lock()
-order = random.Random(1)
+# All streams by number, the same in random order, and those of a graph that is being captured.
+streams, shuffled, captured = [], [], []
+thread, streams_lock = ThreadState(), threading.Lock()
+generator = random.Random(1)
 
 
 class Stream:
     def __init__(self, non_blocking):
         assert non_blocking
-        self.line, self.card = Line(kept=False), entered.cards[-1]
-        self.taken = None  # what is put into it while it is captured
-        with making:
+        self.queue, self.gpu = Queue(is_graph=False), thread.gpus[-1]
+        self.capture = None  # the queue of work while the stream is captured
+        with streams_lock:
             self.ptr = len(streams)
             streams.append(self)
-            turns.append(self)
+            shuffled.append(self)
 
-    def later(self, work):
-        (self.taken or self.line).work.append(work)
+    def submit(self, work):
+        (self.capture or self.queue).work.append(work)
 
     def begin_capture(self):
         assert not captured
         self.join()
 
     def join(self):
-        self.taken = Line(kept=True)
+        self.capture = Queue(is_graph=True)
         captured.append(self)
 
     def end_capture(self):
-        graph = Graph([stream.taken for stream in captured])
+        graph = Graph([stream.capture for stream in captured])
         for stream in captured:
-            stream.taken = None
+            stream.capture = None
         captured.clear()
         return graph
 
@@ -163,54 +163,54 @@ class Stream:
         return event
 
     def wait_event(self, event):
-        if event.line.kept and not self.taken:
+        if event.queue.is_graph and not self.capture:
             self.join()
-        assert event.line.kept == bool(self.taken), "CUDA refuses a graph that waits for what isn't in it"
-        self.later(Wait(event.line, event.place))
+        assert event.queue.is_graph == bool(self.capture), "CUDA refuses a graph that waits for what isn't in it"
+        self.submit(Wait(event.queue, event.end))
 
     def synchronize(self):
-        assert not self.taken, "CUDA refuses to wait while capturing"
-        self.line.do(len(self.line.work))
+        assert not self.capture, "CUDA refuses to wait while capturing"
+        self.queue.run_until(len(self.queue.work))
 
     def __enter__(self):
-        assert self.card == entered.cards[-1], "CUDA refuses a kernel in a stream of another card"
-        entered.streams.append(self)
+        assert self.gpu == thread.gpus[-1], "CUDA refuses a kernel in a stream of another GPU"
+        thread.streams.append(self)
 
     def __exit__(self, *error):
-        entered.streams.pop()
+        thread.streams.pop()
 
 
 class Graph:
-    """Of the lines of streams, the first one's begins and ends it."""
+    """The queues of captured streams; the first one begins and ends the graph."""
 
-    def __init__(self, lines):
-        self.lines = lines
+    def __init__(self, queues):
+        self.queues = queues
 
-    def do(self):
-        for line in self.lines:
-            line.done = 0
-        self.lines[0].do(len(self.lines[0].work))
-        left = [work for line in self.lines for work in line.work[line.done :]]
-        ended = all(isinstance(work, Wait | Stamp) for work in left)
-        assert ended, "CUDA refuses a graph with work for which its first stream doesn't wait"
+    def run(self):
+        for queue in self.queues:
+            queue.done = 0
+        self.queues[0].run_until(len(self.queues[0].work))
+        remaining = [work for queue in self.queues for work in queue.work[queue.done :]]
+        is_complete = all(isinstance(work, Wait | Stamp) for work in remaining)
+        assert is_complete, "CUDA refuses a graph with work for which its first stream doesn't wait"
 
     def launch(self):
-        current().later(self.do)
+        current().submit(self.run)
 
 
 default = Stream(non_blocking=True)
 
 
 def memcpy(target, source, size, kind, stream):
-    streams[stream].later(lambda: ctypes.memmove(target, source, size))
+    streams[stream].submit(lambda: ctypes.memmove(target, source, size))
 
 
-def synchronize(card):
-    """No stream of a card is known to be before another."""
-    with making:
-        order.shuffle(turns)
-        own = [stream for stream in turns if stream.card == card]
-    for stream in own:
+def synchronize(gpu):
+    """Run all streams of a GPU in random order, since CUDA defines no order among them."""
+    with streams_lock:
+        generator.shuffle(shuffled)
+        on_gpu = [stream for stream in shuffled if stream.gpu == gpu]
+    for stream in on_gpu:
         stream.synchronize()
 
 
@@ -229,21 +229,21 @@ class NcclCommunicator:
         self.world = MPI.COMM_WORLD.Dup()
         assert (size, rank, name) == (self.world.size, self.world.rank, "name")
 
-    def later(self, stream, begin):
-        """`begin` gives a request; those of a group begin together."""
+    def submit(self, stream, begin):
+        """Submit work; `begin` starts a message and returns its request. Messages of a group begin together."""
         if group is None:
-            streams[stream].later(lambda: begin().Wait())
+            streams[stream].submit(lambda: begin().Wait())
         else:
             group.append((stream, begin))
 
     def send(self, pointer, count, kind, peer, stream):
-        self.later(stream, lambda: self.world.Isend(at(pointer, count, kind), peer))
+        self.submit(stream, lambda: self.world.Isend(at(pointer, count, kind), peer))
 
     def recv(self, pointer, count, kind, peer, stream):
-        self.later(stream, lambda: self.world.Irecv(at(pointer, count, kind), peer))
+        self.submit(stream, lambda: self.world.Irecv(at(pointer, count, kind), peer))
 
     def bcast(self, pointer, count, kind, root, stream):
-        self.later(stream, lambda: self.world.Ibcast(at(pointer, count, kind), root))
+        self.submit(stream, lambda: self.world.Ibcast(at(pointer, count, kind), root))
 
 
 def group_start():
@@ -253,14 +253,14 @@ def group_start():
 
 def group_end():
     global group
-    begun, group = group, None
+    messages, group = group, None
 
     def work():
-        for request in [begin() for _, begin in begun]:
+        for request in [begin() for _, begin in messages]:
             request.Wait()
 
-    if begun:
-        streams[begun[0][0]].later(work)
+    if messages:
+        streams[messages[0][0]].submit(work)
 
 
 def matmul(a, b, out):
@@ -268,7 +268,7 @@ def matmul(a, b, out):
         time.sleep(0.01)
         np.matmul(a, b, out=out)
 
-    current().later(work)
+    current().submit(work)
 
 
 def launch(*arguments, **options):
@@ -285,11 +285,11 @@ def RawModule(path, enable_cooperative_groups=False):
 
 
 def product(matrix, x, y):
-    return lambda: current().later(lambda: matrix.dot(x, out=y))
+    return lambda: current().submit(lambda: matrix.dot(x, out=y))
 
 
 def count():
-    """How many cards are visible: of a rank its own alone."""
+    """The number of visible GPUs; a rank sees its GPU only."""
     if FAULT == "driver":
         raise CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
     if FAULT == "device":
@@ -298,11 +298,11 @@ def count():
 
 
 def properties(number):
-    return {"name": b"no card", "l2CacheSize": CACHE_BYTES}
+    return {"name": b"no GPU", "l2CacheSize": CACHE_BYTES}
 
 
-def place(number):
-    """A card's place on the bus, by its number or the end of its UUID."""
+def bus_id(number):
+    """A GPU's id on the PCI bus, from the end of its UUID or its number."""
     end = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[number].rpartition("-")[2]
     return f"0000:{int(end) if end.isdecimal() else 0:02x}:00.0"
 
@@ -322,35 +322,35 @@ class Device:
     compute_capability, attributes = "90", {"L2CacheSize": CACHE_BYTES}
 
     def __init__(self, number=None):
-        self.id = entered.cards[-1] if number is None else number
-        assert self.id in range(count()), "CUDA refuses a card that isn't visible"
+        self.id = thread.gpus[-1] if number is None else number
+        assert self.id in range(count()), "CUDA refuses a GPU that isn't visible"
 
     def __enter__(self):
-        entered.cards.append(self.id)
+        thread.gpus.append(self.id)
         return self
 
     def __exit__(self, *error):
-        entered.cards.pop()
+        thread.gpus.pop()
 
     def use(self):
-        entered.cards[-1] = self.id
+        thread.gpus[-1] = self.id
 
     def synchronize(self):
         synchronize(self.id)
 
 
 def lock(address, size, flags):
-    assert address not in locked, "CUDA refuses to lock pages twice"
-    locked.add(address)
+    assert address not in locked_pages, "CUDA refuses to lock pages twice"
+    locked_pages.add(address)
 
 
-locked = set()
+locked_pages = set()
 cuda.Device = Device
 cuda.runtime = SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=count, memcpyAsync=memcpy)
 cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
-cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = properties, place
+cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = properties, bus_id
 cuda.runtime.memGetInfo = lambda: (FREE, TOTAL)
-cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock, locked.remove
+cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock, locked_pages.remove
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
-cards.product = product
-nccl_cublas.PART = 2**15  # bytes, so that small matrices travel in several parts too
+gpus.product = product
+nccl_cublas.BUFFER_BYTES = 2**15  # bytes, so that small matrices travel in several parts too

@@ -1,6 +1,6 @@
-"""Studies with times made up by rule, so that what should be told of them is known beforehand.
+"""Studies with times made up by rule, so that tests know what the report should say about them.
 
-What was measured is data, Measurements, of which `study` makes tables; `chapters.py` has those of all chapters.
+A study is given as Measurements, from which `study` makes tables; `chapters.py` has the Measurements of all chapters.
 """
 
 import math
@@ -15,16 +15,16 @@ from ladder.store import collect, stored
 from ladder.store.study import Study
 
 MACHINE = "a-machine-with-quite-a-long-name-24c"
-# The time of a call in each process, as a multiple of the case's seconds, which are the median.
+# The time of a call in each process, as a multiple of the case's median seconds.
 PROCESSES = np.array([0.997, 0.998, 0.999, 1.001, 1.002, 1.003])
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A case of an experiment with the seconds of a call, and what else its processes tell.
+    """A case of an experiment with the seconds of a call, and further results of its processes.
 
-    `phases` are seconds by name, `columns` further ones of the samples, `curve` the points of a learning curve of the
-    first process, `checks` (error, bound) by name; `facts` are those of a run, which its cost may depend on.
+    `phases` has seconds by name, `columns` further columns of the samples, `curve` the points of the first process's
+    curve, `checks` (error, bound) by name, `facts` the facts of a run, on which its cost may depend.
     """
 
     experiment: str
@@ -37,28 +37,28 @@ class Measurement:
     checks: dict = field(default_factory=dict)
 
     def times(self, factor):
-        """The same, so many times as long."""
+        """The same, `factor` times as long."""
         phases = {name: factor * seconds for name, seconds in self.phases.items()}
         return replace(self, seconds=factor * self.seconds, phases=phases)
 
     def own(self, machine):
-        """The columns of all its rows."""
+        """The columns that all its rows share."""
         case = self.case
         cost = load(case.workload).cost(case.sizes, *([self.facts] if self.facts else []))
-        own = {"machine": machine, "experiment": self.experiment, "workload": case.workload, "variant": case.variant}
-        own |= {"case": case.slug, "cache": case.cache} | case.sizes | case.tuning
-        own |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True} | vars(cost)
-        return own | {"precision": precision(case), "threads_found": case.threads} | self.facts | self.columns
+        columns = {"machine": machine, "experiment": self.experiment, "workload": case.workload}
+        columns |= {"variant": case.variant, "case": case.slug, "cache": case.cache} | case.sizes | case.tuning
+        columns |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True} | vars(cost)
+        return columns | {"precision": precision(case), "threads_found": case.threads} | self.facts | self.columns
 
 
 def tables(measurements, machine=MACHINE, max_threads=math.inf):
-    """The tables of measurements by experiment, {experiment: {name: table}}, those of more threads as missing."""
+    """The tables of measurements, {experiment: {name: table}}; cases on more than `max_threads` are missing."""
     by_experiment = {}
     for one in measurements:
         rows = by_experiment.setdefault(one.experiment, {name: [] for name in collect.TABLES})
         if one.case.threads > max_threads:
             why = {"why": f"needs {one.case.threads} cores, {max_threads} available"}
-            rows["missing"].append(collect.own_columns(machine, one.experiment, *one.case.key.split("/")) | why)
+            rows["missing"].append(collect.case_columns(machine, one.experiment, *one.case.key.split("/")) | why)
             continue
         own, times = one.own(machine), {"total": one.seconds} | one.phases
         rows["samples"] += [own | {"phase": phase, "seconds": seconds} for phase, seconds in times.items()]
@@ -71,8 +71,8 @@ def tables(measurements, machine=MACHINE, max_threads=math.inf):
 
 
 def frame(rows, by_process=False):
-    """Rows as a table that was read from its file; a row of every process in place of one, with its time."""
-    table, processes = stored.in_blocks(stored.with_integers(pd.DataFrame(rows))), np.arange(len(PROCESSES))
+    """Rows as a table read from a file; with `by_process`, a row for each process with its time replaces each row."""
+    table, processes = stored.consolidate(stored.with_integers(pd.DataFrame(rows))), np.arange(len(PROCESSES))
     if table.empty or not by_process:
         return table
     table = table.take(np.repeat(np.arange(len(table)), len(processes))).reset_index(drop=True)
@@ -81,22 +81,22 @@ def frame(rows, by_process=False):
 
 
 def study(measurements, machine=MACHINE, **options):
-    """A study of one machine with its description."""
+    """The Study of a machine, with a description."""
     return Study(tables(measurements, machine, **options), machine, {machine: description()})
 
 
 def both(*studies):
-    """The study of several machines' tables, each of which may lack experiments, about the first one's subject."""
+    """The study of several machines, each of which may lack experiments; its subject is the first one's."""
     joined = {}
     for name in dict.fromkeys(name for study in studies for name in study.tables):
         having = [study.tables[name] for study in studies if name in study.tables]
-        joined[name] = {table: collect.concatenated([some[table] for some in having]) for table in collect.TABLES}
+        joined[name] = {table: collect.concatenate([some[table] for some in having]) for table in collect.TABLES}
     descriptions = {name: about for study in studies for name, about in study.descriptions.items()}
     return Study(joined, studies[0].subject, descriptions)
 
 
 def description():
-    """What a machine is."""
+    """The description of a machine."""
     cpu = {"Model name": "A CPU with 100% of a_name & more", "L2 cache": "2 MiB (2 instances)", "Vector units": "avx2"}
     about = {"cpu": cpu, "cores": 24, "memory": 2**35, "cache_bytes": 2**25}
     about |= {"system": "Linux 6.1.0-30-amd64", "python": "3.11.2"}
@@ -105,9 +105,9 @@ def description():
 
 
 def kernel_report():
-    """What the build says of one kernel source."""
-    takes = {"registers": 30, "shared": 1024, "stack": 0, "spills": 0, "threads": 256, "dynamic": 0}
-    takes["occupancy"] = {"blocks": 8, "warps": 64, "share": 1.0}
+    """The build's report on a source with three kernels."""
+    resources = {"registers": 30, "shared": 1024, "stack": 0, "spills": 0, "threads": 256, "dynamic": 0}
+    resources["occupancy"] = {"blocks": 8, "warps": 64, "share": 1.0}
     about = {"architecture": "sm_90", "workload": "gemm", "variant": "cuda_naive"}
     about["constants"] = "dtype=float32,block=16"
-    return about | {"kernels": {f"gemm_{form}": takes for form in ("nn", "tn", "nt")}, "warnings": []}
+    return about | {"kernels": {f"gemm_{form}": resources for form in ("nn", "tn", "nt")}, "warnings": []}

@@ -1,7 +1,7 @@
-"""The made-up times of every workload by rule, and studies of a chapter: of all that the configuration plans for it.
+"""Made-up times of every workload, and the studies of chapters with all cases that `config/config.yaml` plans.
 
-A chapter's own `lines.py` says of which experiments it speaks; their cases are those of the study's configuration, and
-the rules below say how long each takes, and what else its runs tell: the fields of a Measurement.
+The `lines.py` of a chapter lists the experiments that it reads. For each of their cases, the rule of its workload below
+returns the fields of a Measurement: the seconds of a call, and further results.
 """
 
 import functools
@@ -15,31 +15,31 @@ from ladder.store.study import Study
 from made_up import MACHINE, Measurement
 
 CHAPTERS = ("gemm", "mlp", "gemv", "backprop", "descent", "dcgan")
-CORES, THREADS, COUNTS = 24, (1, 2, 4, 12, 24), (1, 2, 4)  # of the machine; measured numbers of threads, ranks and GPUs
+CORES, THREADS, COUNTS = 24, (1, 2, 4, 12, 24), (1, 2, 4)  # cores; measured numbers of threads, and of ranks and GPUs
 COPIES = ("to device", "to host")
-# Bytes a second of a thread's share of the memory, of the GPU's memory, of the link to it.
+# Bytes per second: of memory per thread, of the GPU's memory, of the link to the GPU.
 MEMORY, GPU_MEMORY, LINK = 12.5e9, 4.4e12, 50e9
 
 
 def work(case):
-    """The FLOPs and bytes of a call."""
+    """The cost of a call: its FLOPs and bytes."""
     return load(case.workload).cost(case.sizes)
 
 
 def parts(seconds, shares):
-    """The seconds of phases by their shares of a call."""
+    """The seconds of phases, {phase: seconds}, from their shares of a call."""
     return {phase: share * seconds for phase, share in shares.items()}
 
 
 def learning(case, loss):
-    """The points of a curve whose loss falls like 1 / epoch."""
+    """The points of a learning curve whose loss falls like 1 / epoch."""
     epochs = range(1, case.sizes["epochs"] + 1)
     points = [{"epoch": epoch} | dict.fromkeys(("loss", "reference_loss"), loss / epoch) for epoch in epochs]
     return tuple(point | {"loss_bound": 1e-9, "accuracy": 0.9} for point in points)
 
 
 def stream(case):
-    """Copies to the GPU and back are of as many arrays as the kernel reads and writes; a sum is a number alone."""
+    """Memory-bound; on a GPU with copies of the arrays that the kernel reads and writes. `read` returns a number."""
     if case.variant != "cuda":
         return {"seconds": work(case).bytes / MEMORY / case.threads}
     arrays = {"read": (1, 0), "copy": (1, 1), "triad": (2, 1)}[case.sizes["kernel"]]
@@ -47,37 +47,37 @@ def stream(case):
     return {"seconds": work(case).bytes / GPU_MEMORY, "phases": dict(zip(COPIES, phases, strict=True))}
 
 
-# FLOP/s of products of matrices on a thread and on a GPU, there times as fast in other precisions.
+# FLOP/s of matrix products on a thread and on a GPU, and the speed-up on a GPU by other precisions.
 ON_HOST = {"openmp": 2e9, "c_openmp": 2e9, "interchanged": 8e9, "tiled": 50e9, "blas": 50e9}
 ON_GPU = {"cuda_naive": 2.5e12, "cuda_shared": 3.75e12, "cuda_columns": 7.5e12, "cuda_tiled": 25e12}
 ON_GPU |= {"cuda_mma": 50e12, "cublas": 50e12, "cublas_mixed": 50e12}
 MIXED = {"default": 1, "tf32": 6, "float16": 8, "bfloat16": 8, "tf32x3": 2}
 NAIVE = {"nn": 1.0, "tn": 1.1, "nt": 8.0}  # times as long, by the form of the product
-GAINS = {1: 1.0, 2: 2.0, 4: 3.6, 12: 3.8, 24: 1.9}  # of threads: none from 4 on, a loss on 24
-CHECKS = {"product": (0.1, 1.0)}  # a tenth of its bound off
+GAINS = {1: 1.0, 2: 2.0, 4: 3.6, 12: 3.8, 24: 1.9}  # speed-up by threads, which levels off at 4 and falls at 24
+CHECKS = {"product": (0.1, 1.0)}  # (error, bound)
 
 
 def gemm(case):
-    """A tenth of the rate where a product has 100 rows; `cuda_mma` rounds float32 to TF32, and gains half as much."""
+    """Products with 100 rows reach a tenth of the rate; `cuda_mma` in float32 has half of cuBLAS's gain by TF32."""
     name, sizes = case.variant, case.sizes
     if name in ON_HOST:
         return {"seconds": work(case).flops / ON_HOST[name] / GAINS[case.threads], "checks": CHECKS}
     rate = ON_GPU[name] * MIXED[case.tuning.get("math", "default")] / (10 if sizes["m"] == 100 else 1)
     rate *= 3 if name == "cuda_mma" and sizes["dtype"] == "float32" else 1
     seconds = work(case).flops / rate * (NAIVE[sizes["form"]] if name == "cuda_naive" else 1)
-    copied, columns = dict.fromkeys(COPIES, seconds), {"throttled": name == "cublas"}
-    return {"seconds": seconds, "phases": copied, "columns": columns, "checks": CHECKS}
+    copies, columns = dict.fromkeys(COPIES, seconds), {"throttled": name == "cublas"}
+    return {"seconds": seconds, "phases": copies, "columns": columns, "checks": CHECKS}
 
 
-PLAIN, COPY = 0.2e-3, 0.9e-3  # seconds of an image by plain loops on a thread, and of copies in each direction
-# Seconds of a batch on a GPU, launched one by one and as a graph, and times as long as ours, by batch.
+PLAIN, COPY = 0.2e-3, 0.9e-3  # seconds per image by plain loops on a thread, and of the copies in each direction
+# Seconds of a batch on a GPU, (without, with) a graph; peers' times over ours by size of the batch.
 BATCHES = {"cuda_naive": (125e-6, 120e-6), "cuda_shared": (84e-6, 80e-6), "cuda_tiled": (100e-6, 40e-6)}
 BATCHES |= {"cuda_mma": (100e-6, 30e-6), "cublas": (120e-6, 36e-6), "pytorch_cuda": (500e-6, 90e-6)}
 PEERS = {"numpy_loop": {100: 1.5, 1000: 1.3}, "pytorch": {100: 1.25, 1000: 1.0}}
 
 
 def mlp(case):
-    """Trainings with their operations, which on a GPU add up to the call only of products without many tiles."""
+    """Trainings by operation; on a GPU, operations add up to the call only with `cuda_naive` and `cuda_shared`."""
     name, sizes, graph = case.variant, case.sizes, case.tuning.get("graph")
     product = case.tuning.get("product", "tiled")
     if graph:
@@ -86,16 +86,16 @@ def mlp(case):
     else:
         seconds = sizes["images"] * PLAIN * ON_HOST["openmp"] / ON_HOST[product] / GAINS[case.threads]
         seconds *= PEERS.get(name, {}).get(sizes["batch"], 1)
-    told = {"seconds": seconds, "curve": learning(case, 1), "checks": CHECKS}
+    fields = {"seconds": seconds, "curve": learning(case, 1), "checks": CHECKS}
     if name not in ("host", "cuda") or graph == "on":
-        return told
+        return fields
     products = 0.995 if product == "openmp" else 0.85
     shares = {"update": 1 - products, "forward 1": products / 2, "delta 1": products / 2}
-    known = parts(seconds * (0.3 if product in ("cuda_tiled", "cuda_mma", "cublas") else 1), shares)
-    return told | {"phases": known | (dict.fromkeys(COPIES, COPY) if name == "cuda" else {})}
+    phases = parts(seconds * (0.3 if product in ("cuda_tiled", "cuda_mma", "cublas") else 1), shares)
+    return fields | {"phases": phases | (dict.fromkeys(COPIES, COPY) if name == "cuda" else {})}
 
 
-CORE = 10e9  # bytes a second of a matrix-vector product on a thread, of which others reach so much
+CORE = 10e9  # bytes per second of a matrix-vector product on a thread; FASTER: factors by binding or schedule
 FASTER = {"spread": 1.2, "close": 0.6, "dynamic": 0.5}
 GEMV_ON_GPU = {"cuda_naive": 1e12, "cuda_shared": 0.9e12, "cuda_coalesced": 2.5e12, "cuda_warp": 4.3e12}
 GEMV_ON_GPU |= {"cublas": 4.2e12}
@@ -105,8 +105,8 @@ SHIPPING = {"mpi_cublas": 12e9, "nccl_cublas": 49e9}
 def gemv(case):
     """Products of matrix and vector; cuBLAS is half as fast on a small matrix, several GPUs are on the largest.
 
-    On the host two ranks are sent as much as a core computes in the same time, four half as much again; in pieces, what
-    travels overlaps with the computation, and takes a tenth longer. A short message takes 100 ns.
+    On the host, sending a byte to another rank takes twice as long as computing with it on a core. In chunks, both are
+    one phase, which takes a tenth longer. A short message takes 100 ns.
     """
     name, tuning, ranks, count = case.variant, case.tuning, case.ranks, work(case).bytes
     if "ranks" not in tuning:
@@ -119,8 +119,8 @@ def gemv(case):
         sending, computing = 2 * (ranks - 1) / ranks * count / CORE, count / CORE / case.cores
     phases = {"scatter": sending or 1e-7, "broadcast": 1e-7, "compute": computing, "gather": 1e-7}
     if tuning.get("chunks", 1) > 1:
-        other = "scatter" if tuning["mode"] == "ship" else "gather"
-        phases[f"{other} and compute"] = 1.1 * (phases.pop(other) + phases.pop("compute"))
+        overlapped = "scatter" if tuning["mode"] == "ship" else "gather"
+        phases[f"{overlapped} and compute"] = 1.1 * (phases.pop(overlapped) + phases.pop("compute"))
     seconds = sum(phases.values()) - (0 if tuning["mode"] == "ship" else phases["scatter"])
     seconds *= (0.8 if tuning.get("graph") else 1) * (2 if case.sizes["n"] == 131072 and ranks > 1 else 1)
     return {"seconds": seconds, "phases": phases, "columns": {"imbalance": 1.25}}
@@ -130,18 +130,18 @@ def gemv(case):
 EPOCHS = {"before": 40.0, "loop_order": 4.0, "temporaries": 3.2, "fusion": 2.5, "associativity": 2.0, "openmp": 1.2}
 EPOCHS |= {"blas": 0.5, "tuned": 0.25, "numpy_loop": 0.625, "pytorch": 0.5, "cuda_flat": 40e-3, "cuda_kernels": 10e-3}
 EPOCHS |= {"cuda": 0.8e-3, "cuda_fused": 0.4e-3, "pytorch_cuda": 0.6e-3}
-# Times as fast with flags as with O2, to a power of the loop: the compiler does by itself what the last two do.
+# The speed-up of flags over O2, to a power that depends on the loop: the compiler does part of the last two by itself.
 FLAGS, POWERS = {"native": 2, "all": 4}, {"loop_order": 0.5, "temporaries": 1, "fusion": 0.5, "associativity": 0.25}
-# Times as long with one tuning changed; 1 where none is named.
+# The factor on the time by a value of a tuning; 1 for all others.
 CHANGED = {("update", "owner"): 1.5, ("update", "atomic"): 16.0, ("operands", "global"): 2.0, ("index", "walk"): 1.5}
 CHANGED |= {("error", "emulated"): 1.25, ("gradients", "by_hand"): 0.8, ("math", "tf32"): 0.5}
-# The shares of the macro blocks of the untuned program, and of the kernels' phases, whose flattening is no part of it.
+# The shares of macro blocks in the untuned program, and of phases in `cuda_kernels`; flattening is beside the epoch.
 BLOCKS = {"before": {"products": 0.4, "error": 0.1, "weight change": 0.4, "update": 0.1}}
 BLOCKS["cuda_kernels"] = {"1 products": 0.5, "2 change": 0.3, "3 update": 0.2, "flatten": 1.0}
 
 
 def backprop(case):
-    """Back-propagation, with an error of one an image in the first epoch."""
+    """Back-propagation, with an error of 1 per image in the first epoch."""
     name, sizes, tuning = case.variant, case.sizes, case.tuning
     seconds = EPOCHS[name] * sizes["images"] / 60000 / case.threads
     seconds /= FLAGS.get(tuning.get("flags"), 1.0) ** POWERS.get(name, 0.0)
@@ -150,18 +150,18 @@ def backprop(case):
     return {"seconds": seconds, "phases": phases, "curve": learning(case, sizes["images"])}
 
 
-# Of an iteration the seconds of launches and barriers, and bytes of A a second, of a thread or of the GPU.
+# (Seconds of launches and barriers, bytes of A per second) of an iteration, on a thread or on the GPU.
 ITERATIONS = {"openmp": (0, 16e9), "blas": (0, 22e9), "numpy_loop": (80e-6, 16e9), "scipy_cg": (0, 15e9)}
 ITERATIONS |= {"cuda_version1": (80e-6, math.inf), "cuda_version2": (160e-6, math.inf), "cublas": (8e-6, 3.9e12)}
 ITERATIONS |= {"cuda_fused": (4e-6, 4.3e12), "cuda_persistent": (2e-6, 4.3e12), "cuda_cluster": (1.6e-6, 4.3e12)}
 ITERATIONS |= {"cuda_symmetric": (6.4e-6, 7.4e12), "cupy_loop": (136e-6, 3.6e12), "cupy_cg": (40e-6, 3.6e12)}
-LAUNCHED = {"cublas": 3, "cuda_fused": 4}  # times as long without a graph, where launches count
-CHOLESKY = {"scipy_cholesky": 4.5e-12, "cusolver": 1e-12}  # seconds, times n^3
+LAUNCHED = {"cublas": 3, "cuda_fused": 4}  # the factor on the seconds of launches without a graph
+CHOLESKY = {"scipy_cholesky": 4.5e-12, "cusolver": 1e-12}  # seconds per n^3
 STEPS = {"steepest": 400, "cg": 50, "direct": 0}  # to the tolerance
 
 
 def descent(case):
-    """Linear systems: by iterations of which each reads A once, or again for a residual, or by Cholesky; of 500 W."""
+    """Linear systems, at 500 W: by Cholesky, or by iterations, which read A once, and again to recompute a residual."""
     sizes, recompute, method = case.sizes, case.tuning.get("recompute"), case.sizes["algorithm"]
     steps = STEPS[method] if sizes["tolerance"] or method == "direct" else sizes["iterations"]
     if method == "direct":
@@ -172,19 +172,17 @@ def descent(case):
         reading = sizes["n"] ** 2 * int(sizes["dtype"][-2:]) / 8 / rate / case.threads
         seconds = steps * max(waiting, reading) * (1 + 1 / recompute if recompute else 1)
     columns = {"joules": 500 * seconds, "sustained": seconds} if device(case) == "cuda" else {}
-    told = {"seconds": seconds, "facts": {"steps": steps}, "columns": columns}
-    if (
-        recompute is not None and steps == 200
-    ):  # the reported residual is 1e-6 of |b|, 64, from the true one, or a tenth
-        told["checks"] = {"true residual": (6.4e-6 if recompute else 6.4e-5, 1e-3)}
-        told["curve"] = tuple(residuals(case))
-    return told
+    fields = {"seconds": seconds, "facts": {"steps": steps}, "columns": columns}
+    if recompute is not None and steps == 200:  # |b| is 64; the residual is off by 1e-6 of it, or 1e-7 if recomputed
+        fields["checks"] = {"true residual": (6.4e-6 if recompute else 6.4e-5, 1e-3)}
+        fields["curve"] = tuple(residuals(case))
+    return fields
 
 
 def residuals(case):
-    """The points of a curve: what the theory says or, computed anew, an error of 1e-6 that the recurrence had lost.
+    """The points of a curve of residuals: the theory's, until recomputing reveals an error of 1e-6 in the recurrence.
 
-    From there that of steepest descent falls again; that of CG stays.
+    From there the residual of steepest descent falls again, and that of CG stays.
     """
     kappa, is_cg, every = case.sizes["kappa"], case.sizes["algorithm"] == "cg", case.tuning["recompute"]
     root = math.sqrt(kappa) if is_cg else kappa
@@ -196,24 +194,24 @@ def residuals(case):
 
 
 def descent_kernel(case):
-    """Elementary kernels, of 2 us and 4 ps an element; blocks of 512 with grid and block swapped take longer."""
+    """Elementary kernels of 2 us plus 4 ps per element; 512 threads with grid and block swapped take longer."""
     elements = case.sizes["n"] ** (2 if case.sizes["kernel"] in ("init", "product", "reduction", "gemv") else 1)
     is_slow = case.tuning.get("launch") == "swapped" and case.tuning["block"] == 512
     return {"seconds": (2e-6 + 4e-12 * elements) * (1.5 if is_slow else 1)}
 
 
-# Seconds of a picture by the methods of the first layers and the last one on a thread, and of others by the math.
+# Seconds of a picture on a thread, by the methods of the first layers and of the last; PyTorch's on a GPU, by `math`.
 PICTURE = {"loops, loops": 100e-3, "parity, parity": 20e-3, "blas, parity": 8e-3, "tuned, tuned": 4e-3}
 PICTURE |= {"tuned, blas": 3e-3, "pytorch": 6e-3}
 BY_PYTORCH = {"default": 12e-6, "tf32": 3e-6, "float16": 1.5e-6}
-# And on a GPU, by the first layers and their math or number.
-ON_CARD = {"cuda_naive, 4": 400e-6, "cuda_parity, 4": 200e-6, "cuda_implicit, 2": 100e-6, "cuda_implicit, 3": 20e-6}
-ON_CARD |= {"cuda_implicit, 4": 7e-6, "cuda_implicit_wgmma, tf32": 1.5e-6, "cuda_implicit_wgmma, float16": 0.75e-6}
-ON_CARD |= {"cuda_implicit_tma, tf32": 1.4e-6, "cuda_implicit_tma, float16": 0.6e-6, "cuda_im2col, 2": 200e-6}
-ON_CARD |= {"cuda_im2col, 3": 100e-6, "cuda_im2col, 4": 130e-6}
-PICTURE_TO_HOST, MEMORIES = 1.4e-6, {"staged": 8, "pageable": 4}  # seconds to pinned memory, times as long to others
+# Seconds of a picture on a GPU, by the method of the first layers, and by their math or number.
+BY_KERNELS = {"cuda_naive, 4": 400e-6, "cuda_parity, 4": 200e-6, "cuda_implicit, 2": 100e-6, "cuda_implicit, 3": 20e-6}
+BY_KERNELS |= {"cuda_implicit, 4": 7e-6, "cuda_implicit_wgmma, tf32": 1.5e-6, "cuda_implicit_wgmma, float16": 0.75e-6}
+BY_KERNELS |= {"cuda_implicit_tma, tf32": 1.4e-6, "cuda_implicit_tma, float16": 0.6e-6, "cuda_im2col, 2": 200e-6}
+BY_KERNELS |= {"cuda_im2col, 3": 100e-6, "cuda_im2col, 4": 130e-6}
+PICTURE_TO_HOST, MEMORIES = 1.4e-6, {"staged": 8, "pageable": 4}  # seconds to pinned memory, factors for others
 LAYERS = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "layer 4": 0.08}
-# Seconds of a call for few pictures, and of a process's start, by GPUs; those of a rank are the same.
+# Seconds of a call for few pictures, and of a process's start, by the number of GPUs or ranks.
 CALL, START = {1: 0.5e-3, 2: 1e-3, 4: 2e-3}, {1: 0.4, 2: 0.7, 4: 1.3}
 
 
@@ -234,23 +232,23 @@ def dcgan(case):
 
 
 def kernels(case):
-    """Seconds of a picture by kernels: 6 us by a window of pixels where a batch fills the GPU, 1 us in other math.
+    """Seconds of a picture by kernels: 6 us in float32 if the batch fills the GPU, 1 us by default in other math.
 
-    Batch norms take half as long as the rest, and a graph saves a fifth.
+    Separate batch norms take half as long as the rest, and a graph saves a fifth.
     """
     tuning = case.tuning
     first, math_mode, split = tuning.get("first", "cuda_implicit"), tuning.get("math"), tuning.get("split")
     if math_mode or first != "cuda_implicit" or split == 4 or tuning.get("last") == "cuda_parity":
-        seconds = ON_CARD.get(f"{first}, {math_mode or split}", 1e-6)
+        seconds = BY_KERNELS.get(f"{first}, {math_mode or split}", 1e-6)
     else:
         seconds = max(6e-6 * (1.5 if "epilogue" in tuning else 1), 64e-6 / tuning["batch"])
     return seconds * (0.8 if tuning.get("graph") == "on" and case.variant == "cuda" else 1)
 
 
 def at_home(case, gpus):
-    """Seconds of a picture with its copy, in bytes a quarter as long, that hides behind the kernels or comes after.
+    """Seconds of a picture with its copy, which overlaps with kernels or follows them; 8-bit pixels take a quarter.
 
-    A graph on each of several GPUs reaches four fifths, with tapered batches half; pageable memory is shared by all.
+    On several GPUs, graphs reach four fifths of the rate, tapered batches half, and GPUs share the pageable memory.
     """
     tuning, memory = case.tuning, case.tuning.get("memory")
     copying = PICTURE_TO_HOST * MEMORIES.get(memory, 1) / (4 if case.sizes["pictures"] == "uint8" else 1)
@@ -263,7 +261,7 @@ def at_home(case, gpus):
 
 RULES = {rule.__name__: rule for rule in (stream, gemm, mlp, gemv, backprop, descent, descent_kernel, dcgan)}
 RULES["fma"] = lambda case: {"seconds": work(case).flops / 60e12}
-# Layers of 40 TFLOP/s, gathered before their product or scattered behind it slower.
+# Layers at 40 TFLOP/s, slower by these factors with a gather before the product or a scatter after it.
 SLOWER = {"cuda_im2col": 3, "cuda_col2im": 2}
 RULES["tconv"] = lambda case: {"seconds": work(case).flops / 40e12 * SLOWER.get(case.variant, 1)}
 RULES["pattern_input"] = lambda case: {"seconds": 0.04 / case.threads}
@@ -271,62 +269,63 @@ RULES["pattern_input"] = lambda case: {"seconds": 0.04 / case.threads}
 
 @functools.cache
 def measurements(experiment):
-    """All Measurements of an experiment by rule, of the cases that have room on the machine."""
+    """The Measurements of an experiment's cases that fit on the machine."""
     cases = filter(is_measured, drawings.planned(THREADS)[experiment])
     return [Measurement(experiment, case, **RULES[case.workload](case)) for case in cases]
 
 
 def is_measured(case):
-    """Whether a case has room on the machine; of ranks only with eight threads or none, on some of the matrices."""
-    has_room = case.cores <= CORES and {case.ranks, case.tuning.get("gpus", 1)} <= {*COUNTS}
-    others = {"mpi": (8192,), "mpi_cuda": (2048, 8192)}.get(device(case), ())
+    """Whether a case fits on the machine; on ranks, only with eight threads or none, and only for some matrices."""
+    fits = case.cores <= CORES and {case.ranks, case.tuning.get("gpus", 1)} <= {*COUNTS}
+    excluded = {"mpi": (8192,), "mpi_cuda": (2048, 8192)}.get(device(case), ())
     return (
-        has_room
+        fits
         and not ("ranks" in case.tuning and case.tuning.get("threads", 8) != 8)
-        and case.sizes.get("n") not in others
+        and case.sizes.get("n") not in excluded
     )
 
 
 @functools.cache
 def tables(experiment):
-    """Their tables, made once: leave them as they are."""
+    """The tables of these Measurements, cached: don't modify them."""
     return made_up.tables(measurements(experiment))[experiment]
 
 
 def experiments(workload):
-    """The experiments that a chapter speaks of, but for the ceilings."""
+    """The experiments that a chapter reads, except the ceilings."""
     sources = chapter_study.module(workload, "lines").SOURCES.values()
     return sorted({name for source in sources for name in source.experiments})
 
 
 @functools.cache
 def whole(workload):
-    """The study of all of them with the ceilings, made once."""
+    """The study of all these experiments and the ceilings, cached."""
     return study(workload)
 
 
 def study(workload, drop=None, factor=None, change=None, machine=MACHINE, **options):
-    """A study without cases that are dropped, with others some factor as long, or with Measurements changed."""
+    """A study of a chapter's cases; `drop` and `factor` select and slow cases, `change` alters Measurements."""
 
-    def altered(one):
-        if drop and drop(one.case):
+    def alter(measurement):
+        if drop and drop(measurement.case):
             return None
-        one = one.times(factor(one.case)) if factor and factor(one.case) != 1 else one
-        return change(one) if change else one
+        if factor and factor(measurement.case) != 1:
+            measurement = measurement.times(factor(measurement.case))
+        return change(measurement) if change else measurement
 
-    parts, same = {}, [name for name in drawings.configured() if name.startswith("ceiling_")]
+    experiment_tables, unchanged = {}, [name for name in drawings.configured() if name.startswith("ceiling_")]
     for experiment in experiments(workload):
-        every = measurements(experiment)
-        kept = [new for new in map(altered, every) if new]
-        if options or kept != every:
-            parts |= made_up.tables(kept, machine, **options)
+        original = measurements(experiment)
+        altered = [measurement for measurement in map(alter, original) if measurement]
+        if options or altered != original:
+            experiment_tables |= made_up.tables(altered, machine, **options)
         else:
-            same.append(experiment)
-    for name in same:
-        parts[name] = {table: of_machine(frame, machine) for table, frame in tables(name).items()}
-    return Study(parts, machine, {machine: made_up.description()})
+            unchanged.append(experiment)
+    for name in unchanged:
+        experiment_tables[name] = {table: of_machine(frame, machine) for table, frame in tables(name).items()}
+    return Study(experiment_tables, machine, {machine: made_up.description()})
 
 
 def of_machine(frame, machine):
-    """A table as another machine's."""
+    """A table with another machine's name."""
     return frame if frame.empty or machine == MACHINE else frame.assign(machine=machine)

@@ -2,19 +2,19 @@
 
 A YAML file beside this one holds the mutants of a package, a list of mappings:
 
-    name: a few words, unlike those of any other
-    wrong: what is wrong with it, in a sentence
-    file: the file that is changed, from the root of the repository
-    old: a text that occurs there exactly once
-    new: what is written in its place
-    tests: the tests that must notice it, as pytest takes them (a text, or a list of texts)
-    tier: test-all, where only tests notice it that `make test` leaves out; by default test
+    name: a few words, unique among all mutants
+    wrong: the defect, in a sentence
+    file: the changed file, relative to the root of the repository
+    old: a text that occurs exactly once in the file
+    new: its replacement
+    tests: the tests that must fail, as pytest's arguments (a text, or a list of texts)
+    tier: test-all if `make test` skips these tests; by default test
 
-A mutant is a mistake that somebody might make and that no import notices. Where the text `old` has changed, the mutant
-is stale: whoever edits the line brings it up to date (`test_mutants.py` finds stale ones with every run of the tests).
+A mutant is a mistake that somebody might make and that an import doesn't reveal. If the text `old` has changed, the
+mutant is stale: whoever edits the line must update it (`test_mutants.py` detects stale ones in every run of the tests).
 
-Each is applied to a copy of the project's files in a temporary folder, and its tests must fail there. Before that, all
-tests that are named must pass on an unchanged copy.
+Each mutant is applied to a copy of the project's files in a temporary folder, where its tests must fail. Before that,
+all these tests must pass on an unchanged copy.
 """
 
 import argparse
@@ -35,16 +35,16 @@ import yaml
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
-# What `make test` leaves out.
+# pytest's options for each tier.
 TIERS = {"test": ["-m", "not slow and not cluster"], "test-all": []}
-LIMIT = 600  # seconds for the tests of a mutant, which may well make them hang
+LIMIT = 600  # seconds for the tests of a mutant, which may hang
 PASSED, FAILED = 0, 1  # pytest's exit statuses
-NOTICED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
+FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A planted defect; see the module for its fields."""
+    """A planted defect; the module's docstring has its fields."""
 
     package: str
     name: str
@@ -56,7 +56,7 @@ class Mutant:
     tier: str = "test"
 
     def is_stale(self, root=ROOT):
-        """Whether its text doesn't occur exactly once."""
+        """Whether `old` doesn't occur exactly once in the file."""
         path = Path(root, self.file)
         return not path.is_file() or path.read_text(encoding="utf-8").count(self.old) != 1
 
@@ -68,27 +68,27 @@ class Mutant:
 
 def load(folder=FOLDER):
     """All mutants, package by package."""
-    found = []
+    mutants = []
     for path in sorted(folder.glob("*.yaml")):
-        for one in yaml.safe_load(path.read_text()):
-            tests = one.pop("tests")
-            found.append(Mutant(path.stem, tests=tests if isinstance(tests, list) else [tests], **one))
-    return found
+        for fields in yaml.safe_load(path.read_text()):
+            tests = fields.pop("tests")
+            mutants.append(Mutant(path.stem, tests=tests if isinstance(tests, list) else [tests], **fields))
+    return mutants
 
 
 def copy_to(folder):
-    """Copy the files of the project as they are now, without those that git ignores."""
+    """Copy the project's files as they are now, without those that git ignores."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, names.split("\0")):
         if (source := ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, folder / name)
 
 
 def run_tests(folder, tests, tier, *options):
-    """(Exit status, output) of pytest in a copy of the project; None for the status where it took too long."""
-    # The copy's package, not the one that is installed.
+    """(exit status, output) of pytest in a copy of the project; the status is None after a timeout."""
+    # The copy's package, not the installed one.
     environment = os.environ | {"PYTHONPATH": str(folder / "src")}
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "no:cacheprovider", *options]
     process = subprocess.Popen(
@@ -98,7 +98,7 @@ def run_tests(folder, tests, tier, *options):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        start_new_session=True,  # so that what the tests have started can be ended with them
+        start_new_session=True,  # processes that the tests start are killed with them
     )
     try:
         output, _ = process.communicate(timeout=LIMIT)
@@ -108,23 +108,24 @@ def run_tests(folder, tests, tier, *options):
         return None, process.communicate()[0]
 
 
-def require_own_package(folder):
-    """Exit where Python would import another package than the copy's."""
-    line = [sys.executable, "-c", "import ladder; print(ladder.__path__[0])"]
+def require_package_of(folder):
+    """Exit if Python would import another package than that of a copy."""
+    command = [sys.executable, "-c", "import ladder; print(ladder.__path__[0])"]
     environment = os.environ | {"PYTHONPATH": str(folder / "src")}
-    found = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout.strip()
-    if not Path(found).is_relative_to(folder):
-        sys.exit(f"The tests of a copy would test {found}: no mutant can be noticed.")
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    package = result.stdout.strip()
+    if not Path(package).is_relative_to(folder):
+        sys.exit(f"The tests of a copy would test {package}: no mutant can be noticed.")
 
 
 def check_unchanged(mutants, jobs):
-    """Run the tests of all mutants on an unchanged copy; exit where one fails, for it would notice anything."""
+    """Run the tests of all mutants on an unchanged copy; exit if one fails, which would seem to notice every mutant."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         copy_to(folder)
-        require_own_package(folder)
+        require_package_of(folder)
         for tier in TIERS:
-            tests = sorted({test for one in mutants if one.tier == tier for test in one.tests})
+            tests = sorted({test for mutant in mutants if mutant.tier == tier for test in mutant.tests})
             if not tests:
                 continue
             status, output = run_tests(folder, tests, tier, "--numprocesses", str(jobs), "--dist", "loadgroup")
@@ -133,41 +134,41 @@ def check_unchanged(mutants, jobs):
 
 
 def outcome(mutant):
-    """(Whether it was noticed, by what or why not, seconds) of one mutant."""
-    began = time.monotonic()
+    """(is_noticed, the failing test or why none failed, seconds) of a mutant."""
+    start = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         copy_to(folder)
         mutant.plant(folder)
         status, output = run_tests(folder, mutant.tests, mutant.tier, "--exitfirst")
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - start
     if status is None:
         return True, f"no end within {LIMIT} s", seconds
-    if status == FAILED and (found := NOTICED.search(output)):
-        return True, found[1], seconds
-    why = "SURVIVES" if status == PASSED else f"pytest ends with {status}: {output.strip().splitlines()[-1]}"
-    return False, why, seconds
+    if status == FAILED and (failure := FAILURE.search(output)):
+        return True, failure[1], seconds
+    reason = "SURVIVES" if status == PASSED else f"pytest ends with {status}: {output.strip().splitlines()[-1]}"
+    return False, reason, seconds
 
 
 def main():
-    """Run the mutants that are named, or all of a tier; exit with 1 where one is stale or survives."""
+    """Run mutants, by default all; exit with 1 if one is stale or survives."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("names", nargs="*", help="names of mutants or packages; all by default")
-    parser.add_argument("--tier", choices=TIERS, help="those of one tier alone")
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--tier", choices=TIERS, help="only mutants of this tier")
+    parser.add_argument("--jobs", type=int, default=2, help="number of parallel mutants")
     options = parser.parse_args()
-    mutants = [one for one in load() if options.tier in (None, one.tier)]
-    if unknown := set(options.names) - {name for one in mutants for name in (one.name, one.package)}:
+    mutants = [mutant for mutant in load() if options.tier in (None, mutant.tier)]
+    if unknown := set(options.names) - {name for mutant in mutants for name in (mutant.name, mutant.package)}:
         sys.exit(f"There is no mutant and no package {', '.join(sorted(unknown))}.")
     if options.names:
-        mutants = [one for one in mutants if {one.name, one.package} & set(options.names)]
-    if stale := [one for one in mutants if one.is_stale()]:
-        sys.exit("\n".join(f"{one.package}: {one.name!r} is stale: look at {one.file}." for one in stale))
+        mutants = [mutant for mutant in mutants if {mutant.name, mutant.package} & set(options.names)]
+    if stale := [mutant for mutant in mutants if mutant.is_stale()]:
+        sys.exit("\n".join(f"{mutant.package}: {mutant.name!r} is stale: look at {mutant.file}." for mutant in stale))
     check_unchanged(mutants, options.jobs)
     noticed, survived = Counter(), []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for mutant, (is_noticed, by, seconds) in zip(mutants, pool.map(outcome, mutants), strict=True):
-            print(f"{mutant.package:10}  {mutant.tier:8}  {seconds:4.0f} s  {mutant.name}\n{'':28}{by}", flush=True)
+        for mutant, (is_noticed, detail, seconds) in zip(mutants, pool.map(outcome, mutants), strict=True):
+            print(f"{mutant.package:10}  {mutant.tier:8}  {seconds:4.0f} s  {mutant.name}\n{'':28}{detail}", flush=True)
             noticed[mutant.tier] += is_noticed
             survived += [] if is_noticed else [mutant]
     counts = ", ".join(f"{count} by `make {tier}`" for tier, count in noticed.items())

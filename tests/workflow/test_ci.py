@@ -1,4 +1,4 @@
-"""Continuous integration: every stage runs once, whatever the others' outcome, and fails the whole if it fails."""
+"""Continuous integration: every stage runs once, whatever the outcome of others, and any failure fails the run."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT, TESTS
 
-# Prints as pytest does, after a line of its own.
+# A stand-in for make, which prints a line and then a summary like that of pytest.
 MAKE = """#!/bin/sh
 echo "$1" >> stages
 echo "begin $1"
@@ -28,18 +28,18 @@ def test_every_stage_runs_once_and_the_summaries_of_the_tests_come_last(tmp_path
         path.write_text(text)
         path.chmod(0o755)
     environment = os.environ | {"PATH": f"{make.parent}:{os.environ['PATH']}", "FAILS": fails}
-    done = subprocess.run([tmp_path / ".ci/run"], env=environment, capture_output=True, text=True)
+    process = subprocess.run([tmp_path / ".ci/run"], env=environment, capture_output=True, text=True)
     assert (tmp_path / "stages").read_text().split() == ["smoke", "test", "test-slow"]
-    assert done.returncode == (fails != "nothing")
-    *times, tests, slow = done.stdout.splitlines()[-5:]
+    assert process.returncode == (fails != "nothing")
+    *times, tests, slow = process.stdout.splitlines()[-5:]
     for line, stage in zip(times, ("smoke", "test", "test-slow"), strict=True):
         assert line.startswith(f"make {stage}: status {2 if fails == stage else 0}, ")
     assert tests == f"= {'1 failed' if fails == 'test' else '7 passed'} in test ="
     assert slow == f"= {'1 failed' if fails == 'test-slow' else '7 passed'} in test-slow ="
 
 
-def test_no_folder_of_tests_is_left_out(pytestconfig):
-    left_out = pytestconfig.getini("norecursedirs")
+def test_no_folder_of_tests_is_skipped(pytestconfig):
+    skipped = pytestconfig.getini("norecursedirs")
     folders = {folder for path in TESTS.rglob("test_*.py") for folder in path.relative_to(TESTS).parent.parts}
     assert "build" in folders
-    assert not [folder for folder in folders if any(fnmatch(folder, pattern) for pattern in left_out)]
+    assert not [folder for folder in folders if any(fnmatch(folder, pattern) for pattern in skipped)]

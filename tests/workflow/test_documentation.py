@@ -23,7 +23,7 @@ from ladder.report.figures import names as figures
 
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md"]
 DOCUMENTS += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
-LONGEST = {"README.md": 110, "ARCHITECTURE.md": 120}  # lines
+MAX_LINES = {"README.md": 110, "ARCHITECTURE.md": 120}
 SCHEMA = json.loads(SCHEMA_FILE.read_text())["properties"]
 SECTIONS = {
     "## Keys": SCHEMA,
@@ -32,7 +32,7 @@ SECTIONS = {
 }
 FOLDERS = ("src", "config", "workflow", "benchmarks", "tests", "paper", "docs", "profiles", ".ci", "results/published")
 EXAMPLE = "src/ladder/workloads/gemm/matmul.py"
-# Put together here, so that this file may be searched too.
+# Written in pieces, because this file is searched too.
 FORBIDDEN = [r"(?<![\w.])/" + r"work\b(?!-)", "pypi" + r"\.org", "python" + "hosted", r"deb\.debian" + r"\.org"]
 
 SPECIFICATION = importlib.util.spec_from_file_location("readme", ROOT / "workflow/scripts/readme.py")
@@ -51,15 +51,15 @@ def fenced(name, language):
 
 
 def code(name):
-    """The code of a document: its blocks, and its spans, which may be wrapped."""
+    """The code of a document: its blocks, and its inline code, whose lines may be wrapped."""
     blocks = re.findall(r"^```\w*\n(.*?)^```$", text(name), re.MULTILINE | re.DOTALL)
     prose = re.sub(r"^```.*?^```$", "", text(name), flags=re.MULTILINE | re.DOTALL)
     return [*blocks, *(" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))]
 
 
-def said(pattern, name):
-    """What a pattern finds in a document's code."""
-    return {found for piece in code(name) for found in re.findall(pattern, piece, re.MULTILINE)}
+def matches_of(pattern, name):
+    """The matches of a pattern in a document's code."""
+    return {match for piece in code(name) for match in re.findall(pattern, piece, re.MULTILINE)}
 
 
 def table(heading):
@@ -83,14 +83,14 @@ def test_every_key_is_explained_with_its_default_and_no_other(heading):
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_commands_exist(name):
     targets = set(re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE))
-    assert said(r"^(?:.*\s)?make ([a-z]+)", name) <= targets
-    for verb in said(r"(?:-m |^)ladder ([a-z]+)", name):
+    assert matches_of(r"^(?:.*\s)?make ([a-z]+)", name) <= targets
+    for verb in matches_of(r"(?:-m |^)ladder ([a-z]+)", name):
         with pytest.raises(SystemExit) as end:
             parser().parse_args([verb, "--help"])
         assert end.value.code == 0, verb
     rules = set(re.findall(r"^rule (\w+):", "".join(text(path) for path in workflow()), re.MULTILINE))
-    assert said(r"snakemake ([a-z]+)(?!\S)", name) <= rules
-    assert said(r"snakemake results/figures/(\w+)", name) <= set(figures())
+    assert matches_of(r"snakemake ([a-z]+)(?!\S)", name) <= rules
+    assert matches_of(r"snakemake results/figures/(\w+)", name) <= set(figures())
 
 
 def workflow():
@@ -99,14 +99,14 @@ def workflow():
 
 def test_the_commands_of_the_documents_are_seen_by_these_tests():
     """Patterns that find nothing would pass every check."""
-    assert {"smoke", "test", "study"} <= said(r"^(?:.*\s)?make ([a-z]+)", "README.md")
-    assert {"list", "compare"} <= said(r"(?:-m |^)ladder ([a-z]+)", "docs/usage.md")
-    assert {"figures", "measurements"} <= said(r"snakemake ([a-z]+)(?!\S)", "docs/usage.md")
+    assert {"smoke", "test", "study"} <= matches_of(r"^(?:.*\s)?make ([a-z]+)", "README.md")
+    assert {"list", "compare"} <= matches_of(r"(?:-m |^)ladder ([a-z]+)", "docs/usage.md")
+    assert {"figures", "measurements"} <= matches_of(r"snakemake ([a-z]+)(?!\S)", "docs/usage.md")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_named_files_exist(name):
-    paths = said(rf"(?<![\w/.<>~-])(?:{'|'.join(FOLDERS)})/[\w./-]*", name) - {EXAMPLE}
+    paths = matches_of(rf"(?<![\w/.<>~-])(?:{'|'.join(FOLDERS)})/[\w./-]*", name) - {EXAMPLE}
     missing = {path for path in paths if not (ROOT / path).exists()}
     assert not missing
 
@@ -119,14 +119,14 @@ def anchors(path):
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_lead_somewhere(name):
-    wrong = []
+    broken = []
     for link in re.findall(r"\]\(([^)\s]+)\)", text(name)):
         if "://" not in link:
             target, _, anchor = link.partition("#")
             path = (ROOT / name).parent / target if target else ROOT / name
             if not path.exists() or (anchor and anchor not in anchors(path)):
-                wrong.append(link)
-    assert not wrong
+                broken.append(link)
+    assert not broken
 
 
 def test_every_document_is_linked_from_another():
@@ -136,13 +136,13 @@ def test_every_document_is_linked_from_another():
         for link in re.findall(r"\]\(([^)\s]+)\)", text(name))
         if "://" not in link
     }
-    lonely = {ROOT / name for name in DOCUMENTS if name != "README.md"} - linked
-    assert not {path for path in lonely if path.parent not in linked}
+    unlinked = {ROOT / name for name in DOCUMENTS if name != "README.md"} - linked
+    assert not {path for path in unlinked if path.parent not in linked}
 
 
-@pytest.mark.parametrize("name", LONGEST)
+@pytest.mark.parametrize("name", MAX_LINES)
 def test_overviews_stay_short(name):
-    assert text(name).count("\n") <= LONGEST[name]
+    assert text(name).count("\n") <= MAX_LINES[name]
 
 
 def test_the_readme_says_what_was_published():
@@ -155,25 +155,25 @@ def test_the_readmes_picture_shows_what_was_published():
     assert readme.PICTURE.stat().st_size < 150_000
 
 
-def test_another_publication_shows(tmp_path, monkeypatch):
+def test_another_publication_changes_the_readme(tmp_path, monkeypatch):
     before = text("README.md")
     seconds = iter([[[2.0]] * 5, [[1.0]] * 5] * len(readme.RESULTS))
     with monkeypatch.context() as patch:
         patch.setattr(readme, "processes", lambda *case: next(seconds))
         assert "**2 ×** [2, 2]" in readme.update(before)
-    due = readme.digest()
+    digest = readme.digest()
     for path in readme.PUBLISHED.glob("*/samples.csv.gz"):
         head, *_ = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
         (tmp_path / path.parent.name).mkdir()
         (tmp_path / path.parent.name / path.name).write_bytes(gzip.compress(head))
     monkeypatch.setattr(readme, "PUBLISHED", tmp_path)
-    assert readme.digest() != due
+    assert readme.digest() != digest
     with pytest.raises(LookupError, match="is not published"):
         readme.update(before)
 
 
 def test_the_cases_that_are_compared_are_written_out():
-    keys = said(r"\b\w+/\w+/form=\S+", "docs/usage.md")
+    keys = matches_of(r"\b\w+/\w+/form=\S+", "docs/usage.md")
     assert len(keys) == 2
     for case in map(parse_key, keys):
         assert workloads.complete(case.workload, case.sizes) == case.sizes
@@ -192,7 +192,7 @@ def test_the_example_of_a_variant_measures(form, tmp_path):
     path.write_text(module)
     case = f"form={form},m=17,n=5,k=65,dtype=float32,source=random,seed=1,cache=warm,threads={tuning['threads']}"
     command = [sys.executable, "-m", "ladder", "measure", "gemm", variant, case, "--out", "record.json"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--machine", "here", "--protocol", json.dumps(PROTOCOL)],
         cwd=tmp_path,
         env=os.environ | {"LADDER_VARIANTS": str(tmp_path / "variants"), "PYTHONPATH": str(ROOT / "src")},
@@ -200,21 +200,21 @@ def test_the_example_of_a_variant_measures(form, tmp_path):
         text=True,
         timeout=600,
     )
-    assert done.returncode == 0, done.stderr
-    found = record.read(tmp_path / "record.json")
-    assert (found["variant"], found["case"]) == (variant, case)
+    assert process.returncode == 0, process.stderr
+    document = record.read(tmp_path / "record.json")
+    assert (document["variant"], document["case"]) == (variant, case)
 
 
 def test_no_file_names_a_host_of_packages_or_a_path_of_one_machine():
-    looked_at = [path for path in ROOT.iterdir() if path.is_file()]
-    looked_at += [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
-    found = []
-    for path in looked_at:
+    paths = [path for path in ROOT.iterdir() if path.is_file()]
+    paths += [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    violations = []
+    for path in paths:
         contents = path.read_bytes().decode(errors="replace")
         if "__pycache__" not in path.parts and path.suffix not in (".gz", ".png"):
-            found += [f"{path.relative_to(ROOT)}: {host}" for host in FORBIDDEN if re.search(host, contents)]
-    assert len(looked_at) > 100
-    assert not found
+            violations += [f"{path.relative_to(ROOT)}: {host}" for host in FORBIDDEN if re.search(host, contents)]
+    assert len(paths) > 100
+    assert not violations
 
 
 @pytest.mark.parametrize("line", ["cd /" + "work/main", "//pypi" + ".org/simple", "http://deb.debian" + ".org/debian"])

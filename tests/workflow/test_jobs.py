@@ -11,7 +11,7 @@ import pytest
 from ladder.machine import revision
 from ladder.workflow.commands import Commands, set_variables
 from ladder.workflow.resources import JobResources
-from planned import CLUSTER, experiment, job_of, planned, snakemakes
+from planned import CLUSTER, experiment, job_of, planned, snakemake_workflow
 
 VARIANTS = {
     "blas": {"threads": 2},
@@ -67,16 +67,16 @@ def test_a_job_that_describes_a_node_gets_all_of_it():
     resources, _ = resources_of(CLUSTER)
     describing = dict(resources.describing)
     assert describing.pop("runtime")(SimpleNamespace(machine="lab-gpu"), 1) == 30
-    found = values(describing, SimpleNamespace(machine="lab-gpu"))
-    assert (found["cpus_per_task"], found["gres"], found["nodes"], found["mpi"]) == (8, "gpu:h100:4", 1, "")
+    job = values(describing, SimpleNamespace(machine="lab-gpu"))
+    assert (job["cpus_per_task"], job["gres"], job["nodes"], job["mpi"]) == (8, "gpu:h100:4", 1, "")
     assert values(describing, SimpleNamespace(machine="lab"))["gres"] == ""
 
 
 def test_a_verb_replaces_its_shell_and_is_found_in_a_folder_with_a_blank():
-    here = Commands(is_on_cluster=False, is_deployed=False)
-    assert here.ladder("list") == 'exec  "$LADDER_PYTHON" -m ladder list '
-    assert here.on_node("list") == here.ladder("list")
-    line = here.module("this.that --flag")
+    folder = Commands(is_on_cluster=False, is_deployed=False)
+    assert folder.ladder("list") == 'exec  "$LADDER_PYTHON" -m ladder list '
+    assert folder.on_node("list") == folder.ladder("list")
+    line = folder.module("this.that --flag")
     assert shlex.split(line) == ["exec", "$LADDER_PYTHON", "-m", "this.that", "--flag"]
 
 
@@ -89,14 +89,14 @@ def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
     study, line = planned({}, CLUSTER | {"cpu": CLUSTER["cpu"]}), Commands(True, False).on_node("list")
     study.site["prelude"], study.site["wrapper"] = "export OMP_PROC_BIND=true; true $UNSET_BY_NOBODY", "echo"
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    set_variables(study, snakemakes(is_main_process=False))
+    set_variables(study, snakemake_workflow(is_main_process=False))
     line = line.format(resources=SimpleNamespace(cpus_per_task=4, nodes=2))
     line = line.replace("exec", "env | sort; exec")
-    done = subprocess.run(["bash", "-euc", line], capture_output=True, text=True, check=True)
-    found = done.stdout.splitlines()
-    assert {"OMP_PROC_BIND=true", "LADDER_NODES=2", "SRUN_CPUS_PER_TASK=4", "SLURM_CPU_BIND=cores"} <= set(found)
-    assert not [line for line in found if line.startswith("OMP_NUM_THREADS")]
-    assert found[-1] == f"{sys.executable} -m ladder list"
+    process = subprocess.run(["bash", "-euc", line], capture_output=True, text=True, check=True)
+    lines = process.stdout.splitlines()
+    assert {"OMP_PROC_BIND=true", "LADDER_NODES=2", "SRUN_CPUS_PER_TASK=4", "SLURM_CPU_BIND=cores"} <= set(lines)
+    assert not [line for line in lines if line.startswith("OMP_NUM_THREADS")]
+    assert lines[-1] == f"{sys.executable} -m ladder list"
 
 
 def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
@@ -104,7 +104,7 @@ def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
     for name in ("BASH_ENV", "BASHOPTS", "CDPATH"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
-    set_variables(planned({}), snakemakes())
+    set_variables(planned({}), snakemake_workflow())
     assert not {"BASH_ENV", "BASHOPTS", "CDPATH", "LADDER_PRELUDE", "LADDER_UNSET"} & set(os.environ)
     expected = {"LADDER_PYTHON": sys.executable, "LADDER_CODE": "/project/src", "LADDER_PARENT": str(os.getpid())}
     expected["PYTHONSAFEPATH"] = "1"
@@ -114,8 +114,8 @@ def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
 @pytest.mark.parametrize(("nodes", "name"), [(CLUSTER, "LADDER_COMMIT"), (None, "LADDER_UNCHANGED")])
 def test_the_revision_is_determined_once_by_the_run_that_measures(monkeypatch, nodes, name):
     monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
-    set_variables(planned({}, nodes, measure=False), snakemakes())
-    set_variables(planned({}, nodes), snakemakes(is_main_process=False))
+    set_variables(planned({}, nodes, measure=False), snakemake_workflow())
+    set_variables(planned({}, nodes), snakemake_workflow(is_main_process=False))
     assert name not in os.environ
-    set_variables(planned({}, nodes), snakemakes())
+    set_variables(planned({}, nodes), snakemake_workflow())
     assert os.environ[name] == {"LADDER_COMMIT": "c-dirty", "LADDER_UNCHANGED": "c 0"}[name]

@@ -1,4 +1,4 @@
-"""The judgement of `make test-gpu` by made-up outputs of its tools and, where there is a GPU, by faults to be found."""
+"""Tests of `make test-gpu`: on made-up outputs of its tools and, with a GPU, on planted faults."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ from ladder.records import files
 
 MEMCHECK = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"
 RACECHECK = "========= RACECHECK SUMMARY: {} hazards displayed ({} errors, 0 warnings)\n"
-# Plays compute-sanitizer and what it watches, where a case is named after what goes wrong with its run.
+# A stand-in for compute-sanitizer and its process; the name of a case says what goes wrong with its run.
 STAND_IN = r"""#!/bin/sh
 until [ "${1##*/}" = sanitized.py ]; do shift; done; shift
 printf '%s\n' "$@"
@@ -45,22 +45,22 @@ exit $status
 FAULTS = [("memcheck", "planted_overrun"), ("racecheck", "planted_race")]
 
 
-def whole(errors=0):
-    """A watched run that came to its end."""
-    return on_gpu.told(f'{MEMCHECK}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0))
+def complete(errors=0):
+    """The result of a complete run."""
+    return on_gpu.parse_output(f'{MEMCHECK}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0))
 
 
 def summary(**changes):
-    """A summary of runs that found nothing, but for the changes."""
-    found = {
+    """A summary of runs without errors, with changes."""
+    summary = {
         "source": {"commit": "abc", "dirty": False},
         "card": "A card",
         "driver": "580.1",
         "cuda": "13.0",
         "tests": {"passed": 5, "failed": 0, "skipped": 1, "status": 0},
-        "sanitizers": {"memcheck": whole(), "racecheck": whole()},
+        "sanitizers": {"memcheck": complete(), "racecheck": complete()},
     }
-    return found | changes
+    return summary | changes
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,16 @@ def summary(**changes):
     ],
 )
 def test_what_a_tool_found(last, errors):
-    found = on_gpu.told(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
+    found = on_gpu.parse_output(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
     assert (found["cases"], found["errors"]) == (3, errors)
-    assert on_gpu.is_whole(found) == (errors is not None)
-    assert on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": whole()})) == (errors == 0)
+    assert on_gpu.is_complete(found) == (errors is not None)
+    assert on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()})) == (errors == 0)
 
 
 def test_a_run_that_ended_early_is_not_whole():
-    found = on_gpu.told(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
-    assert not on_gpu.is_whole(found)
-    told = summary(sanitizers={"memcheck": on_gpu.merged([whole(), found], asked=6), "racecheck": whole(2)})
+    found = on_gpu.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
+    assert not on_gpu.is_complete(found)
+    told = summary(sanitizers={"memcheck": on_gpu.merge([complete(), found], requested=6), "racecheck": complete(2)})
     assert not on_gpu.is_clean(told)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
     assert not_done in on_gpu.lines(told)
@@ -97,14 +97,14 @@ def test_a_run_that_ended_early_is_not_whole():
 def test_every_case_is_watched_once(monkeypatch, tool):
     ran = []
 
-    def watch(asked, *keys, cards):
+    def watch(asked, *keys, gpus):
         assert asked == tool
         assert 1 <= len(keys) <= on_gpu.CHUNK
         ran.extend(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": "a case's"}
 
-    monkeypatch.setattr(on_gpu, "watched", watch)
-    found = on_gpu.all_watched(tool)
+    monkeypatch.setattr(on_gpu, "run_cases", watch)
+    found = on_gpu.run_all_cases(tool)
     assert sorted(ran) == sorted(one.key for one in sanitized.cases(own=tool == "racecheck"))
     assert found == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
 
@@ -124,10 +124,10 @@ def named(monkeypatch):
     return replace
 
 
-def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypatch, named):
+def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, named):
     together, running, most = threading.Barrier(2), [], []
 
-    def watch(tool, *keys, cards):
+    def watch(tool, *keys, gpus):
         running.append(keys)
         most.append(len(running))
         together.wait(timeout=30)
@@ -135,16 +135,16 @@ def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypa
         running.remove(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": ""}
 
-    monkeypatch.setattr(on_gpu, "WATCHED", 2)
-    monkeypatch.setattr(on_gpu, "watched", watch)
+    monkeypatch.setattr(on_gpu, "RUNS", 2)
+    monkeypatch.setattr(on_gpu, "run_cases", watch)
     named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
-    assert on_gpu.all_watched("memcheck")["cases"] == 4 * on_gpu.CHUNK
+    assert on_gpu.run_all_cases("memcheck")["cases"] == 4 * on_gpu.CHUNK
     assert max(most) == 2
 
 
 @pytest.fixture
 def played(monkeypatch, tmp_path, named):
-    """A function that has a stand-in watch twenty cases in runs of eight, some named after what goes wrong."""
+    """A function that runs twenty cases under the stand-in, eight at a time, some named after what goes wrong."""
     path = tmp_path / "compute-sanitizer"
     path.write_text(STAND_IN)
     path.chmod(0o755)
@@ -165,7 +165,7 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
     program = f"{sys.executable} {TESTS / 'sanitized.py'}"
     asked = f"--tool {tool} --error-exitcode 1 {options}{program} one two\n"
-    assert on_gpu.watched(tool, "one", "two", cards=[])["output"] == asked
+    assert on_gpu.run_cases(tool, "one", "two", gpus=[])["output"] == asked
 
 
 @pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
@@ -175,75 +175,76 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
 )
 def test_what_goes_wrong_in_one_of_several_runs_is_told(played, place, run, wrong, errors, status):
     played({place: wrong})
-    found = on_gpu.all_watched("memcheck")
+    found = on_gpu.run_all_cases("memcheck")
     ended = 20 - len(run) * (wrong in ("early", "killed"))
     assert (found["cases"], found["errors"], found["status"]) == (ended, errors, status)
-    assert on_gpu.is_whole(found) == (errors is not None)
-    assert not on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": whole()}))
+    assert on_gpu.is_complete(found) == (errors is not None)
+    assert not on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()}))
     assert re.findall(r"^case(\d+)$", found["output"], re.MULTILINE) == [str(one) for one in run if one != place]
 
 
 def test_a_case_that_was_not_run_is_missed(played):
     played({19: "left_out"})
-    found = on_gpu.all_watched("memcheck")
+    found = on_gpu.run_all_cases("memcheck")
     assert (found["cases"], found["errors"], found["status"]) == (19, None, 0)
-    assert not on_gpu.is_whole(found)
+    assert not on_gpu.is_complete(found)
 
 
 @pytest.mark.parametrize("wrongs", [*itertools.permutations(["faulty", "killed", "early"])])
 def test_the_worst_status_and_every_output_of_several_runs_are_told(played, wrongs):
     played(dict(zip((0, 8, 16), wrongs, strict=True)))
-    found = on_gpu.all_watched("racecheck")
+    found = on_gpu.run_all_cases("racecheck")
     assert (found["errors"], found["status"]) == (None, -9)
     assert all(f"{wrong}\n" in found["output"] for wrong in wrongs)
 
 
 def test_errors_of_several_runs_are_summed(played):
     played({0: "faulty", 19: "faulty"})
-    found = on_gpu.all_watched("memcheck")
+    found = on_gpu.run_all_cases("memcheck")
     assert (found["cases"], found["errors"], found["status"]) == (20, 4, 1)
 
 
 def test_a_long_output_hides_no_other():
-    parts = [on_gpu.told("Traceback\n", 1), *(on_gpu.told("=" * 10_000 + "the end\n", 1) for _ in range(3))]
-    output = on_gpu.merged(parts, asked=4)["output"]
+    outputs = ["Traceback\n", *["=" * 10_000 + "the end\n"] * 3]
+    parts = [on_gpu.parse_output(output, 1) for output in outputs]
+    output = on_gpu.merge(parts, requested=4)["output"]
     assert "Traceback" in output
     assert output.count("the end") == 3
     assert len(output) < 20_000
 
 
-def test_what_compares_times_has_the_card_to_itself(monkeypatch):
+def test_tests_that_compare_times_run_alone(monkeypatch):
     options = {}
 
     def test(marked, *given):
         options[marked] = given
         return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if given else 1}
 
-    monkeypatch.setattr(on_gpu, "tested", test)
-    assert on_gpu.all_tested() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
-    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.TESTED)), "gpu and clock": ()}
-    assert 1 <= on_gpu.TESTED <= cpus.cores()
+    monkeypatch.setattr(on_gpu, "run_tests", test)
+    assert on_gpu.run_all_tests() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
+    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.TESTS)), "gpu and clock": ()}
+    assert 1 <= on_gpu.TESTS <= cpus.cores()
 
 
 @pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (81559, 9), (24576, 3), (4096, 1)])
-def test_processes_share_cores_and_the_memory_of_cards(mebibytes, processes):
-    card = {"memory": f"{mebibytes} MiB"}
-    assert on_gpu.side_by_side(16, [card]) == processes
-    assert on_gpu.side_by_side(64, [card, {"memory": "24576 MiB"}]) == max(1, 2 * min(3, mebibytes // on_gpu.MEMORY))
-    assert on_gpu.side_by_side(1, [card]) == 1
-    assert on_gpu.side_by_side(16, []) == 16
+def test_processes_share_cores_and_the_memory_of_gpus(mebibytes, processes):
+    gpu, larger = {"memory": f"{mebibytes} MiB"}, {"memory": "24576 MiB"}
+    assert on_gpu.parallel_processes(16, [gpu]) == processes
+    assert on_gpu.parallel_processes(64, [gpu, larger]) == max(1, 2 * min(3, mebibytes // on_gpu.MEMORY))
+    assert on_gpu.parallel_processes(1, [gpu]) == 1
+    assert on_gpu.parallel_processes(16, []) == 16
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_runs_take_cards_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
+def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
     path = tmp_path / "compute-sanitizer"
     path.write_text('#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >> "$0.seen"\n')
     path.chmod(0o755)
     monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
-    monkeypatch.setattr(on_gpu, "CARDS", [{"uuid": f"card{number}"} for number in range(count)])
+    monkeypatch.setattr(on_gpu, "GPUS", [{"uuid": f"card{number}"} for number in range(count)])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "as it was")
     named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
-    on_gpu.all_watched("memcheck")
+    on_gpu.run_all_cases("memcheck")
     seen = Path(f"{path}.seen").read_text(encoding="utf-8").splitlines()
     turns = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
     assert sorted(seen) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
@@ -255,7 +256,7 @@ def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch,
     runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
     monkeypatch.setattr(on_gpu.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(on_gpu.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
-    monkeypatch.setattr(on_gpu, "all_tested", lambda: summary()["tests"])
+    monkeypatch.setattr(on_gpu, "run_all_tests", lambda: summary()["tests"])
     monkeypatch.setattr(sys, "argv", ["on_gpu.py", "--out", str(tmp_path / "summary.json")])
     with pytest.raises(SystemExit) as ended:
         on_gpu.main()
@@ -294,8 +295,8 @@ def test_pytests_report_is_counted(tmp_path):
     report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", "--junitxml", report, tmp_path]
     assert subprocess.run(command, capture_output=True).returncode == 1
-    assert on_gpu.counted(report) == {"passed": 2, "failed": 2, "skipped": 1}
-    assert on_gpu.counted(tmp_path / "none.xml") == {"passed": 0, "failed": 0, "skipped": 0}
+    assert on_gpu.count_tests(report) == {"passed": 2, "failed": 2, "skipped": 1}
+    assert on_gpu.count_tests(tmp_path / "none.xml") == {"passed": 0, "failed": 0, "skipped": 0}
 
 
 # On a GPU, only by libraries.
@@ -347,7 +348,7 @@ def watched(planted):
 
     def watch(tool, variant):
         case = sanitized.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32")
-        return on_gpu.watched(tool, case.key, cards=[])
+        return on_gpu.run_cases(tool, case.key, gpus=[])
 
     return watch
 

@@ -1,4 +1,4 @@
-"""The order of the packages, and chapters apart from each other, which pyproject.toml states."""
+"""pyproject.toml states the order of all packages, and that chapters don't import each other."""
 
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 

@@ -1,4 +1,4 @@
-"""The plan of the study: what is planned, where, and what ends the run."""
+"""The plan of the study: the planned cases, their machines, and mistakes that end the run."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from ladder.workflow import study_plan
-from planned import experiment, job_of, planned, snakemakes
+from planned import experiment, job_of, planned, snakemake_workflow
 
 TWO = {"blas": {"threads": [1, 2]}}
 
@@ -88,9 +88,9 @@ def test_protocols_are_those_of_the_cases():
 
 
 def refused(config, **changes):
-    """What is printed when the run ends."""
+    """The message with which the run ends."""
     with pytest.raises(SystemExit) as end:
-        study_plan.read(config, snakemakes(**changes))
+        study_plan.read(config, snakemake_workflow(**changes))
     return end.value.code
 
 
@@ -108,11 +108,11 @@ def test_a_users_mistake_ends_the_run_with_a_sentence():
 def test_the_command_line_overrides_the_configuration_and_stays_in_snakemakes():
     config = {"experiments": {}, "machine": "here"}
     entries = SimpleNamespace(config_args=["machine=0815", "measure=false"])
-    study = study_plan.read(config, snakemakes(config_settings=entries))
+    study = study_plan.read(config, snakemake_workflow(config_settings=entries))
     assert (study.config["machine"], study.config["measure"]) == ("0815", False)
     assert config["machine"] == "0815"
 
 
 def test_jobs_dont_read_the_configuration_files_again():
     config = {"experiments": {}}
-    assert study_plan.read(config, snakemakes(configfiles=["nowhere.yaml"], is_main_process=False)).cases == []
+    assert study_plan.read(config, snakemake_workflow(configfiles=["nowhere.yaml"], is_main_process=False)).cases == []

@@ -1,8 +1,8 @@
 """The words that documents and code avoid, with what to say instead.
 
-FILES are the globs whose text is checked; add one to check more. Code in Markdown, commands in LaTeX and names in
-Python are not prose, so that names of files, variants and printed states may keep their words. CODE are the globs whose
-names in Python are checked too.
+FILES are globs of the files whose prose is checked; CODE are globs of the Python files whose names are checked, too.
+Code in Markdown, commands in LaTeX and names in Python are not prose, so names of files, variants and printed states
+may contain any word.
 """
 
 import ast
@@ -36,11 +36,11 @@ FILES = [
     "src/ladder/workloads/*/*.c",
     "src/ladder/workloads/*/*.h",
 ]
-# Names that say nothing about a thing: pronouns, participles and adverbs. Keys of configuration and records are none.
+# Names that don't say what a thing is: pronouns, participles and adverbs. Keys of configurations may have them.
 NAMES = {"found", "one", "own", "its", "due", "there", "said", "once", "shown", "stated", "chosen", "asked", "some"}
 NAMES |= {"given", "taken", "least", "most"}
-# A pattern, in which a blank is any white space, and what to say instead.
-SAY = {
+# {pattern, in which a blank matches any white space: what to say instead}.
+REPLACEMENTS = {
     r"cards?": "GPU, GPUs",
     r"left out|leaves? out|leaving out|leaves? (?:it|them) out": "skipped, skips, without",
     r"anew": "rebuild, measure again",
@@ -65,13 +65,13 @@ SAY = {
 BLANK = re.compile(r"(?<!\\) ")
 PATTERNS = {
     re.compile(rf"(?<![\w-])(?:{BLANK.sub(lambda _: chr(92) + 's+', pattern)})(?![\w-])", re.IGNORECASE): say
-    for pattern, say in SAY.items()
+    for pattern, say in REPLACEMENTS.items()
 }
 
 
 def blanked(pattern, text, flags=0):
     """The text with what a pattern matches replaced by as many lines, so that line numbers stay."""
-    return re.sub(pattern, lambda found: "\n" * found[0].count("\n") + "·", text, flags=flags)
+    return re.sub(pattern, lambda match: "\n" * match[0].count("\n") + "·", text, flags=flags)
 
 
 def of_markdown(text):
@@ -83,7 +83,7 @@ def of_markdown(text):
 def of_comments(text):
     """Comments after `#`, and the questions of a configuration; without code in backticks."""
     lines = [re.search(r"(?:^|\s)#(.*)|^\s*question:(.*)", line) for line in text.split("\n")]
-    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, found.groups())) if found else "·" for found in lines))
+    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
 def of_latex(text):
@@ -110,7 +110,7 @@ def of_python(text):
 def of_c(text):
     """Comments of C and CUDA, without code in backticks."""
     lines = [re.search(r"//(.*)|/\*(.*?)\*/", line) for line in text.split("\n")]
-    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, found.groups())) if found else "·" for found in lines))
+    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
 PROSE = {".md": of_markdown, ".yaml": of_comments, "": of_comments, ".smk": of_comments, ".sh": of_comments}
@@ -129,10 +129,10 @@ def bound_names(text):
 
 
 def avoided(text, suffix):
-    """What is to be avoided in a file's text: (line, words, what to say)."""
+    """The words to avoid in a file's prose: [(line, words, what to say), ...]."""
     prose = PROSE[suffix](text)
-    found = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
-    return sorted((prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), say) for match, say in found)
+    matches = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
+    return sorted((prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), say) for match, say in matches)
 
 
 def files_of(globs):
@@ -157,8 +157,8 @@ def test_bound_names_are_variables_arguments_functions_and_classes():
 @pytest.mark.parametrize("name", files_of(FILES))
 def test_words_to_avoid_are_avoided(name):
     path = ROOT / name
-    wrong = [f"{name}:{line}: '{words}': say {say}" for line, words, say in avoided(path.read_text(), path.suffix)]
-    assert not wrong, "\n" + "\n".join(wrong)
+    messages = [f"{name}:{line}: '{words}': say {say}" for line, words, say in avoided(path.read_text(), path.suffix)]
+    assert not messages, "\n" + "\n".join(messages)
 
 
 @pytest.mark.parametrize(
@@ -178,5 +178,5 @@ def test_words_to_avoid_are_avoided(name):
         (".cu", "int card; // a card\n/* measured anew */\ncard();", [1, 2]),
     ],
 )
-def test_prose_is_told_from_code(suffix, text, lines):
+def test_prose_is_distinguished_from_code(suffix, text, lines):
     assert [line for line, *_ in avoided(text, suffix)] == lines

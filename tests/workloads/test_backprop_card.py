@@ -1,4 +1,4 @@
-"""The fast variants of back-propagation for a card: on the CPU in emulation and on a GPU."""
+"""The fast variants of back-propagation for a GPU: in emulation on the CPU, and on a GPU."""
 
 import functools
 import tempfile
@@ -14,7 +14,7 @@ from ladder.workloads.backprop import cuda_fused
 from ladder.workloads.mlp import products
 
 pytestmark = pytest.mark.xdist_group("backprop_card")  # its kernels are compiled once
-MOST_SHARED = 232448  # bytes that a block may have on an H200
+MAX_SHARED = 232448  # bytes of shared memory that a block can have on an H200
 KERNELS = {
     "cuda": ("gather", "sigmoid", "output", "slope", "add_up", "scale", "add"),
     "cuda_fused": ("forward_backward", "accumulate_gradients", "update"),
@@ -24,27 +24,27 @@ KERNELS = {
 @functools.cache
 def kernels(variant, dtype, names=(), **tuning):
     """The kernels of a variant, compiled for the CPU once."""
-    defined = elementary.named(names or KERNELS[variant], MOST_SHARED if variant == "cuda_fused" else 0)
+    macros = elementary.named(names or KERNELS[variant], MAX_SHARED if variant == "cuda_fused" else 0)
     with tempfile.TemporaryDirectory() as folder:
-        return elementary.Kernels(Path(folder), "named.cpp", "backprop", variant, dtype, defined, **tuning)
+        return elementary.Kernels(Path(folder), "named.cpp", "backprop", variant, dtype, macros, **tuning)
 
 
 @pytest.fixture
 def fused(monkeypatch):
-    """A function that puts the kernels of `cuda_fused` for a tiling and a math in a card's place."""
+    """A function that emulates the kernels of `cuda_fused` for a dtype, a tiling and a `math`."""
 
-    def put(dtype, tiling, math="default"):
+    def emulate(dtype, tiling, math="default"):
         names = tuple(f"{name}_tf32" if math == "tf32" and name != "update" else name for name in KERNELS["cuda_fused"])
         monkeypatch.setattr(cuda, "kernel", kernels("cuda_fused", dtype, names, **tiling).get)
         monkeypatch.setattr(cuda, "multiprocessors", lambda: 3)
         monkeypatch.setattr(cuda_fused, "address", lambda array: array.ctypes.data)
         monkeypatch.setattr(cuda_fused, "table", lambda rows: np.array(rows, np.int64))
-        monkeypatch.setattr(cuda_fused, "launch", launched)
+        monkeypatch.setattr(cuda_fused, "launch", make_launch)
 
-    return put
+    return emulate
 
 
-def launched(kernel, grid, block, arguments, shared):
+def make_launch(kernel, grid, block, arguments, shared):
     return functools.partial(kernel, grid, block, arguments, shared_mem=shared)
 
 
@@ -63,27 +63,27 @@ def launched(kernel, grid, block, arguments, shared):
 @elementary.needs_compiler
 def test_three_fused_kernels_are_right_in_emulation(fused, dtype, math, layers, images):
     case = epochs.case_of("cuda_fused", {"math": math, "graph": "off"}, layers=layers, images=images, dtype=dtype)
-    fused(dtype, cuda_fused.suited(case.sizes), math)
+    fused(dtype, cuda_fused.default_tiling(case.sizes), math)
     assert epochs.emulated(case) == []
 
 
 def numpy_products(name):
-    """Products by form, as a variant of `gemm` gives them, by NumPy."""
+    """Stand-in for `products.of`: the products by NumPy, {form: multiply}."""
 
-    def of(form):
+    def product_of(form):
         def multiply(a, b, out, c=None):
-            found = (a.T if form == "tn" else a) @ (b.T if form == "nt" else b)
-            out[...] = found if c is None else found + c
+            product = (a.T if form == "tn" else a) @ (b.T if form == "nt" else b)
+            out[...] = product if c is None else product + c
 
         return multiply
 
-    return {form: of(form) for form in ("nn", "tn", "nt")}
+    return {form: product_of(form) for form in ("nn", "tn", "nt")}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", epochs.DTYPES)
 @elementary.needs_compiler
-def test_what_lies_between_products_is_right_in_emulation(monkeypatch, dtype):
+def test_kernels_other_than_products_are_right_in_emulation(monkeypatch, dtype):
     monkeypatch.setattr(cuda, "kernel", kernels("cuda", dtype).get)
     monkeypatch.setattr(products, "of", numpy_products)
     for layers, images in (("784-20-10", 17), ("784-33-17-9-10", 1), ("784-33-40-10", 300)):

@@ -53,7 +53,7 @@ EXPECTED = {
     "dcgan": {
         "confirmed": {"parity": 2, "two": 2, "split": 1.3, "registers": 2, "batch": 64 / 6, "hidden": 2.15 / 1.4}
         | {"pinned": 4, "one-gpu": 0.7006 / 0.4012, "host-parity": 5, "host-peer": 1.5, "ceiling": 6 / 5.47 / 0.997}
-        | {"peer/home": 2, "peer/home-brought": 3 / 1.4, "peer/home-brought-tf32": 3 / 1.4, "gpus": 2, "ranks": 1}
+        | {"peer/home": 2, "peer/home-tma": 3 / 1.4, "peer/home-tma-tf32": 3 / 1.4, "gpus": 2, "ranks": 1}
         | {f"home/{name}": 1 for name in ("float32", "tf32", "float16")},
         "refuted": {"two-gpus": 0.406 / 0.703, "four-gpus": 0.7157 / 1.3079},
     },
@@ -103,7 +103,7 @@ CAUSES = {  # other forms, the factors of a gain, larger batches
     "mlp": {"shared/nt": "naive time over that of texttt nn : 8.0 x", "peer/pytorch": "in batches of 1000 : 1.0 x"}
     | {"peer/numpy_loop": "in batches of 1000 : 1.3 x", "share": "99.5 percent ; with texttt blas 85 percent"},
     "descent": {"slower": "grid and block swapped, as there: 1.50 x"},
-    "gemv": {"communication": "on two ranks: 2.0 x", "travelling": "texttt scatter : 86 percent"},
+    "gemv": {"communication": "on two ranks: 2.0 x", "travelling": "texttt scatter takes 86 percent"},
     "dcgan": {"registers": "texttt cuda _ allowbreak tiled 6.67 x", "home/float16": "link over kernels 2.3 x"},
 }
 

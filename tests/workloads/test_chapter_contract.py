@@ -59,7 +59,7 @@ def told(workload):
 
         return ask if callable(function) else function
 
-    every = {name: noting(name, function) for name, function in chapter.asked(workload).items()}
+    every = {name: noting(name, function) for name, function in chapter.text_functions(workload).items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(functions, "of_chapter", lambda study: every)
         return text_of(workload, whole(workload)), [one for one in missing if one[0] not in ODD]
@@ -97,7 +97,7 @@ def test_tables_hold_every_claim_and_as_the_waterfall_every_line(workload):
     study = chapter.study(workload)
     cases = {tuple(study.find(key)[["variant", "case"]].iloc[0]) for keys in study.table for key in keys}
     assert rows["ladder"] == len(cases)
-    drawn = [key for keys in ladder.groups_of(study).values() for key, _ in ladder.distinct(study, keys)]
+    drawn = [key for keys in ladder.groups_of(study).values() for key, _ in ladder.distinct_cases(study, keys)]
     methods = {ladder.rung(study, key, study.find(key)).method for key in drawn}
     lines = map(study.line, study.figure)
     assert [line for line in lines if not {line.variant, line.tuning.get("product")} & methods] == []
@@ -158,8 +158,8 @@ def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
-        ("backprop", ("efficiency of \\code{tuned} is \\qty{2.1}{", "On \\num{48} threads it is \\qty{25}{")),
-        ("mlp", ("\\num{48} threads and", "on \\num{96}", "No counter separates")),
+        ("backprop", ("efficiency of \\code{tuned} is \\qty{2.1}{", "On \\num{48} threads, it is \\qty{25}{")),
+        ("mlp", ("\\num{48} threads and", "on \\num{96}", "no counter that")),
     ],
 )
 def test_a_machine_with_more_threads_is_told_beside_the_chapters(workload, words):

@@ -70,16 +70,17 @@ VALUES = {
         # Of half precision 0.6 us a picture for a screen, where 32 bits take 1.4.
         'seconds(lines.IMAGES * median(select("screen", math="float16")))': "3.15 milli second",
         # With its copies a picture takes 1.4 us, its kernels 1.12 in the same batches and 1.4 in one.
-        'time_share(select("brought", graph="on", **lines.TAPERED), "home-brought-tf32")': "80 percent",
-        'time_share(claims.kernels("tf32"), "home-brought-tf32", at_power_limit=True)': "91 percent",
+        'time_share(select("tma", graph="on", **lines.TAPERED), "home-tma-tf32")': "80 percent",
+        'time_share(claims.kernels("tf32"), "home-tma-tf32", at_power_limit=True)': "91 percent",
     },
 }
 
 
 @pytest.mark.parametrize("workload", VALUES)
 def test_values_are_those_of_the_times(workload):
-    texts = {asked: chapter.plain(eval(asked, chapter.asked(workload))) for asked in VALUES[workload]}
-    assert {asked: text for asked, text in texts.items() if not text.startswith(VALUES[workload][asked])} == {}
+    functions = chapter.text_functions(workload)
+    texts = {code: chapter.plain(eval(code, functions)) for code in VALUES[workload]}
+    assert {code: text for code, text in texts.items() if not text.startswith(VALUES[workload][code])} == {}
 
 
 IMAGES, CACHED, READ = 60000 * 784 * 4, 3 * 60000 * 45846 * 4 / 1e11, 512 * 512 * 4

@@ -1,4 +1,4 @@
-"""The generator: its definition, every variant with every batch and split, and wrong pictures that must be noticed."""
+"""The generator: its definition, all variants with several batches and splits, and the detection of wrong pictures."""
 
 import itertools
 from functools import cache
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_tconv import defined, emulated, rounded
+from test_tconv import by_definition, emulated_kernel, round_to_tf32
 
 import elementary
 import sanitized
@@ -20,13 +20,13 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import dcgan
-from ladder.workloads.dcgan import batches, card, home, layout, network, reference
+from ladder.workloads.dcgan import batches, gpu, home, layout, network, reference
 from ladder.workloads.dcgan import host as on_host
 
 HOST = devices.load("host")
-pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
+pytestmark = pytest.mark.xdist_group("tconv")  # so its functions are compiled once
 IMAGES = (1, 2, 17, 101)
-ON_HOST = {
+HOST_TUNINGS = {
     "one image at a time": {"batch": 1},
     "batches that end within": {"batch": 16, "epilogue": "separate"},
     "all at once": {"batch": 200, "epilogue": "folded"},
@@ -42,7 +42,7 @@ def sizes_of(images, channels=8, **others):
 
 
 def problem_of(sizes, round=0):
-    """A filled and poisoned problem."""
+    """A problem whose inputs are those of a round, and whose outputs are NaN."""
     problem = make_problem(dcgan, Case("dcgan", "host", sizes, {}), HOST)
     dcgan.fill(problem.inputs, sizes, 0, None)
     dcgan.fill(problem.inputs, sizes, round, None)
@@ -55,8 +55,8 @@ def exact(channels):
     return reference.compute(sizes_of(1, channels), None)
 
 
-def failed(problem, round=0, precision="float32"):
-    """Whether a check fails."""
+def has_failed(problem, round=0, precision="float32"):
+    """Whether a check of the pictures fails."""
     sizes = problem.sizes
     checks, _ = dcgan.check(sizes, {}, problem.outputs, round, None, exact(sizes["channels"]), precision)
     return not all(check.passed for check in checks)
@@ -68,32 +68,32 @@ def run(problem, variant="host", **tuning):
     in_order([*steps.prepare, *steps.run])()
 
 
-def drawn(values, latents, channels, layer=defined, swapped=()):
-    """Pictures by the definition alone: `values` is a network, read in the order in which its file has it."""
-    read = iter(values)
+def draw(network_values, latents, channels, layer=by_definition, swapped=()):
+    """Pictures by the definition alone; `network_values` are in the order of a network's file."""
+    numbers = iter(network_values)
 
     def take(*shape):
-        return np.fromiter(read, np.float64, int(np.prod(shape))).reshape(shape)
+        return np.fromiter(numbers, np.float64, int(np.prod(shape))).reshape(shape)
 
-    def normalised(values):
+    def normalise(values):
         beta, gamma, mean, variance = (take(values.shape[-1]) for _ in range(4))
         if swapped:
             beta, gamma = gamma, beta
         return np.maximum(gamma * (values - mean) / np.sqrt(variance + 1e-5) + beta, 0)
 
     weights = take(100, 16 * channels)
-    values = normalised((latents.astype(np.float64) @ weights + take(16 * channels)).reshape(-1, 4, 4, channels))
+    values = normalise((latents.astype(np.float64) @ weights + take(16 * channels)).reshape(-1, 4, 4, channels))
     for c, k in ((channels, channels // 2), (channels // 2, channels // 4), (channels // 4, channels // 8)):
-        values = normalised(layer(values, take(5, 5, k, c), take(k)))
+        values = normalise(layer(values, take(5, 5, k, c), take(k)))
     pictures = np.tanh(layer(values, take(5, 5, 3, channels // 8), take(3)))
-    assert next(read, None) is None
+    assert next(numbers, None) is None
     return pictures
 
 
 @pytest.mark.parametrize("channels", [8, pytest.param(16, marks=pytest.mark.slow)])
 def test_the_reference_follows_the_definition(channels):
-    due = drawn(network.random(channels, 1), network.latents(1), channels)
-    assert np.abs(exact(channels)["pictures"] - due).max() < 1e-12
+    expected = draw(network.random(channels, 1), network.latents(1), channels)
+    assert np.abs(exact(channels)["pictures"] - expected).max() < 1e-12
 
 
 def test_a_network_of_the_earlier_study_has_as_many_numbers_as_its_file():
@@ -130,21 +130,21 @@ def test_channels_halve_three_times():
 
 
 @pytest.mark.parametrize("images", IMAGES)
-@pytest.mark.parametrize("way", ON_HOST)
-def test_every_way_is_right_on_the_host(way, images):
+@pytest.mark.parametrize("name", HOST_TUNINGS)
+def test_every_tuning_is_right_on_the_host(name, images):
     problem = problem_of(sizes_of(images), round=1)
-    run(problem, **ON_HOST[way])
-    assert not failed(problem, round=1)
+    run(problem, **HOST_TUNINGS[name])
+    assert not has_failed(problem, round=1)
 
 
 @pytest.mark.parametrize("epilogue", ["fused", "folded", "separate"])
 def test_batches_of_a_group_share_the_first_layer(epilogue, monkeypatch):
     groups = [[slice(0, 5), slice(5, 6), slice(6, 8)], [slice(8, 17)]]
-    monkeypatch.setattr(on_host, "even", lambda images, batch: groups)
+    monkeypatch.setattr(on_host, "even_groups", lambda images, batch: groups)
     problem = problem_of(sizes_of(17), round=1)
     steps = on_host.setup(problem, threads=2, epilogue=epilogue)
     in_order([*steps.prepare, *steps.run])()
-    assert not failed(problem, round=1)
+    assert not has_failed(problem, round=1)
     phases = [name for name, _ in steps.run]
     assert [phases.count(name) for name in ("projection", "layer 1", "layer 2", "layer 4")] == [2, 2, 4, 4]
 
@@ -155,7 +155,7 @@ def test_batches_of_a_group_share_the_first_layer(epilogue, monkeypatch):
 def test_larger_networks_are_right_on_the_host(channels):
     problem = problem_of(sizes_of(17, channels))
     run(problem, last="blas", split=3)
-    assert not failed(problem)
+    assert not has_failed(problem)
 
 
 @pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: install ladder[peers]")
@@ -163,91 +163,91 @@ def test_larger_networks_are_right_on_the_host(channels):
 def test_pytorch_is_right(images):
     problem = problem_of(sizes_of(images, 64))
     run(problem, "pytorch", batch=16)
-    assert not failed(problem)
+    assert not has_failed(problem)
 
 
-def without_channel(image, weights, bias):
-    found = defined(image, weights, bias)
-    found[..., 2 % found.shape[-1]] = 0
-    return found
+def drop_channel(image, weights, bias):
+    result = by_definition(image, weights, bias)
+    result[..., 2 % result.shape[-1]] = 0
+    return result
 
 
 FAULTS = {
-    "filter not reversed": {"layer": lambda *given: defined(*given, flip=False)},
-    "padding of 2 and 3": {"layer": lambda *given: defined(*given, before=2)},
-    "third channel dropped": {"layer": without_channel},
+    "filter not reversed": {"layer": lambda *arguments: by_definition(*arguments, flip=False)},
+    "padding of 2 and 3": {"layer": lambda *arguments: by_definition(*arguments, before=2)},
+    "third channel dropped": {"layer": drop_channel},
     "beta and gamma swapped": {"swapped": ("beta", "gamma")},
-    "TF32": {"layer": lambda image, weights, bias: defined(tf32(image), tf32(weights), bias)},
+    "TF32": {"layer": lambda image, weights, bias: by_definition(tf32(image), tf32(weights), bias)},
 }
 
 
 def tf32(values):
-    return rounded(values.astype(np.float32)).astype(np.float64)
+    return round_to_tf32(values.astype(np.float32)).astype(np.float64)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_wrong_network_is_noticed(fault):
+def test_a_wrong_network_is_detected(fault):
     problem = problem_of(sizes_of(17))
-    given = network.random(8, 1), problem.latents, 8
-    problem.pictures[...] = drawn(*given)
-    assert not failed(problem)
-    problem.pictures[...] = drawn(*given, **FAULTS[fault])
-    assert failed(problem)
-    assert (fault == "TF32") == (not failed(problem, precision="tf32"))
+    arguments = network.random(8, 1), problem.latents, 8
+    problem.pictures[...] = draw(*arguments)
+    assert not has_failed(problem)
+    problem.pictures[...] = draw(*arguments, **FAULTS[fault])
+    assert has_failed(problem)
+    assert (fault == "TF32") == (not has_failed(problem, precision="tf32"))
 
 
-def last_batch_left_out(pictures):
+def skip_last_batch(pictures):
     pictures[-1] = pictures[0]
 
 
-def other_order(pictures):
+def reverse_order(pictures):
     pictures[...] = pictures[::-1].copy()
 
 
-def previous_batch(pictures):
+def repeat_batch(pictures):
     pictures[8:16] = pictures[:8]
 
 
-def one_pixel(pictures):
+def change_pixel(pictures):
     pictures[3, 5, 7, 1] -= 0.05
 
 
 @pytest.mark.parametrize("output", ["float32", "uint8"])
-@pytest.mark.parametrize("fault", [last_batch_left_out, other_order, previous_batch, one_pixel])
-def test_wrong_pictures_are_noticed(fault, output):
+@pytest.mark.parametrize("fault", [skip_last_batch, reverse_order, repeat_batch, change_pixel])
+def test_wrong_pictures_are_detected(fault, output):
     problem = problem_of(sizes_of(17, pictures=output))
-    run(drawing := problem_of(sizes_of(17)))
-    found = drawing.pictures.copy()
-    problem.pictures[...] = (found + 1) / 2 * 255 if output == "uint8" else found
-    assert not failed(problem)
-    fault(found)
-    problem.pictures[...] = (found + 1) / 2 * 255 if output == "uint8" else found
-    assert failed(problem)
+    run(float_problem := problem_of(sizes_of(17)))
+    pictures = float_problem.pictures.copy()
+    problem.pictures[...] = (pictures + 1) / 2 * 255 if output == "uint8" else pictures
+    assert not has_failed(problem)
+    fault(pictures)
+    problem.pictures[...] = (pictures + 1) / 2 * 255 if output == "uint8" else pictures
+    assert has_failed(problem)
 
 
 def test_every_chunk_of_pictures_is_checked(monkeypatch):
     monkeypatch.setattr(dcgan, "CHUNK", 5)
     problem = problem_of(sizes_of(17))
     run(problem)
-    assert not failed(problem)
+    assert not has_failed(problem)
     for image in (4, 5, 16):
         problem.pictures[image, 63, 63, 2] -= 0.05
-        assert failed(problem)
+        assert has_failed(problem)
         problem.pictures[image, 63, 63, 2] += 0.05
 
 
-def test_another_rounds_pictures_are_noticed():
+def test_another_rounds_pictures_are_detected():
     problem = problem_of(sizes_of(17))
     run(problem)
-    assert not failed(problem, round=0)
-    assert failed(problem, round=1)
+    assert not has_failed(problem, round=0)
+    assert has_failed(problem, round=1)
 
 
 TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
 COLUMNS = {"epilogue": "separate", "product": "cuda_columns"}
-BROUGHT = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
+COPY_ENGINE = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
 LARGER = ("batches that end within", "2 + 2", "gathered, 4 + 0", "added up", "TF32", "float16")
-ON_CARD = {
+CUDA_TUNINGS = {
     "one image at a time": {"batch": 1},
     "batches that end within": {"batch": 16, "epilogue": "separate"},
     "all at once": {"batch": 200, "epilogue": "folded"},
@@ -261,11 +261,11 @@ ON_CARD = {
     "added up in a graph": {"first": "cuda_col2im", "last": "cuda_im2col", "batch": 16, "graph": "on"},
     "warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
     "TF32 by warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "tf32", "batch": 16},
-    "by the copy engine": BROUGHT | {"math": "float16", "batch": 16},
-    "TF32 by the copy engine": BROUGHT | {"math": "tf32", "batch": 101},
+    "by the copy engine": COPY_ENGINE | {"math": "float16", "batch": 16},
+    "TF32 by the copy engine": COPY_ENGINE | {"math": "tf32", "batch": 101},
     "by the copy engine, 4 + 0": {"first": "cuda_implicit_tma", "split": 4, "math": "float16", "batch": 16},
-    "by the copy engine, in a graph": BROUGHT | {"math": "float16", "batch": 16, "graph": "on"},
-    "in the batches of the way home": BROUGHT | {"math": "tf32", "batch": 64, "batches": "tapered", "graph": "on"},
+    "by the copy engine, in a graph": COPY_ENGINE | {"math": "float16", "batch": 16, "graph": "on"},
+    "in the batches of home": COPY_ENGINE | {"math": "tf32", "batch": 64, "batches": "tapered", "graph": "on"},
     "TF32": TENSOR_CORES | {"math": "tf32", "batch": 16},
     "float16": TENSOR_CORES | {"math": "float16", "batch": 16},
     "bfloat16": TENSOR_CORES | {"math": "bfloat16", "batch": 16},
@@ -275,7 +275,7 @@ ON_CARD = {
     "to tensor cores": {"last": "cuda_window_mma", "math": "float16", "batch": 16},
     "to tensor cores in TF32": {"last": "cuda_window_mma", "math": "tf32", "batch": 16},
 }
-HOME = [
+HOME_TUNINGS = [
     {"memory": memory, "copies": copies, "batch": 16}
     for memory in ("pinned", "staged", "pageable")
     for copies in ("hidden", "after")
@@ -284,18 +284,18 @@ HOME = [
     {"streams": 3, "batch": 8},
     {"graph": "on", "batch": 16},
     {"graph": "on", "batch": 8, "streams": 1, "copies": "after"},
-    BROUGHT | {"graph": "on", "batch": 8, "streams": 1, "math": "float16"},
-    BROUGHT | {"batches": "tapered", "batch": 64, "streams": 2, "math": "tf32"},
+    COPY_ENGINE | {"graph": "on", "batch": 8, "streams": 1, "math": "float16"},
+    COPY_ENGINE | {"batches": "tapered", "batch": 64, "streams": 2, "math": "tf32"},
 ]
 
 
-def drawn_on_a_card(variant, sizes, tuning):
+def is_right_on_gpu(variant, sizes, tuning):
     """Whether a variant's pictures are right in two rounds."""
     case = Case("dcgan", variant, sizes, tuning)
     for round in range(2):
         problem = sanitized.solved(case, round=round)
         problem.outputs = {"pictures": devices.of(case).to_host(problem.pictures)}
-        if failed(problem, round, workloads.precision(case)):
+        if has_failed(problem, round, workloads.precision(case)):
             return False
     return True
 
@@ -304,62 +304,62 @@ def drawn_on_a_card(variant, sizes, tuning):
 @elementary.needs_compiler
 @pytest.mark.parametrize("epilogue", ["separate", "fused"])
 def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
-    for name, other in {"kernel": emulated(), "empty": HOST.empty, "multiprocessors": lambda: 1}.items():
-        monkeypatch.setattr(cuda, name, other)
+    for name, stand_in in {"kernel": emulated_kernel(), "empty": HOST.empty, "multiprocessors": lambda: 1}.items():
+        monkeypatch.setattr(cuda, name, stand_in)
     problem = problem_of(sizes_of(3))
-    how = {"first": "cuda_im2col", "last": "cuda_col2im", "split": 2, "batch": 2, "product": "cuda_columns"}
-    run(problem, "cuda", epilogue=epilogue, **how)
-    assert not failed(problem)
+    options = {"first": "cuda_im2col", "last": "cuda_col2im", "split": 2, "batch": 2, "product": "cuda_columns"}
+    run(problem, "cuda", epilogue=epilogue, **options)
+    assert not has_failed(problem)
 
 
 @elementary.needs_compiler
 @pytest.mark.parametrize("images", [1, 199])
 @pytest.mark.parametrize(("math", "kind"), [("tf32", np.float32), ("bfloat16", np.uint16)])
 def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math, kind, images):
-    """One of its three blocks uses a buffer for latents twice; the last latents are followed by others."""
-    for name, other in {"kernel": emulated(), "multiprocessors": lambda: 1}.items():
-        monkeypatch.setattr(cuda, name, other)
-    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
-    draw = np.random.default_rng(1).standard_normal
-    latents, weights, bias = (draw(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
+    """One of three blocks uses a buffer twice; values after the last latent must not matter."""
+    for name, stand_in in {"kernel": emulated_kernel(), "multiprocessors": lambda: 1}.items():
+        monkeypatch.setattr(cuda, name, stand_in)
+    monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
+    normal = np.random.default_rng(1).standard_normal
+    latents, weights, bias = (normal(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
     out = np.full((images + 1, 4, 4, 8), 7, kind)
-    card.Works(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
-    exact = rounded(latents[:images]).astype(np.float64) @ rounded(weights)
+    gpu.Operations(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
+    exact = round_to_tf32(latents[:images]).astype(np.float64) @ round_to_tf32(weights)
     values = out if math == "tf32" else (out.astype(np.uint32) << 16).view(np.float32)
-    off = np.abs(values[:images].reshape(images, -1) - np.maximum(exact + bias, 0))
-    assert off.max() < {"tf32": 0.005, "bfloat16": 0.15}[math]
+    error = np.abs(values[:images].reshape(images, -1) - np.maximum(exact + bias, 0))
+    assert error.max() < {"tf32": 0.005, "bfloat16": 0.15}[math]
     assert (out[images] == 7).all()
 
 
 @pytest.mark.parametrize("overlaps", [False, True])
-def test_a_layer_begins_early_where_its_variant_can(overlaps):
-    asked = []
-    variant = SimpleNamespace(OPERANDS=True, layer=lambda problem, **how: asked.append(how))
+def test_a_layer_overlaps_the_previous_one_if_its_variant_can(overlaps):
+    calls = []
+    variant = SimpleNamespace(OPERANDS=True, layer=lambda problem, **options: calls.append(options))
     if overlaps:
         variant.OVERLAPS = True
-    card.Works(8, 1, "float16", "cublas").layer(variant, None, variant, {"activation": "relu"})
+    gpu.Operations(8, 1, "float16", "cublas").layer(variant, None, variant, {"activation": "relu"})
     expected = {"math": "float16", "activation": "relu", "result": "operands"}
-    assert asked == [expected | ({"overlaps": True} if overlaps else {})]
+    assert calls == [expected | ({"overlaps": True} if overlaps else {})]
 
 
 @pytest.mark.parametrize("epilogue", ["separate", "folded", "fused"])
 @pytest.mark.parametrize(
     ("last", "math"), [("cuda_window", "default"), ("cuda_window_mma", "float16"), ("cuda_parity", "default")]
 )
-def test_the_last_layer_writes_bytes_itself_where_it_can(monkeypatch, last, math, epilogue):
-    """No pass follows it, and there is no array of float32 pictures."""
-    made = []
+def test_the_last_layer_writes_bytes_if_its_variant_can(monkeypatch, last, math, epilogue):
+    """Then no pass follows it, and no array of float32 pictures is allocated."""
+    allocated = []
 
     def empty(shape, dtype):
-        made.append((shape, np.dtype(dtype)))
+        allocated.append((shape, np.dtype(dtype)))
         return HOST.empty(shape, dtype)
 
-    others = {"kernel": lambda *arguments, **constants: print, "empty": empty, "multiprocessors": lambda: 1}
-    for name, other in others.items():
-        monkeypatch.setattr(cuda, name, other)
-    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
+    stand_ins = {"kernel": lambda *arguments, **constants: print, "empty": empty, "multiprocessors": lambda: 1}
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setattr(cuda, name, stand_in)
+    monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
     problem = problem_of(sizes_of(3, pictures="uint8"))
-    how = {
+    options = {
         "first": "cuda_implicit",
         "split": 3,
         "batch": 3,
@@ -367,48 +367,48 @@ def test_the_last_layer_writes_bytes_itself_where_it_can(monkeypatch, last, math
         "math": math,
         "product": "cuda_tiled",
     }
-    generator = card.generator(problem.network, problem.sizes, last=last, **how)
+    generator = gpu.generator(problem.network, problem.sizes, last=last, **options)
     (steps,) = generator.steps(problem.latents, [problem.pictures])
     phases = [phase for phase, _ in steps]
-    is_itself = epilogue == "fused" and last != "cuda_parity"
-    assert phases[-1] == ("layer 4" if is_itself else "epilogues")
-    assert ((problem.pictures.shape, np.float32) in made) != is_itself
+    writes_bytes = epilogue == "fused" and last != "cuda_parity"
+    assert phases[-1] == ("layer 4" if writes_bytes else "epilogues")
+    assert ((problem.pictures.shape, np.float32) in allocated) != writes_bytes
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("channels", [8, 64])
 @pytest.mark.parametrize("images", IMAGES)
-@pytest.mark.parametrize("way", ON_CARD)
-def test_every_way_is_right_on_a_card(way, images, channels):
-    assert drawn_on_a_card("cuda", sizes_of(images, channels), ON_CARD[way])
+@pytest.mark.parametrize("name", CUDA_TUNINGS)
+def test_every_tuning_is_right_on_a_gpu(name, images, channels):
+    assert is_right_on_gpu("cuda", sizes_of(images, channels), CUDA_TUNINGS[name])
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("way", [*LARGER, "by the copy engine, in a graph", "TF32 by the copy engine"])
-def test_larger_networks_are_right_on_a_card(way):
-    assert drawn_on_a_card("cuda", sizes_of(101, 512), ON_CARD[way])
+@pytest.mark.parametrize("name", [*LARGER, "by the copy engine, in a graph", "TF32 by the copy engine"])
+def test_larger_networks_are_right_on_a_gpu(name):
+    assert is_right_on_gpu("cuda", sizes_of(101, 512), CUDA_TUNINGS[name])
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("way", ["all at once", "naive", "TF32", "warpgroups"])
-def test_thousands_of_images_are_right_in_one_batch(way):
-    assert drawn_on_a_card("cuda", sizes_of(5248, 512), ON_CARD[way] | {"batch": 5248})
+@pytest.mark.parametrize("name", ["all at once", "naive", "TF32", "warpgroups"])
+def test_thousands_of_images_are_right_in_one_batch(name):
+    assert is_right_on_gpu("cuda", sizes_of(5248, 512), CUDA_TUNINGS[name] | {"batch": 5248})
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("images", IMAGES)
-@pytest.mark.parametrize("way", range(len(HOME)))
-def test_pictures_come_home(way, images):
-    assert drawn_on_a_card("home", sizes_of(images, 64), HOME[way])
+@pytest.mark.parametrize("index", range(len(HOME_TUNINGS)))
+def test_pictures_are_copied_to_the_host(index, images):
+    assert is_right_on_gpu("home", sizes_of(images, 64), HOME_TUNINGS[index])
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("output", ["float32", "uint8"])
 @pytest.mark.parametrize("variant", ["cuda", "home"])
-def test_colours_are_converted_on_the_card(variant, output):
-    in_a_graph = BROUGHT | {"math": "float16", "graph": "on"}
+def test_colours_are_converted_on_the_gpu(variant, output):
+    in_a_graph = COPY_ENGINE | {"math": "float16", "graph": "on"}
     for tuning in ({}, {"epilogue": "separate"}, {"split": 4}, TENSOR_CORES | {"math": "tf32"}, in_a_graph):
-        assert drawn_on_a_card(variant, sizes_of(17, 64, pictures=output), tuning | {"batch": 16})
+        assert is_right_on_gpu(variant, sizes_of(17, 64, pictures=output), tuning | {"batch": 16})
 
 
 @pytest.mark.gpu
@@ -416,8 +416,8 @@ def test_colours_are_converted_on_the_card(variant, output):
 @pytest.mark.parametrize("turned", ["off", "on"])
 @pytest.mark.parametrize("math", ["default", "tf32", "float16", "bfloat16"])
 @pytest.mark.parametrize("variant", ["pytorch_cuda", "pytorch_home"])
-def test_pytorch_is_right_on_a_card(variant, math, turned):
-    assert drawn_on_a_card(variant, sizes_of(17, 64), {"batch": 16, "math": math, "turned": turned})
+def test_pytorch_is_right_on_a_gpu(variant, math, turned):
+    assert is_right_on_gpu(variant, sizes_of(17, 64), {"batch": 16, "math": math, "turned": turned})
 
 
 def test_a_graph_without_pinned_memory_is_refused():
@@ -427,26 +427,26 @@ def test_a_graph_without_pinned_memory_is_refused():
 
 @pytest.mark.parametrize(("images", "batch"), [(1, 1), (17, 16), (33, 1280), (101, 16), (2624, 1280), (5248, 640)])
 def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
-    groups = batches.tapered(images, batch)
+    groups = batches.tapered_groups(images, batch)
     parts = [part for group in groups for part in group]
     assert [number for part in parts for number in range(images)[part]] == list(range(images))
-    lengths = [part.stop - part.start for part in parts]
+    lengths = [batches.length(part) for part in parts]
     assert max(batches.length(batches.images_of(group)) for group in groups) <= batch
     assert lengths[-1] <= max(batch // 8, batches.TILE)
 
 
 @pytest.mark.parametrize(("images", "batch"), [(2624, 1280), (5248, 528), (5248, 1056), (5248, 1280), (41984, 528)])
 def test_tapered_batches_hide_all_copies_but_the_last(images, batch):
-    """By a model, in which kernels take 1 for each image and the link what they leave to it."""
-    copied = drawn = 0
-    for part in itertools.chain(*batches.tapered(images, batch)):
-        drawn += part.stop - part.start
-        copied = max(copied, drawn) + (1 - batches.SPARE) * (part.stop - part.start)
-    assert copied - images < batch / 2
+    """By a model in which an image takes kernels 1 second and the link 1 - IDLE_SHARE seconds."""
+    copies_end = kernels_end = 0
+    for part in itertools.chain(*batches.tapered_groups(images, batch)):
+        kernels_end += part.stop - part.start
+        copies_end = max(copies_end, kernels_end) + (1 - batches.IDLE_SHARE) * (part.stop - part.start)
+    assert copies_end - images < batch / 2
 
 
 @pytest.mark.parametrize(("images", "gpus"), [(1, 4), (5, 4), (8, 2), (5248, 3)])
-def test_cards_have_equal_shares_and_none_is_empty(images, gpus):
+def test_gpus_have_equal_shares_and_none_is_empty(images, gpus):
     shares = home.shares_of(images, gpus)
     assert [number for share in shares for number in range(images)[share]] == list(range(images))
     lengths = [share.stop - share.start for share in shares]

@@ -1,4 +1,4 @@
-"""Pictures from files in the earlier study's formats: against its definition alone, and files that are refused."""
+"""Pictures from files in the earlier study's formats, compared with the definition; files that are refused."""
 
 import json
 import os
@@ -19,70 +19,70 @@ from ladder.store import gpu_counts
 from ladder.workloads.dcgan import formats
 from made_up import chapters as made
 
-pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
+pytestmark = pytest.mark.xdist_group("tconv")  # so its functions are compiled once
 CHANNELS = 8
 NORM = ("beta", "gamma", "mean", "variance")
 
 
 def arrays(seed=1):
-    """A network's arrays in the order of its file, no two alike."""
-    draw = np.random.default_rng(seed)
+    """A network's arrays in the order of its file, all different."""
+    generator = np.random.default_rng(seed)
 
-    def of(*shape, scale=0.3, around=0.0):
-        return (around + scale * draw.standard_normal(shape)).astype("<f4")
+    def normal(*shape, scale=0.3, mean=0.0):
+        return (mean + scale * generator.standard_normal(shape)).astype("<f4")
 
     def norm(channels):
         return [
-            of(channels, around=0.2),
-            of(channels, around=1.5),
-            of(channels),
-            np.abs(of(channels, around=0.7)) + 0.1,
+            normal(channels, mean=0.2),
+            normal(channels, mean=1.5),
+            normal(channels),
+            np.abs(normal(channels, mean=0.7)) + 0.1,
         ]
 
-    found = [of(100, 16 * CHANNELS, scale=0.15), of(16 * CHANNELS), *norm(CHANNELS)]
+    network = [normal(100, 16 * CHANNELS, scale=0.15), normal(16 * CHANNELS), *norm(CHANNELS)]
     for c, k in ((CHANNELS, CHANNELS // 2), (CHANNELS // 2, CHANNELS // 4), (CHANNELS // 4, CHANNELS // 8)):
-        found += [of(5, 5, k, c), of(k), *norm(k)]
-    return [*found, of(5, 5, 3, CHANNELS // 8), of(3)]
+        network += [normal(5, 5, k, c), normal(k), *norm(k)]
+    return [*network, normal(5, 5, 3, CHANNELS // 8), normal(3)]
 
 
 def layer(image, weights, bias):
-    """The transposed convolution by its definition: zeros put between, 3 before and 2 behind, the filter reversed."""
+    """The transposed convolution by its definition: zeros between pixels, 3 before and 2 after, a reversed filter."""
     rows, columns, _ = image.shape
-    wide = np.zeros((2 * rows + 4, 2 * columns + 4, image.shape[2]))
-    wide[3 : 3 + 2 * rows : 2, 3 : 3 + 2 * columns : 2] = image
-    found = np.zeros((2 * rows, 2 * columns, len(bias))) + bias
+    padded = np.zeros((2 * rows + 4, 2 * columns + 4, image.shape[2]))
+    padded[3 : 3 + 2 * rows : 2, 3 : 3 + 2 * columns : 2] = image
+    result = np.zeros((2 * rows, 2 * columns, len(bias))) + bias
     for r, s in np.ndindex(5, 5):
-        found += wide[r : r + 2 * rows, s : s + 2 * columns] @ weights[4 - r, 4 - s].T
-    return found
+        result += padded[r : r + 2 * rows, s : s + 2 * columns] @ weights[4 - r, 4 - s].T
+    return result
 
 
-def drawn(network, latent):
+def draw(network, latent):
     """A picture in float64, by the formula."""
-    left = iter([array.astype(np.float64) for array in network])
-    values = (latent @ next(left) + next(left)).reshape(4, 4, CHANNELS)
+    arrays = iter([array.astype(np.float64) for array in network])
+    values = (latent @ next(arrays) + next(arrays)).reshape(4, 4, CHANNELS)
     for _ in range(4):
-        beta, gamma, mean, variance = (next(left) for _ in NORM)
+        beta, gamma, mean, variance = (next(arrays) for _ in NORM)
         values = np.maximum(gamma * (values - mean) / np.sqrt(variance + 1e-5) + beta, 0)
-        values = layer(values, next(left), next(left))
+        values = layer(values, next(arrays), next(arrays))
     return np.tanh(values)
 
 
 def files(folder, images, network=None):
-    """A network and latents as files, and the pictures that are due."""
+    """Write a network and latents to files, and return the expected pictures of the network `arrays()`."""
     network = network or arrays()
     latents = np.random.default_rng(2).standard_normal((images, 100)).round(4)
     (folder / "network.bin").write_bytes(b"".join(array.tobytes() for array in network))
     lines = [str(images), *(" ".join(f"{value:.4f}" for value in row) for row in latents)]
     (folder / "latents.txt").write_text("\n".join(lines) + "\n")
-    return np.array([drawn(arrays(), latent) for latent in latents])
+    return np.array([draw(arrays(), latent) for latent in latents])
 
 
 def generate(folder, output, advance=lambda done: None):
-    """The verb's work on the host, on one thread."""
-    given = formats.read(folder / "network.bin", folder / "latents.txt")
-    case = generation.case_of("dcgan", formats, given.sizes, 0, 1)
-    found = generation.chunks(case, formats, given.inputs, advance)
-    generation.write(formats, folder / output, given.sizes["images"], found)
+    """What the verb `generate` does, on one thread of the host."""
+    files = formats.read(folder / "network.bin", folder / "latents.txt")
+    case = generation.case_of("dcgan", formats, files.sizes, 0, 1)
+    chunks = generation.chunks(case, formats, files.inputs, advance)
+    generation.write(formats, folder / output, files.sizes["images"], chunks)
     return folder / output
 
 
@@ -90,30 +90,30 @@ def generate(folder, output, advance=lambda done: None):
 def test_a_network_of_the_study_is_applied_exactly(tmp_path, monkeypatch, images):
     monkeypatch.setattr(generation, "CHUNKS", {"host": 8})
     monkeypatch.setattr(generation, "PART", 3)
-    due = files(tmp_path, images)
-    assert np.abs(due).max() > 0.3
-    told = []
-    lines = generate(tmp_path, "pictures.txt", told.append).read_text().splitlines()
-    assert told == {1: [1], 2: [2], 17: [3, 3, 2, 3, 3, 2, 1]}[images]
+    expected = files(tmp_path, images)
+    assert np.abs(expected).max() > 0.3
+    progress = []
+    lines = generate(tmp_path, "pictures.txt", progress.append).read_text().splitlines()
+    assert progress == {1: [1], 2: [2], 17: [3, 3, 2, 3, 3, 2, 1]}[images]
     assert lines[0] == str(images)
     assert all(line.endswith(" ") and len(line.split()) == 64 * 64 * 3 for line in lines[1:])
-    found = np.array([line.split() for line in lines[1:]], float).reshape(due.shape)
-    assert np.abs(found - due).max() < 1.5e-4
+    pictures = np.array([line.split() for line in lines[1:]], float).reshape(expected.shape)
+    assert np.abs(pictures - expected).max() < 1.5e-4
     side = int(np.ceil(np.sqrt(images)))
     for name in ("pictures.bmp", "pictures.PNG"):
         grid = np.asarray(Image.open(generate(tmp_path, name))).astype(int)
         assert grid.shape == (64 * side, 64 * side, 3)
         cells = grid.reshape(side, 64, side, 64, 3).swapaxes(1, 2).reshape(-1, 64, 64, 3)
-        assert np.abs(cells[:images] - np.floor((due + 1) / 2 * 255)).max() <= 1
+        assert np.abs(cells[:images] - np.floor((expected + 1) / 2 * 255)).max() <= 1
         assert not cells[images:].any()
 
 
-def test_beta_and_gamma_are_told_apart(tmp_path):
+def test_swapped_beta_and_gamma_are_detected(tmp_path):
     network = arrays()
     network[2], network[3] = network[3], network[2]
-    due = files(tmp_path, 1, network)
-    found = np.array(generate(tmp_path, "pictures.txt").read_text().split()[1:], float)
-    assert np.abs(found - due.reshape(-1)).max() > 0.01
+    expected = files(tmp_path, 1, network)
+    pictures = np.array(generate(tmp_path, "pictures.txt").read_text().split()[1:], float)
+    assert np.abs(pictures - expected.reshape(-1)).max() > 0.01
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_beta_and_gamma_are_told_apart(tmp_path):
         ("latents.txt", lambda raw: b"", "number of images, a whole number of at least 1, not with nothing"),
         ("latents.txt", lambda raw: b"0", "must begin with the number of images"),
         ("latents.txt", lambda raw: b"-1 2", "must begin with the number of images"),
-        ("latents.txt", lambda raw: b"3" + raw[1:], "has 200 numbers behind the first, where 3 images have 300"),
-        ("latents.txt", lambda raw: raw + b" 1.0", "has 201 numbers behind the first"),
+        ("latents.txt", lambda raw: b"3" + raw[1:], "has 200 numbers after the first, but 3 images have 300"),
+        ("latents.txt", lambda raw: raw + b" 1.0", "has 201 numbers after the first"),
         ("latents.txt", lambda raw: raw[:-8] + b" word\n", "has 'word' as number 100 of image 2"),
         ("latents.txt", lambda raw: raw[:-8] + b" inf\n", "has 'inf' as number 100 of image 2"),
         ("latents.txt", lambda raw: raw[:-8] + b" 1_0\n", "has '1_0' as number 100"),
@@ -149,9 +149,9 @@ def test_beta_and_gamma_are_told_apart(tmp_path):
             "'1.5D.00' as number 100 of image 2: it has an exponent of F",
         ),
         ("latents.txt", lambda raw: raw[:-8] + b" 0x1p3\n", "'0x1p3' as number 100 of image 2: it is hexadecimal"),
-        ("latents.txt", lambda raw: raw[:-8] + b" --5\n", "'--5' as number 100 of image 2: it is no number"),
+        ("latents.txt", lambda raw: raw[:-8] + b" --5\n", "'--5' as number 100 of image 2: it isn't a number"),
         ("latents.txt", lambda raw: raw.decode().encode("utf-16"), "has null bytes, as UTF-16 has"),
-        ("latents.txt", lambda raw: raw + b"\xff", "is no text of numbers"),
+        ("latents.txt", lambda raw: raw + b"\xff", "isn't a text of numbers"),
     ],
 )
 def test_a_broken_file_is_refused_with_a_sentence(tmp_path, name, change, sentence):
@@ -173,12 +173,12 @@ def test_a_negative_variance_is_refused(tmp_path):
         formats.read(tmp_path / "network.bin", tmp_path / "latents.txt")
 
 
-def test_outputs_that_cannot_be_are_refused_before_anything_is_drawn(tmp_path):
+def test_impossible_outputs_are_refused_before_anything_is_drawn(tmp_path):
     files(tmp_path, 1)
     with pytest.raises(LadderError, match=r"must end in \.txt, \.bmp, \.png"):
         formats.require_output("pictures.jpg", 1)
     with pytest.raises(LadderError, match=r"write a \.txt"):
-        formats.require_output("pictures.png", formats.MAX_IN_A_GRID + 1)
+        formats.require_output("pictures.png", formats.MAX_GRID_IMAGES + 1)
     with pytest.raises(LadderError, match="is an input as well"):
         generation.require_usable(tmp_path / "latents.txt", tmp_path / "latents.txt")
     with pytest.raises(LadderError, match="create its folder"):
@@ -194,7 +194,7 @@ def test_outputs_that_cannot_be_are_refused_before_anything_is_drawn(tmp_path):
         generation.formats_of("gemm")
 
 
-def test_a_failure_leaves_the_old_file_and_no_part(tmp_path):
+def test_a_failure_keeps_the_old_file_and_leaves_no_partial_one(tmp_path):
     output = tmp_path / "pictures.txt"
     output.write_text("old")
 
@@ -210,54 +210,54 @@ def test_a_failure_leaves_the_old_file_and_no_part(tmp_path):
 
 def test_the_verb_draws_and_says_what_is_wrong(tmp_path):
     files(tmp_path, 2)
-    line = [sys.executable, "-m", "ladder", "generate", "dcgan", "network.bin", "latents.txt"]
+    command = [sys.executable, "-m", "ladder", "generate", "dcgan", "network.bin", "latents.txt"]
 
-    def ran(*words):
-        return subprocess.run([*line, *words], cwd=tmp_path, capture_output=True, text=True)
+    def run(*arguments):
+        return subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True)
 
-    done = ran("pictures.png", "--gpus", "0")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    process = run("pictures.png", "--gpus", "0")
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
     assert (tmp_path / "pictures.png").stat().st_size > 1000
-    refused = ran("pictures.txt", "--gpus", "1000")
+    refused = run("pictures.txt", "--gpus", "1000")
     assert refused.returncode == 1
     assert "this machine has" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert not (tmp_path / "pictures.txt").exists()
 
 
-# By cards and images, the seconds of a call and of a cold start.
+# {GPUs: {images: (seconds of a call, seconds of a cold start)}}.
 TIMES = {1: {10: (0.1, 1.0), 1000: (10.0, 11.0)}, 2: {10: (0.2, 3.0), 1000: (5.0, 8.0)}, 4: {1000: (3.0, 7.5)}}
 
 
 @pytest.mark.parametrize(
-    ("images", "most", "cards"),
+    ("images", "available", "expected"),
     [(10, 8, 1), (1000, 1, 1), (1000, 2, 2), (1000, 4, 4), (400, 2, 1), (410, 2, 2), (10**6, 2, 2), (10**6, 8, 4)],
 )
-def test_as_many_cards_are_taken_as_pay(images, most, cards):
-    assert gpu_counts.best(TIMES, images, most) == cards
-    assert gpu_counts.best({}, images, most) == 1
+def test_the_fastest_number_of_gpus_is_used(images, available, expected):
+    assert gpu_counts.best(TIMES, images, available) == expected
+    assert gpu_counts.best({}, images, available) == 1
 
 
-def test_what_is_beyond_the_most_images_costs_what_calls_do():
+def test_images_beyond_the_measured_ones_cost_as_much_as_calls():
     half, same = ({1: {10: (1.0, 2.0)}, 2: {10: (seconds, 7.0)}} for seconds in (0.5, 1.0))
     assert [gpu_counts.best(half, images, 2) for images in (110, 111)] == [1, 2]
     assert gpu_counts.best(same, 10**9, 2) == 1
 
 
-def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
+def test_times_are_those_of_the_verbs_tuning(tmp_path):
     frame = made.whole("dcgan").tables["dcgan_cards"]["samples"]
     rows = gpu_counts.rows_of(frame[frame["phase"] == "total"])
-    for name, model in (("a", "NVIDIA H200"), ("b", "another card")):
+    for name, model in (("a", "NVIDIA H200"), ("b", "another GPU")):
         (tmp_path / name).mkdir()
         (tmp_path / name / gpu_counts.TIMES).write_text(json.dumps(rows))
-        about = made_up.description() | {"gpus": [{"name": model}]}
-        (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": about}))
+        description = made_up.description() | {"gpus": [{"name": model}]}
+        (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": description}))
     variant, tuning = formats.VARIANTS["offload"]
     sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
-    found = gpu_counts.measured("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
-    assert set(found) == {1, 2, 4}
-    seconds, start = found[1][5248]
-    assert seconds == pytest.approx(2 * found[2][5248][0], rel=0.02)
+    times = gpu_counts.published_times("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
+    assert set(times) == {1, 2, 4}
+    seconds, start = times[1][5248]
+    assert seconds == pytest.approx(2 * times[2][5248][0], rel=0.02)
     assert start > seconds
     for other in (
         (sizes, variant, tuning | {"batch": 7}, "NVIDIA H200"),
@@ -265,20 +265,20 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
         (sizes, "cuda", tuning, "NVIDIA H200"),
         (sizes | {"channels": 64}, variant, tuning, "NVIDIA H200"),
     ):
-        assert gpu_counts.measured("dcgan", *other, tmp_path) == {}
+        assert gpu_counts.published_times("dcgan", *other, tmp_path) == {}
     for missing in ("cold_start", "images"):
         assert gpu_counts.rows_of(frame.drop(columns=missing)) == []
 
 
-def test_published_measurements_tell_how_long_cards_take():
+def test_published_times_of_several_gpus_are_read():
     sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
-    found = gpu_counts.measured("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
-    most = max(set(found[1]) & set(found[2]))
-    assert 0 < found[2][most][0] < found[1][most][0] < found[1][most][1]
-    assert gpu_counts.best(found, most, 2) == 1
+    times = gpu_counts.published_times("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
+    images = max(set(times[1]) & set(times[2]))
+    assert 0 < times[2][images][0] < times[1][images][0] < times[1][images][1]
+    assert gpu_counts.best(times, images, 2) == 1
 
 
-def test_the_study_measures_on_cards_what_the_verb_draws():
+def test_the_study_measures_the_tuning_of_the_verb():
     study = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
     variant, tuning = formats.VARIANTS["offload"]
     assert gpu_counts.without(study["dcgan_cards"]["variants"][variant], "gpus") == tuning

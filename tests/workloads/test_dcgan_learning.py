@@ -1,4 +1,4 @@
-"""The generator that was trained: its training, its file, its pictures, and the cases that read it."""
+"""The trained generator: its training, its file, its pictures, and the cases that read it."""
 
 from importlib.util import find_spec
 
@@ -28,16 +28,16 @@ def digits(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def learning():
-    """The module of the training, small and quick."""
+    """The module of the training, with small batches and few latents."""
     learning = pytest.importorskip("ladder.workloads.dcgan.learning")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"BATCH": 8, "SETTLED": 64, "MIN_SPREAD": 0.0}.items():
+        for name, value in {"BATCH": 8, "STATISTICS_LATENTS": 64, "MIN_SPREAD": 0.0}.items():
             patch.setattr(learning, name, value)
         yield learning
 
 
 def random_file(path):
-    """A file of a full network, and its numbers: none below 0, as variances must be."""
+    """Write a network of full size and return its numbers, none below 0, because variances are among them."""
     numbers = np.abs(np.random.default_rng(3).standard_normal(layout.count(512), np.float32))
     numbers.astype("<f4").tofile(path)
     return numbers
@@ -49,17 +49,17 @@ def test_the_exported_network_is_the_generator(learning):
 
     torch.manual_seed(2)
     generator = learning.Generator(CHANNELS)
-    for weights in generator.parameters():  # far from each other, so that no two arrays can be mistaken
+    for weights in generator.parameters():  # so that a swap of two arrays is detected
         torch.nn.init.normal_(weights, 0.1, 0.3)
-    generator.settle(torch.randn(64, 100))
+    generator.calibrate(torch.randn(64, 100))
     values = generator.network(CHANNELS)
     latents = network.latents(1)
     with torch.no_grad():
-        due = generator.double()(torch.from_numpy(latents).double()).permute(0, 2, 3, 1).numpy()
+        expected = generator.double()(torch.from_numpy(latents).double()).permute(0, 2, 3, 1).numpy()
     parts = layout.parts(values.astype(np.float64), CHANNELS)
-    found = exact.generate(parts, latents.astype(np.float64), exact.Exact())
-    assert np.abs(found).max() > 0.3
-    assert np.abs(found - due).max() < 1e-12
+    pictures = exact.generate(parts, latents.astype(np.float64), exact.Exact())
+    assert np.abs(pictures).max() > 0.3
+    assert np.abs(pictures - expected).max() < 1e-12
     assert not (values.view(np.uint32) & 0x1FFF).any(), "more than 11 significant bits"
 
 
@@ -69,13 +69,15 @@ def test_statistics_are_those_of_the_rounded_weights(learning):
 
     torch.manual_seed(2)
     generator, latents = learning.Generator(8), torch.randn(64, 100)
-    generator.settle(latents)
+    generator.calibrate(latents)
     parts = layout.parts(generator.network(8).astype(np.float64), 8)
     values = exact.project(parts, latents.double().numpy(), exact.Exact())
     for index in range(4):
         assert np.allclose(parts[f"bn{index}_mean"], values.mean((0, 1, 2)), rtol=1e-3, atol=1e-5)
         assert np.allclose(parts[f"bn{index}_variance"], values.var((0, 1, 2)), rtol=1e-3)
-        values = exact.transpose(parts, index + 1, exact.normalise(parts, index, values, exact.Exact()), exact.Exact())
+        values = exact.transposed_convolution(
+            parts, index + 1, exact.normalise(parts, index, values, exact.Exact()), exact.Exact()
+        )
 
 
 @needs_torch
@@ -83,32 +85,34 @@ def test_numbers_are_rounded_to_the_nearest_of_11_bits(learning):
     import torch
 
     values = np.random.default_rng(1).standard_normal(1000).astype(np.float32)
-    found = learning.rounded(torch.from_numpy(values)).numpy()
-    assert (np.abs(found - values) <= 2.0**-11 * np.abs(values)).all()
-    assert (found == values.astype(np.float16)).mean() > 0.99  # which rounds ties to even
+    rounded = learning.round_bits(torch.from_numpy(values)).numpy()
+    assert (np.abs(rounded - values) <= 2.0**-11 * np.abs(values)).all()
+    assert (rounded == values.astype(np.float16)).mean() > 0.99  # which rounds ties to even
 
 
 @needs_torch
 def test_digits_are_upright_coloured_and_in_the_range(learning, digits):
     import torch
 
-    pictures = learning.coloured(torch.from_numpy(digits[1][:5])).numpy()
+    pictures = learning.colour_digits(torch.from_numpy(digits[1][:5])).numpy()
     assert pictures.shape == (5, 3, 64, 64)
     assert pictures.min() == -1
     assert 0.5 < pictures.max() <= 1
-    bright = (pictures.max(axis=1) + 1) / 2
-    shrunk = bright[:, 4:-4, 4:-4].reshape(5, 28, 2, 28, 2).mean(axis=(2, 4))
-    for one, digit in zip(shrunk, digits[1], strict=False):
-        assert np.corrcoef(one.ravel(), digit.ravel())[0, 1] > 0.9
+    brightness = (pictures.max(axis=1) + 1) / 2
+    shrunk = brightness[:, 4:-4, 4:-4].reshape(5, 28, 2, 28, 2).mean(axis=(2, 4))
+    for image, digit in zip(shrunk, digits[1], strict=False):
+        assert np.corrcoef(image.ravel(), digit.ravel())[0, 1] > 0.9
 
 
 @needs_torch
-def test_a_training_has_a_network_in_the_end(learning, digits, capsys):
-    found = learning.train(digits[1], 8, steps=3, device="cpu")
-    assert found.shape == (layout.count(8),)
-    assert np.isfinite(found).all()
+def test_a_training_returns_a_network(learning, digits, capsys):
+    weights = learning.train(digits[1], 8, steps=3, device="cpu")
+    assert weights.shape == (layout.count(8),)
+    assert np.isfinite(weights).all()
     assert "step 3 of 3" in capsys.readouterr().err
-    assert (found == learning.train(digits[1], 8, steps=3, device="cpu")).all(), "another network from the same seed"
+    assert (weights == learning.train(digits[1], 8, steps=3, device="cpu")).all(), (
+        "the same seed must give the same network"
+    )
 
 
 @needs_torch
@@ -117,25 +121,25 @@ def test_a_collapsed_generator_is_refused(learning, digits, faulty, monkeypatch)
     import torch
 
     monkeypatch.setattr(learning, "MIN_SPREAD", 0.5)
-    pictures = learning.coloured(torch.from_numpy(digits[1][:16]))
+    pictures = learning.colour_digits(torch.from_numpy(digits[1][:16]))
     value = 0.3 if faulty == "one picture" else torch.nan
-    learning.require_varied(lambda latents: pictures, None, pictures)
+    learning.require_variety(lambda latents: pictures, None, pictures)
     with pytest.raises(LadderError, match="collapsed"):
-        learning.require_varied(lambda latents: torch.full_like(pictures, value), None, pictures)
+        learning.require_variety(lambda latents: torch.full_like(pictures, value), None, pictures)
 
 
 @needs_torch
-def test_a_training_without_a_card_is_a_sentence(digits, tmp_path):
+def test_a_training_without_a_gpu_is_refused(digits, tmp_path):
     import torch
 
     if torch.cuda.is_available():
-        pytest.skip("there is a card")
+        pytest.skip("requires a machine without a GPU")
     with pytest.raises(LadderError, match="trained on a GPU"):
         datasets.make("dcgan", "learned.bin", tmp_path / "learned.bin", digits[0])
     assert not list(tmp_path.iterdir())
 
 
-def test_a_training_without_pytorch_is_a_sentence(monkeypatch):
+def test_a_training_without_pytorch_is_refused(monkeypatch):
     monkeypatch.setattr(artefacts, "find_spec", lambda name: None)
     with pytest.raises(LadderError, match="PyTorch, which isn't installed"):
         artefacts.require_torch_gpu()
@@ -165,9 +169,9 @@ def test_cases_read_the_trained_network(tmp_path):
 @pytest.mark.slow
 def test_the_reference_draws_with_the_trained_network():
     sizes = sizes_of(1, 8)
-    found = reference.compute(sizes | {"weights": "trained"}, network.random(8, 7))
-    assert (found["pictures"] == reference.compute(sizes | {"seed": 1}, None)["pictures"]).mean() < 0.1
-    assert set(found) == {"pictures", *(f"drift_{name}" for name in reference.PRECISIONS)}
+    references = reference.compute(sizes | {"weights": "trained"}, network.random(8, 7))
+    assert (references["pictures"] == reference.compute(sizes | {"seed": 1}, None)["pictures"]).mean() < 0.1
+    assert set(references) == {"pictures", *(f"drift_{name}" for name in reference.PRECISIONS)}
 
 
 @pytest.mark.parametrize(
@@ -176,11 +180,11 @@ def test_the_reference_draws_with_the_trained_network():
         (lambda path: path.write_bytes(path.read_bytes()[:-1]), "has 20549131 bytes, which no network has"),
         (lambda path: path.write_bytes(path.read_bytes() + b"\0\0\0\0"), "has 20549136 bytes"),
         (lambda path: np.full(layout.count(512), np.nan, "<f4").tofile(path), "infinite or not a number"),
-        (lambda path: np.zeros(layout.count(8), "<f4").tofile(path), "a network of 8 channels, where the trained one"),
+        (lambda path: np.zeros(layout.count(8), "<f4").tofile(path), "a network of 8 channels, but the trained one"),
         (lambda path: path.unlink(), "can't be read: No such file"),
     ],
 )
-def test_a_broken_network_is_a_sentence(tmp_path, change, words):
+def test_a_broken_network_is_refused(tmp_path, change, words):
     random_file(path := tmp_path / "learned.bin")
     change(path)
     with pytest.raises(LadderError, match=words):
@@ -190,11 +194,11 @@ def test_a_broken_network_is_a_sentence(tmp_path, change, words):
 def test_the_sheet_has_all_pictures_of_the_pool_in_order(tmp_path):
     weights = network.random(8, 1)
     gallery.write(tmp_path / "pictures.png", weights, 8)
-    found = imread(tmp_path / "pictures.png")[..., :3] * 255
-    assert found.shape == (256, 1024, 3)
-    due = exact.generate(
+    sheet = imread(tmp_path / "pictures.png")[..., :3] * 255
+    assert sheet.shape == (256, 1024, 3)
+    expected = exact.generate(
         layout.parts(weights.astype(np.float64), 8), network.latents(1).astype(np.float64), exact.Exact()
     )
     for row, column in [(0, 0), (1, 0), (0, 1), (3, 15)]:
-        tile = found[64 * row : 64 * row + 64, 64 * column : 64 * column + 64]
-        assert np.abs(tile - ((due[16 * row + column] + 1) / 2 * 255 - 0.5)).max() < 0.51
+        tile = sheet[64 * row : 64 * row + 64, 64 * column : 64 * column + 64]
+        assert np.abs(tile - ((expected[16 * row + column] + 1) / 2 * 255 - 0.5)).max() < 0.51

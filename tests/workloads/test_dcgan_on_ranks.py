@@ -1,4 +1,4 @@
-"""Pictures on ranks: in the first rank's memory, or by MPI from another node; and the memory that ranks share."""
+"""Pictures on ranks, copied to the first rank's memory or sent by MPI from another node; memory that ranks share."""
 
 import os
 import subprocess
@@ -23,32 +23,32 @@ LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="requires MPI: mpi4py and a launcher"
 )
-ALL = 32  # runs
+RUNS = 32  # of each call
 
 
 def case_of(ranks, **tuning):
     return Case("dcgan", "mpi_home", workloads.complete("dcgan", {"images": 5}), {"ranks": ranks, **tuning})
 
 
-def runs(ranks, *arguments):
-    """What `dcgan_on_ranks.py` says on so many ranks; an error on one of them ends all."""
-    words = [sys.executable, "-m", "mpi4py", TESTS / "dcgan_on_ranks.py", *map(str, arguments)]
-    line = [*MPI.command(case_of(ranks), LAUNCHER), *words]
+def run_program(ranks, *arguments):
+    """The finished process of `dcgan_on_ranks.py`; an error on one rank ends all ranks."""
+    program = [sys.executable, "-m", "mpi4py", TESTS / "dcgan_on_ranks.py", *map(str, arguments)]
+    command = [*MPI.command(case_of(ranks), LAUNCHER), *program]
     # mpi4py replaces the first entry of sys.path, which is the working folder only without PYTHONSAFEPATH.
     variables = MPI.environment(1) | os.environ | {"PYTHONSAFEPATH": ""}
-    return subprocess.run(line, env=variables, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture
-def late_cards(cards, monkeypatch):
-    """Four cards that aren't there, and what takes CuPy's place on them."""
+def late_gpus(cards, monkeypatch):
+    """Four simulated GPUs, with a stand-in for CuPy that runs work as late as possible."""
     cards(4)
     monkeypatch.setenv("PYTHONPATH", str(TESTS / "fake_cupy"), prepend=os.pathsep)
 
 
 @needs_mpi
 @pytest.mark.parametrize(
-    ("ranks", "away"),
+    ("ranks", "remote"),
     [
         pytest.param(1, None, marks=pytest.mark.slow),
         pytest.param(3, None, marks=pytest.mark.slow),
@@ -57,35 +57,35 @@ def late_cards(cards, monkeypatch):
         pytest.param(4, 2, marks=pytest.mark.slow),
     ],
 )
-def test_every_rank_brings_its_pictures_home_once_they_are_there(late_cards, ranks, away):
-    done = runs(ranks, "--drawn", *(["--away", away] if away else []))
-    assert done.stdout.splitlines()[-1:] == [f"{ALL} runs were right on {ranks} ranks"], done.stderr
+def test_every_rank_copies_its_pictures_after_they_are_drawn(late_gpus, ranks, remote):
+    process = run_program(ranks, "--lookup", *(["--remote", remote] if remote else []))
+    assert process.stdout.splitlines()[-1:] == [f"{RUNS} runs were right on {ranks} ranks"], process.stderr
 
 
 @needs_mpi
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        pytest.param("share left out", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
-        ("other order", "pictures"),
+        pytest.param("share skipped", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
+        ("reverse order", "pictures"),
         pytest.param("no waiting", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
     ],
 )
-def test_ranks_that_work_wrong_are_noticed(late_cards, fault, words):
-    done = runs(3, "--drawn", "--fault", fault)
-    assert done.returncode
-    assert words in done.stderr.split("ladder.errors.LadderError: ")[1]
-    assert "were right" not in done.stdout
+def test_faults_of_ranks_are_detected(late_gpus, fault, words):
+    process = run_program(3, "--lookup", "--fault", fault)
+    assert process.returncode
+    assert words in process.stderr.split("ladder.errors.LadderError: ")[1]
+    assert "were right" not in process.stdout
 
 
 @needs_mpi
 @pytest.mark.gpu
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_pictures_on_cards_are_right(ranks):
+def test_pictures_on_gpus_are_right(ranks):
     if ranks > len(nvidia.gpus()):
         pytest.skip(f"requires {ranks} NVIDIA GPUs")
-    done = runs(ranks)
-    assert done.stdout.splitlines()[-1:] == [f"{ALL} runs were right on {ranks} ranks"], done.stderr
+    process = run_program(ranks)
+    assert process.stdout.splitlines()[-1:] == [f"{RUNS} runs were right on {ranks} ranks"], process.stderr
 
 
 # The memory that ranks share
@@ -93,25 +93,28 @@ def test_pictures_on_cards_are_right(ranks):
 
 @pytest.fixture
 def locked(monkeypatch):
-    """Arrays whose pages are locked, in place of a card."""
-    found = []
-    monkeypatch.setattr(cuda, "lock_pages", lambda array: found.append(array.nbytes))
-    return found
+    """The sizes in bytes of the arrays whose pages are locked; no GPU is needed."""
+    sizes = []
+    monkeypatch.setattr(cuda, "lock_pages", lambda array: sizes.append(array.nbytes))
+    return sizes
 
 
-def second(monkeypatch, array, node=(0, 1), **wrong):
-    """Have this process be the second rank, which the first, of the ranks of `node` beside it, tells of its array."""
+def become_second(monkeypatch, array, node=(0, 1), **wrong):
+    """Make this process rank 1, on a node with the ranks `node`; rank 0 broadcasts where its array is.
+
+    `wrong` overrides parts of that message.
+    """
     file = array.base.file
-    told = {"process": os.getpid(), "file": file, "status": os.fstat(file)} | wrong
-    world = SimpleNamespace(rank=1, bcast=lambda _: (*told.values(), array.shape, array.dtype))
+    message = {"process": os.getpid(), "file": file, "status": os.fstat(file)} | wrong
+    world = SimpleNamespace(rank=1, bcast=lambda _: (*message.values(), array.shape, array.dtype))
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: world)
     monkeypatch.setattr(MPI_CUDA, "is_first", lambda: False)
     monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda _: list(node)))
 
 
-def test_a_rank_of_the_node_works_in_the_first_ones_array(monkeypatch, locked):
+def test_a_rank_of_the_same_node_uses_the_first_ranks_array(monkeypatch, locked):
     array = MPI_CUDA.empty((3, 5), "float32")
-    second(monkeypatch, array)
+    become_second(monkeypatch, array)
     other = MPI_CUDA.shared(None)
     assert locked == [60, 60]
     assert (other.shape, other.dtype) == ((3, 5), np.float32)
@@ -121,15 +124,15 @@ def test_a_rank_of_the_node_works_in_the_first_ones_array(monkeypatch, locked):
     assert other[2].tolist() == [7] * 5
 
 
-def test_a_rank_of_another_node_has_no_part_in_it(monkeypatch, locked):
-    second(monkeypatch, MPI_CUDA.empty((3, 5), "float32"), node=(1, 2))
+def test_a_rank_of_another_node_does_not_share_the_array(monkeypatch, locked):
+    become_second(monkeypatch, MPI_CUDA.empty((3, 5), "float32"), node=(1, 2))
     assert MPI_CUDA.shared(None) is None
 
 
-def test_memory_that_is_out_of_reach_is_a_sentence(monkeypatch, locked):
+def test_memory_that_cannot_be_mapped_is_an_error(monkeypatch, locked):
     array, other = MPI_CUDA.empty((3, 5), "float32"), MPI_CUDA.empty((3, 5), "float32")
     for wrong in ({"process": 2**22 + 1}, {"file": 10**6}, {"file": other.base.file}):
-        second(monkeypatch, array, **wrong)
+        become_second(monkeypatch, array, **wrong)
         with pytest.raises(LadderError, match=r"Rank 1 can't map the memory of the first rank, .* one container"):
             MPI_CUDA.shared(None)
 
@@ -150,7 +153,7 @@ def test_an_array_without_elements_has_no_pages_to_lock(locked):
     assert locked == []
 
 
-def test_cases_need_a_card_for_every_rank():
+def test_cases_need_a_gpu_for_every_rank():
     assert workloads.gpus(case_of(2)) == 2
     assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 1, "mpiexec"))) == "needs 2 GPUs, 1 available"
     assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 2))) == "needs an MPI launcher, none available"

@@ -1,4 +1,4 @@
-"""What runs beside what when pictures are drawn, on simulated cards: a second to draw an image, a half to copy it."""
+"""Traces of simulated GPUs, on which drawing an image takes a second and copying it half a second."""
 
 from types import SimpleNamespace
 
@@ -12,32 +12,32 @@ from ladder.cuda import trace
 from ladder.harness import traces
 from ladder.harness.steps import in_order
 from ladder.records.case import Case
-from ladder.workloads.dcgan import card, home
-from ladder.workloads.dcgan import cuda as on_card
+from ladder.workloads.dcgan import cuda as cuda_variant
+from ladder.workloads.dcgan import gpu, home
 from simulated import Card
 
 WIDTH = 3
 
 
 @pytest.fixture
-def cards(monkeypatch):
-    cards = Card()
+def gpus(monkeypatch):
+    gpus = Card()
 
     def copy(target, values, stream):
         stream.do(0.5 * len(target))
         target[...] = values
 
     def steps(latents, pictures):
-        (own,) = pictures  # groups of one batch
+        (batch,) = pictures  # groups of one batch
 
         def draw():
-            cards.current().do(float(len(latents)))
-            own[...] = 2 * latents
+            gpus.current().do(float(len(latents)))
+            batch[...] = 2 * latents
 
-        return [[("projection", lambda: cards.current().do(0.0)), ("layer 1", draw)]]
+        return [[("projection", lambda: gpus.current().do(0.0)), ("layer 1", draw)]]
 
     for name, stand_in in {
-        "load_cupy": lambda: cards,
+        "load_cupy": lambda: gpus,
         "empty": np.empty,
         "empty_pinned": np.empty,
         "lock_pages": lambda array: None,
@@ -45,12 +45,12 @@ def cards(monkeypatch):
         "copy_out": lambda array, values, stream: copy(values, array, stream),
     }.items():
         monkeypatch.setattr(cuda, name, stand_in)
-    monkeypatch.setattr(trace, "load_cupy", lambda: cards)
+    monkeypatch.setattr(trace, "load_cupy", lambda: gpus)
     for module in (trace, home):
-        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=cards.perf_counter))
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=gpus.perf_counter))
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
-    monkeypatch.setattr(card, "generator", lambda *given, **how: SimpleNamespace(steps=steps, prepare=[]))
-    return cards
+    monkeypatch.setattr(gpu, "generator", lambda *arguments, **options: SimpleNamespace(steps=steps, prepare=[]))
+    return gpus
 
 
 def problem_of(images):
@@ -60,12 +60,12 @@ def problem_of(images):
 
 
 def rows_of(trace):
-    """The spans of every lane, whose batches are named by their numbers."""
-    found = {}
+    """{lane: [(start, end), ...]} of a trace, whose batches must be numbered in order."""
+    spans = {}
     for lane, name, *span in traces.validate(trace(), Case("dcgan", "home", {}, {})):
-        found.setdefault(lane, []).append(tuple(span))
-        assert name == str(len(found[lane]))
-    return found
+        spans.setdefault(lane, []).append(tuple(span))
+        assert name == str(len(spans[lane]))
+    return spans
 
 
 HIDDEN = {"compute": [(0, 4), (4, 8), (8, 9)], "copy": [(4, 6), (8, 10), (10, 10.5)]}
@@ -74,15 +74,15 @@ AFTER = {"compute": [(0, 4), (6, 10), (12, 13)], "copy": [(4, 6), (10, 12), (13,
 
 @pytest.mark.parametrize(("copies", "expected"), [("hidden", HIDDEN), ("after", AFTER)])
 @pytest.mark.parametrize("memory", ["pinned", "staged", "pageable"])
-def test_copies_run_beside_the_next_batch_or_before_it(cards, memory, copies, expected):
+def test_copies_overlap_the_next_batch_or_precede_it(gpus, memory, copies, expected):
     problem = problem_of(9)
-    found = rows_of(home.setup(problem, memory=memory, copies=copies, batch=4, streams=1).trace)
-    arrived = [(end, end) for _, end in expected["copy"]]
-    assert found == expected | ({"host": arrived} if memory == "staged" else {})
-    assert (problem.pictures == 2 * problem.latents).all(), "what is traced is a whole run"
+    spans = rows_of(home.setup(problem, memory=memory, copies=copies, batch=4, streams=1).trace)
+    host_copies = [(end, end) for _, end in expected["copy"]]
+    assert spans == expected | ({"host": host_copies} if memory == "staged" else {})
+    assert (problem.pictures == 2 * problem.latents).all(), "the traced run must be a whole one"
 
 
-def test_streams_have_lanes_of_their_own_and_one_link(cards):
+def test_each_stream_has_a_lane_and_copies_share_one(gpus):
     trace = home.setup(problem_of(9), batch=4, streams=2).trace()
     assert [row[:2] for row in trace if row[0] != "copy"] == [
         ("compute 1", "1"),
@@ -93,36 +93,36 @@ def test_streams_have_lanes_of_their_own_and_one_link(cards):
 
 
 @pytest.mark.parametrize("images", [2, 7])
-def test_each_of_several_cards_has_lanes_of_its_own(cards, images):
+def test_each_of_several_gpus_has_its_own_lanes(gpus, images):
     problem = problem_of(images)
-    found = rows_of(home.setup(problem, gpus=2, batch=4).trace)
+    spans = rows_of(home.setup(problem, gpus=2, batch=4).trace)
     share = images // 2
-    assert list(found) == [f"card {number} {lane}" for number in range(2) for lane in ("compute", "copy")]
-    spans = [found[f"card {number} compute"] for number in range(2)]  # one thread may have done both
-    assert [some[-1][1] - some[0][0] for some in spans] == [share, images - share]
+    assert list(spans) == [f"card {number} {lane}" for number in range(2) for lane in ("compute", "copy")]
+    compute = [spans[f"card {number} compute"] for number in range(2)]  # one thread may have run both
+    assert [lane[-1][1] - lane[0][0] for lane in compute] == [share, images - share]
     assert (problem.pictures == 2 * problem.latents).all()
 
 
-def test_the_timed_run_records_no_times_also_once_one_was_traced(cards):
+def test_a_timed_run_records_no_times_even_after_a_trace(gpus):
     problem = problem_of(9)
     steps = home.setup(problem, batch=4)
     for _ in range(2):
-        made = len(cards.timed)
+        before = len(gpus.timed)
         steps.timed()()
-        assert len(cards.timed) == made
+        assert len(gpus.timed) == before
         assert steps.trace()
-        assert len(cards.timed) > made
+        assert len(gpus.timed) > before
 
 
-@pytest.mark.parametrize(("memory", "most"), [("pinned", 200), ("staged", 133)])
-def test_a_run_of_more_batches_than_a_record_holds_has_no_trace(cards, memory, most):
-    steps = home.setup(problem_of(most), memory=memory, batch=1)
+@pytest.mark.parametrize(("memory", "max_batches"), [("pinned", 200), ("staged", 133)])
+def test_a_run_of_more_batches_than_a_record_holds_has_no_trace(gpus, memory, max_batches):
+    steps = home.setup(problem_of(max_batches), memory=memory, batch=1)
     assert traces.MAX_ROWS - 3 < len(steps.trace()) <= traces.MAX_ROWS
-    assert home.setup(problem_of(most + 1), memory=memory, batch=1).trace is None
+    assert home.setup(problem_of(max_batches + 1), memory=memory, batch=1).trace is None
 
 
-def test_on_one_card_each_step_follows_the_one_before(cards):
-    steps = on_card.setup(problem_of(5), batch=4)
+def test_on_one_gpu_each_step_follows_the_previous_one(gpus):
+    steps = cuda_variant.setup(problem_of(5), batch=4)
     assert steps.trace() == [
         ("card", "projection", 0.0, 0.0),
         ("card", "layer 1", 0.0, 4.0),
@@ -130,19 +130,19 @@ def test_on_one_card_each_step_follows_the_one_before(cards):
         ("card", "layer 1", 4.0, 5.0),
     ]
     in_order(steps.run)()
-    assert on_card.setup(problem_of(201), batch=1).trace is None
+    assert cuda_variant.setup(problem_of(201), batch=1).trace is None
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("way", range(len(test_dcgan.HOME)))
-def test_on_a_real_card_a_copy_follows_its_batch_and_all_pictures_are_right(way):
-    case = Case("dcgan", "home", test_dcgan.sizes_of(101, 64), test_dcgan.HOME[way])
+@pytest.mark.parametrize("index", range(len(test_dcgan.HOME_TUNINGS)))
+def test_on_a_real_gpu_a_copy_follows_its_batch_and_all_pictures_are_right(index):
+    case = Case("dcgan", "home", test_dcgan.sizes_of(101, 64), test_dcgan.HOME_TUNINGS[index])
     problem = test_dcgan.problem_of(case.sizes)
     steps = home.setup(problem, **case.tuning)
     in_order(steps.prepare)()
     rows = traces.validate(steps.trace(), case)
-    assert not test_dcgan.failed(problem, precision=workloads.precision(case))
-    drawn = {name: end for lane, name, _, end in rows if lane.startswith("compute")}
-    copied = {name: start for lane, name, start, _ in rows if lane == "copy"}
-    assert drawn.keys() == copied.keys()
-    assert all(copied[name] >= drawn[name] for name in drawn)
+    assert not test_dcgan.has_failed(problem, precision=workloads.precision(case))
+    kernels_end = {name: end for lane, name, _, end in rows if lane.startswith("compute")}
+    copy_start = {name: start for lane, name, start, _ in rows if lane == "copy"}
+    assert kernels_end.keys() == copy_start.keys()
+    assert all(copy_start[name] >= kernels_end[name] for name in copy_start)

@@ -1,8 +1,8 @@
-"""The index arithmetic of GEMM's CUDA kernels, on the CPU: their sources compiled by g++ for `emulated/device.h`.
+"""The index arithmetic of GEMM's CUDA kernels, on the CPU: g++ compiles their sources with `emulated/device.h`.
 
-`emulated/ptx` takes the place of the instructions. Copies arrive as late as they may, the threads take turns by
-chance, a cluster's blocks run at the same time, and g++'s sanitizers watch the operands: what lies outside, and how
-wide accesses are aligned. Not seen are accesses beyond an array in shared memory, and the instructions themselves.
+`emulated/ptx` replaces the PTX instructions. Asynchronous copies arrive as late as they may, threads are scheduled at
+random, and a cluster's blocks run concurrently. g++'s sanitizers detect accesses outside the operands and unaligned
+wide accesses. Not tested are accesses beyond an array in shared memory, and the instructions themselves.
 """
 
 import functools
@@ -22,9 +22,10 @@ SANITIZERS = ("-fsanitize=address,alignment", "-fno-sanitize-recover=all")
 FORMS = ("nn", "tn", "nt")
 OPERANDS = ("a", "b", "c", "out")
 ADDENDS = ("none", "c", "out")
-# Below, at and beyond the tiles; rows of whole vectors and others. k is within a tile, or passes the ring of buffers.
+# Smaller than the tiles, equal and larger, with rows of whole vectors and others. k fits in a tile, or fills more tiles
+# than there are buffers.
 SHAPES = [(1, 1, 1), (1, 17, 5), (17, 1, 9), (5, 3, 65), (20, 36, 8), (33, 66, 17), (65, 17, 2), (36, 68, 132)]
-# The smallest with several threads, warps and vectors along either side.
+# The smallest tilings with several threads, warps and vectors along both sides.
 TILINGS = [
     ("cuda_naive", "float64", {"block": 8}),
     ("cuda_shared", "float64", {"block": 8}),
@@ -36,21 +37,21 @@ TILINGS = [
     ("cuda_mma", "float64", {"bm": 32, "bn": 64, "bk": 16, "wm": 32, "wn": 32, "stages": 2, "splitk": 2}),
     ("cuda_mma", "float32", {"bm": 64, "bn": 64, "bk": 32, "wm": 64, "wn": 32, "stages": 2, "splitk": 2}),
 ]
-COLUMNS, TILED, MMA, FLOAT32_MMA = 2, 4, 6, 8
-# What waits for nothing that another doesn't, too, and other tilings of a source are left to the exhaustive tests.
-SLOW = (0, 1, 3, 5, 6, 7)
+COLUMNS, TILED, MMA, FLOAT32_MMA = 2, 4, 6, 8  # indices of TILINGS
+# Only the exhaustive tests run kernels without asynchronous copies and further tilings of a source.
+EXHAUSTIVE = (0, 1, 3, 5, 6, 7)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def compiler():
-    """Leave all out where g++ or its sanitizers are missing."""
+    """Skip all tests if g++ or its sanitizers are missing."""
     command = ["g++", *elementary.OPTIONS, *SANITIZERS, "-x", "c++", "-", "-o", "/dev/null"]
     if not shutil.which("g++") or subprocess.run(command, input=b"int main() {}", capture_output=True).returncode:
         pytest.skip("requires g++ with its sanitizers")
 
 
 class Emulation:
-    """A kernel source with a tiling, compiled for the CPU; `changes`, {text: other text}, are made to it before."""
+    """A kernel source with a tiling, compiled for the CPU after `changes`, {text: replacement}."""
 
     def __init__(self, folder, variant, dtype, tiling, changes=None):
         self.dtype, self.tiling, self.program = np.dtype(dtype), tiling, folder / "main"
@@ -59,9 +60,9 @@ class Emulation:
         for path in (source, *source.parent.glob("*.cuh")):
             shutil.copy(path, folder)
         kernel = (folder / source.name).read_text()
-        for text, other in (changes or {}).items():
+        for text, replacement in (changes or {}).items():
             assert kernel.count(text) == 1, text
-            kernel = kernel.replace(text, other)
+            kernel = kernel.replace(text, replacement)
         (folder / source.name).write_text(kernel)
         macros = binaries.macros(binaries.slug("gemm", variant, dtype, tiling))
         macros |= {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": self.launch(1, 1)[2]}
@@ -71,7 +72,7 @@ class Emulation:
         return self.geometry({"m": m, "n": n, "dtype": self.dtype.name}, **self.tiling)
 
     def task(self, form, a, b, c, addend, shifted):
-        """A product of matrices, a being m x k and b k x n in every form, as the program reads it."""
+        """The program's input for a product of a, m x k, and b, k x n; `form` decides how they are stored."""
         grid, block, _ = self.launch(*c.shape)
         shifts = sum(1 << OPERANDS.index(name) for name in shifted)
         header = [FORMS.index(form), *c.shape, a.shape[1], ADDENDS.index(addend), shifts, *(*grid, 1)[:3]]
@@ -80,55 +81,55 @@ class Emulation:
         return struct.pack("12i", *header, *(*block, 1, 1)[:3]) + data
 
     def results(self, tasks, shapes):
-        """The results as far as the program comes, each of its shape, and what it complains of."""
+        """The results that the program has printed, in their shapes, and its error message."""
         options = {"env": {"ASAN_OPTIONS": "detect_leaks=0"}, "capture_output": True, "timeout": 60}
-        done = subprocess.run([self.program], input=b"".join(tasks), **options)
-        found, out = [], done.stdout
+        process = subprocess.run([self.program], input=b"".join(tasks), **options)
+        results, output = [], process.stdout
         for m, n in shapes:
-            if len(out) < m * n * self.dtype.itemsize:
+            if len(output) < m * n * self.dtype.itemsize:
                 break
-            found.append(np.frombuffer(out, self.dtype, m * n).reshape(m, n))
-            out = out[m * n * self.dtype.itemsize :]
-        return found, done.stderr.decode() if done.returncode else ""
+            results.append(np.frombuffer(output, self.dtype, m * n).reshape(m, n))
+            output = output[m * n * self.dtype.itemsize :]
+        return results, process.stderr.decode() if process.returncode else ""
 
     def faults(self, cases):
-        """The cases, (form, m, n, k, addend, shifted operands) each, whose result is wrong or missing."""
+        """Those of the cases, [(form, m, n, k, addend, shifted operands)], whose result is wrong or missing."""
         tasks, expected = [], []
         for form, m, n, k, addend, shifted in cases:
             generator = np.random.default_rng(m * n + k)
             a, b, c = (generator.integers(-9, 10, shape) for shape in ((m, k), (k, n), (m, n)))
             tasks.append(self.task(form, a, b, c, addend, shifted))
             expected.append(a @ b + (0 if addend == "none" else c))
-        found, complaint = self.results(tasks, [out.shape for out in expected])
-        right = zip(cases, expected, found, strict=False)
-        wrong = [case for case, out, result in right if not np.array_equal(result, out)]
-        return [*wrong, *((case, complaint) for case in cases[len(found) :][:1])]
+        results, message = self.results(tasks, [out.shape for out in expected])
+        pairs = zip(cases, expected, results, strict=False)
+        wrong = [case for case, out, result in pairs if not np.array_equal(result, out)]
+        return [*wrong, *((case, message) for case in cases[len(results) :][:1])]
 
 
 def cases(form):
-    """Every shape, in the three forms with the three addends; then operands beginning where no whole vector can."""
+    """Every shape, with addends that differ between the forms; then operands that aren't aligned to vectors."""
     first = FORMS.index(form)
-    edges = [(form, *shape, ADDENDS[(first + place) % len(ADDENDS)], ()) for place, shape in enumerate(SHAPES)]
+    edges = [(form, *shape, ADDENDS[(first + index) % len(ADDENDS)], ()) for index, shape in enumerate(SHAPES)]
     return edges + [(form, 36, 20, 40, "c", shifted) for shifted in [*zip(OPERANDS, strict=True), OPERANDS]]
 
 
-def named(tiling):
+def identifier(tiling):
     return "-".join(map(str, (*tiling[:2], *tiling[2].values())))
 
 
 @pytest.fixture(scope="module")
 def emulations(tmp_path_factory):
-    """A function: the emulation of a tiling by its place in TILINGS, compiled once."""
-    return functools.cache(lambda place: Emulation(tmp_path_factory.mktemp("emulated"), *TILINGS[place]))
+    """A function that returns the emulation of a tiling by its index in TILINGS, compiled once."""
+    return functools.cache(lambda index: Emulation(tmp_path_factory.mktemp("emulated"), *TILINGS[index]))
 
 
-PLACES = [
-    pytest.param(place, id=named(tiling), marks=[pytest.mark.exhaustive] * (place in SLOW))
-    for place, tiling in enumerate(TILINGS)
+INDICES = [
+    pytest.param(index, id=identifier(tiling), marks=[pytest.mark.exhaustive] * (index in EXHAUSTIVE))
+    for index, tiling in enumerate(TILINGS)
 ]
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=INDICES)
 def emulation(request, emulations):
     return emulations(request.param)
 
@@ -150,16 +151,16 @@ FAULTS = {
     "fault",
     [name if name == "a barrier missing" else pytest.param(name, marks=pytest.mark.exhaustive) for name in FAULTS],
 )
-def test_a_fault_in_a_kernel_is_seen(tmp_path, fault):
-    place, changes = FAULTS[fault]
-    emulation = Emulation(tmp_path, *TILINGS[place], changes)
+def test_a_fault_in_a_kernel_is_noticed(tmp_path, fault):
+    index, changes = FAULTS[fault]
+    emulation = Emulation(tmp_path, *TILINGS[index], changes)
     assert any(emulation.faults(cases(form)) for form in FORMS)
 
 
-def test_operands_are_rounded_to_tf32_and_not_cut_off(emulations):
+def test_operands_are_rounded_to_tf32_and_not_truncated(emulations):
     """Integers of 12 bits, of which TF32 holds 11."""
     emulation = emulations(FLOAT32_MMA)
     a, b = np.arange(2049, 2113).reshape(-1, 1), np.arange(4095, 4027, -1).reshape(1, -1)
     task = emulation.task("nn", a, b, np.zeros((64, 68)), "none", ())
-    (found,), _ = emulation.results([task], [(64, 68)])
-    np.testing.assert_array_equal(found, (np.rint(a / 2) * 2) @ (np.rint(b / 2) * 2))
+    (result,), _ = emulation.results([task], [(64, 68)])
+    np.testing.assert_array_equal(result, (np.rint(a / 2) * 2) @ (np.rint(b / 2) * 2))

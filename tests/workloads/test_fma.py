@@ -1,4 +1,4 @@
-"""The recurrence of fused multiply-adds: right ends pass, and less work than was asked for doesn't."""
+"""The recurrence of fused multiply-adds: right end values pass, and those of less work don't."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ LENGTHS = (1, 2, 17, 1000, 8192)
 
 
 def recurrence(sizes, start, steps):
-    """The ends after so many steps, each rounded once, as a fused multiply-add does."""
+    """The values after `steps` steps, each rounded once, as by a fused multiply-add."""
     a, b = map(WIDER[sizes["dtype"]], fma.factors(sizes))
     x = start
     for _ in range(steps):
@@ -26,8 +26,8 @@ def recurrence(sizes, start, steps):
     return x
 
 
-def judged(length, dtype, change=lambda sizes, x, out: out):
-    """Whether the ends pass after a change of them."""
+def passes(length, dtype, change=lambda sizes, x, out: out):
+    """Whether the end values pass the check after `change`."""
     sizes = workloads.complete("fma", {"elements": 65, "length": length, "dtype": dtype})
     x = np.empty(65, dtype)
     fma.fill({"x": x}, sizes, 1, None)
@@ -39,32 +39,32 @@ def judged(length, dtype, change=lambda sizes, x, out: out):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_every_end_is_checked(length, dtype):
-    assert judged(length, dtype)
-    for place in (0, 64):
+    assert passes(length, dtype)
+    for index in (0, 64):
         for wrong in (0, 0.5, np.nan):
-            assert not judged(length, dtype, lambda sizes, x, out: np.where(np.arange(65) == place, wrong, out))  # noqa: B023
+            assert not passes(length, dtype, lambda sizes, x, out: np.where(np.arange(65) == index, wrong, out))  # noqa: B023
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", LENGTHS[2:])
-def test_steps_left_out_are_noticed(length, dtype):
-    """One step of float64's, one percent of float32's."""
+def test_missing_steps_are_noticed(length, dtype):
+    """One step in float64, one percent of the steps in float32."""
     fewer = length - (1 if dtype == "float64" else max(1, length // 100))
-    assert not judged(length, dtype, lambda sizes, x, out: recurrence(sizes, x, fewer))
-    assert not judged(length, dtype, lambda sizes, x, out: x)
-    assert not judged(length, dtype, lambda sizes, x, out: np.ones_like(x))
+    assert not passes(length, dtype, lambda sizes, x, out: recurrence(sizes, x, fewer))
+    assert not passes(length, dtype, lambda sizes, x, out: x)
+    assert not passes(length, dtype, lambda sizes, x, out: np.ones_like(x))
 
 
 def test_a_lower_precision_is_noticed():
-    assert not judged(1000, "float64", lambda sizes, x, out: out.astype(np.float32).astype(np.float64))
+    assert not passes(1000, "float64", lambda sizes, x, out: out.astype(np.float32).astype(np.float64))
 
 
 def test_rounds_differ_and_steps_are_counted():
     sizes = workloads.complete("fma", {"elements": 100, "length": 10, "dtype": "float32"})
-    one, other = np.empty((2, 100), np.float32)
-    fma.fill({"x": one}, sizes, 0, None)
-    fma.fill({"x": other}, sizes, 1, None)
-    assert not (one == other).any()
+    first, second = np.empty((2, 100), np.float32)
+    fma.fill({"x": first}, sizes, 0, None)
+    fma.fill({"x": second}, sizes, 1, None)
+    assert not (first == second).any()
     assert (fma.cost(sizes).flops, fma.cost(sizes).bytes) == (2000, 800)
 
 

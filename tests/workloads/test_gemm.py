@@ -1,4 +1,4 @@
-"""Products: every host variant at odd shapes through the workload's own check, and the check against wrong results."""
+"""GEMM: every host variant at odd shapes passes the workload's check, and wrong results don't."""
 
 import itertools
 import shutil
@@ -23,22 +23,22 @@ SHAPES = [(1, 1, 1), (17, 1, 65), (1, 65, 17), (65, 17, 1), (33, 65, 129)]
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 VARIANTS = ("openmp", "interchanged", "tiled", "blas", "c_openmp")
 SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
-# More products than `gemm.FULL_CHECK`: rows are sampled.
+# So large that m n k exceeds `gemm.FULL_CHECK` and rows are sampled.
 BIG = {"m": 301, "n": 257, "k": 263}
 
 
-def every(variants, forms):
-    """Each variant in each form and dtype; one dtype of each, which takes turns, is left to the slow tests."""
-    found = []
+def combinations(variants, forms):
+    """Each variant in each form and dtype; one dtype of each variant and form, alternately, is for the slow tests."""
+    parameters = []
     for variant, form, dtype in itertools.product(variants, forms, DTYPES):
-        turn = VARIANTS.index(variant) + FORMS.index(form) + DTYPES.index(dtype)
-        marks = [NEEDS_GCC] * (variant == "c_openmp") + [pytest.mark.slow] * (turn % 2)
-        found.append(pytest.param(variant, form, dtype, marks=marks))
-    return found
+        number = VARIANTS.index(variant) + FORMS.index(form) + DTYPES.index(dtype)
+        marks = [NEEDS_GCC] * (variant == "c_openmp") + [pytest.mark.slow] * (number % 2)
+        parameters.append(pytest.param(variant, form, dtype, marks=marks))
+    return parameters
 
 
 def problem_of(round=0, dataset=None, **sizes):
-    """A filled and poisoned problem."""
+    """A problem with filled inputs and outputs of NaN."""
     sizes = workloads.complete("gemm", sizes)
     problem = make_problem(gemm, Case("gemm", "blas", sizes, {"threads": 1}), elementary.guarded_host())
     gemm.fill(problem.inputs, sizes, round, dataset)
@@ -46,26 +46,27 @@ def problem_of(round=0, dataset=None, **sizes):
     return problem
 
 
-def solve(problem, accurate=np.float64):
+def solve(problem):
     """Write the right result, rounded once, and return it."""
-    a, b = (array.astype(accurate) for array in (problem.a, problem.b))
+    a, b = (array.astype(np.float64) for array in (problem.a, problem.b))
     exact = np.einsum(SUBSCRIPTS[problem.sizes["form"]], a, b, optimize=True)
     problem.out[...] = exact if problem.c is None else exact + problem.c
     return problem.out
 
 
-def checked(problem, round=0):
-    """The checks of what is in the problem's output, by name."""
-    found, point = gemm.check(problem.sizes, problem.inputs, problem.outputs, round, None, None, problem.sizes["dtype"])
+def checks_of(problem, round=0):
+    """The checks of the problem's output, by name."""
+    arguments = problem.sizes, problem.inputs, problem.outputs, round, None, None, problem.sizes["dtype"]
+    checks, point = gemm.check(*arguments)
     assert point is None
-    return {check.name: check for check in found}
+    return {check.name: check for check in checks}
 
 
 def is_right(problem, round=0):
-    return all(check.passed for check in checked(problem, round).values())
+    return all(check.passed for check in checks_of(problem, round).values())
 
 
-@pytest.mark.parametrize(("variant", "form", "dtype"), every(VARIANTS, FORMS))
+@pytest.mark.parametrize(("variant", "form", "dtype"), combinations(VARIANTS, FORMS))
 def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
     module = workloads.load_variant("gemm", variant)
     for m, n, k in SHAPES:
@@ -79,11 +80,11 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
             validation.require_finite(problem.outputs, problem.output_kinds)
             assert is_right(problem, round), (m, n, k, round)
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
-            assert elementary.are_whole(problem.device.guards), "what lies behind an array is written to"
+            assert elementary.are_whole(problem.device.guards), "memory behind an array was written"
 
 
-@pytest.mark.parametrize(("variant", "form", "dtype"), every(VARIANTS[:4], ["nt"]))
-def test_a_product_of_the_form_nt_needs_no_addend(variant, form, dtype):
+@pytest.mark.parametrize(("variant", "form", "dtype"), combinations(VARIANTS[:4], ["nt"]))
+def test_a_product_of_the_form_nt_may_lack_the_addend(variant, form, dtype):
     multiply = workloads.load_variant("gemm", variant).product(form)
     for m, n, k in SHAPES:
         problem = problem_of(form=form, m=m, n=n, k=k, dtype=dtype)
@@ -94,7 +95,7 @@ def test_a_product_of_the_form_nt_needs_no_addend(variant, form, dtype):
             assert is_right(problem), (m, n, k, addend is None)
 
 
-def test_the_addend_takes_part_and_is_none_elsewhere():
+def test_only_the_form_nt_has_an_addend_and_it_is_checked():
     assert problem_of(form="nn", m=2, n=2, k=2).c is None
     problem = problem_of(form="nt", m=5, n=6, k=7)
     solve(problem)
@@ -121,7 +122,7 @@ def digits(tmp_path_factory):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_operands_cut_from_images(digits, form):
+def test_operands_are_cropped_from_images(digits, form):
     problem = problem_of(1, digits, form=form, m=65, n=17, k=129, source="digits")
     assert gemm.data_set(problem.sizes) == "digits"
     images = digits.train_images.reshape(len(digits.train_images), 784)
@@ -131,15 +132,15 @@ def test_operands_cut_from_images(digits, form):
     assert is_right(problem)
 
 
-def test_more_rows_than_images_begin_again(digits):
+def test_more_rows_than_images_repeat_the_images(digits):
     count = len(digits.train_images)
-    cut = gemm.cut(digits.train_images, (count + 5, 784), 1)
-    assert cut.shape == (count + 5, 784)
-    assert np.array_equal(cut[:5], cut[count:])
-    assert 0 <= cut.min() < cut.max() <= 1
+    cropped = gemm.crop(digits.train_images, (count + 5, 784), 1)
+    assert cropped.shape == (count + 5, 784)
+    assert np.array_equal(cropped[:5], cropped[count:])
+    assert 0 <= cropped.min() < cropped.max() <= 1
 
 
-def test_an_image_has_no_more_than_its_pixels():
+def test_a_matrix_with_more_columns_than_pixels_is_refused():
     workloads.complete("gemm", {"m": 800, "n": 1, "k": 784, "source": "mnist"})
     workloads.complete("gemm", {"form": "tn", "m": 784, "n": 1, "k": 800, "source": "mnist"})
     with pytest.raises(LadderError, match="784 pixels"):
@@ -148,14 +149,14 @@ def test_an_image_has_no_more_than_its_pixels():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("form", FORMS)
-def test_the_bound_is_no_formality(form, dtype):
+def test_the_bound_notices_an_error_of_one_percent(form, dtype):
     for m, n, k in [*SHAPES, tuple(BIG.values())]:
         problem = problem_of(form=form, m=m, n=n, k=k, dtype=dtype)
         a, b = problem.a, problem.b
         np.matmul(a.T if form == "tn" else a, b.T if form == "nt" else b, out=problem.out)
         if problem.c is not None:
             problem.out += problem.c
-        assert all(check.error / check.bound < 1 for check in checked(problem).values())
+        assert all(check.error / check.bound < 1 for check in checks_of(problem).values())
         problem.out *= 1.01
         assert not is_right(problem)
         problem.out *= 0
@@ -181,11 +182,11 @@ def rounded(x, bits):
 
 
 def split(x):
-    """What is left of a float32 operand that is split in two parts of TF32."""
+    """The float32 operand that two parts of TF32 represent."""
     return rounded(x, 11) + rounded(x - rounded(x, 11), 11)
 
 
-# What a precision leaves of an operand.
+# The operand that each precision represents.
 OPERANDS = {
     "tf32x3": split,
     "float16": lambda x: rounded(x, 11),
@@ -195,29 +196,29 @@ OPERANDS = {
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (65, 17, 1), (17, 33, 65)], ids=str)
-@pytest.mark.parametrize("claimed", ["float32", *OPERANDS])
-@pytest.mark.parametrize("real", OPERANDS)
-def test_a_precision_is_within_its_own_bound_and_beyond_that_of_a_higher_one(real, claimed, shape):
-    """float16 and TF32 keep as many bits of what is near 1; two parts of TF32 nearly as many as float32."""
-    kept = {"float32": 24, "tf32x3": 22, "float16": 11, "tf32": 11, "bfloat16": 8}
+@pytest.mark.parametrize("checked", ["float32", *OPERANDS])
+@pytest.mark.parametrize("computed", OPERANDS)
+def test_a_precision_is_within_its_own_bound_and_beyond_that_of_a_higher_one(computed, checked, shape):
+    """float16 and TF32 keep equally many bits of numbers near 1, two parts of TF32 nearly as many as float32."""
+    bits = {"float32": 24, "tf32x3": 22, "float16": 11, "tf32": 11, "bfloat16": 8}
     m, n, k = shape
     problem = problem_of(m=m, n=n, k=k, dtype="float32")
-    a, b = (OPERANDS[real](array.astype(np.float64)) for array in (problem.a, problem.b))
+    a, b = (OPERANDS[computed](array.astype(np.float64)) for array in (problem.a, problem.b))
     problem.out[...] = a @ b
-    checks, _ = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None, claimed)
+    checks, _ = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None, checked)
     passed = all(check.passed for check in checks)
-    if kept[real] >= kept[claimed]:
+    if bits[computed] >= bits[checked]:
         assert passed
-    elif kept[real] < 12 and m > 1:  # of a single element the error may be small by chance
+    elif bits[computed] < 12 and m > 1:  # the error of a single element may be small by chance
         assert not passed
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_one_wrong_element_of_a_big_product_is_noticed_wherever_it_is(form):
+def test_one_wrong_element_of_a_big_product_is_noticed_anywhere(form):
     problem = problem_of(form=form, **BIG)
     solve(problem)
     kinds = "product", "rows projected", "columns projected"
-    assert set(checked(problem)) == {*kinds, *(f"{kind}, random signs" for kind in kinds)}
+    assert set(checks_of(problem)) == {*kinds, *(f"{kind}, random signs" for kind in kinds)}
     assert is_right(problem)
     sampled = set(gemm.sampled_rows(BIG["m"], problem.sizes["seed"]))
     outside = next(row for row in range(BIG["m"]) if row not in sampled)
@@ -225,8 +226,7 @@ def test_one_wrong_element_of_a_big_product_is_noticed_wherever_it_is(form):
         right = problem.out[row, column]
         for wrong in (right + 1e-6, np.nan, np.inf):
             problem.out[row, column] = wrong
-            found = checked(problem)
-            names = [name for name, check in found.items() if not check.passed]
+            names = [name for name, check in checks_of(problem).items() if not check.passed]
             assert {"rows projected", "columns projected"} <= set(names)
             assert ("product" in names) == (row in sampled)
         problem.out[row, column] = right
@@ -235,14 +235,14 @@ def test_one_wrong_element_of_a_big_product_is_noticed_wherever_it_is(form):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("form", FORMS)
-def test_of_whole_numbers_every_order_of_a_sum_is_exact_and_nothing_else_passes(form, dtype):
+def test_sums_of_whole_numbers_are_exact_in_every_order_and_nothing_else_passes(form, dtype):
     problem = problem_of(1, form=form, m=17, n=5, k=65, dtype=dtype)
     a, b = (problem.a.T if form == "tn" else problem.a), (problem.b.T if form == "nt" else problem.b)
-    terms = [each for p in range(65) for each in [np.outer(a[:, p], b[p])]]
+    terms = [np.outer(a[:, p], b[p]) for p in range(65)]
     terms += [] if problem.c is None else [problem.c]
     for order in (terms, terms[::-1], sorted(terms, key=lambda term: term[0, 0])):
         problem.out[...] = sum(order, np.zeros_like(problem.out))
-        assert set(checked(problem, round=1)) == {"product, whole numbers"}
+        assert set(checks_of(problem, round=1)) == {"product, whole numbers"}
         assert is_right(problem, round=1)
     for operands in OPERANDS.values():
         assert np.array_equal(operands(a.astype(np.float64)), a)
@@ -251,23 +251,23 @@ def test_of_whole_numbers_every_order_of_a_sum_is_exact_and_nothing_else_passes(
     assert not is_right(problem, round=1)
 
 
-def test_a_last_bit_of_a_big_product_of_whole_numbers_is_noticed_wherever_it_is():
+def test_a_last_bit_of_a_big_product_of_whole_numbers_is_noticed_anywhere():
     problem = problem_of(1, form="nn", **BIG)
     solve(problem)
     assert is_right(problem, round=1)
     sampled = set(gemm.sampled_rows(BIG["m"], problem.sizes["seed"]))
     row = next(row for row in range(BIG["m"]) if row not in sampled)
     right, unit = problem.out[row, -1], 4.0 ** -validation.whole_bits(BIG["k"] + 1, problem.sizes["dtype"])
-    for wrong, by in (
+    for wrong, names in (
         (np.nextafter(right, np.inf), {"whole numbers"}),
         (right + unit, {"rows projected, whole numbers", "columns projected, whole numbers"}),
     ):
         problem.out[row, -1] = wrong
-        assert by <= {name for name, check in checked(problem, round=1).items() if not check.passed}
+        assert names <= {name for name, check in checks_of(problem, round=1).items() if not check.passed}
 
 
 def test_errors_that_cancel_in_a_row_are_noticed():
-    """Two elements of one row exchanged: the sum of the row stays as it is."""
+    """Exchanging two elements of a row doesn't change the sum of the row."""
     problem = problem_of(form="nn", **BIG)
     out = solve(problem)
     outside = next(row for row in range(BIG["m"]) if row not in gemm.sampled_rows(BIG["m"], 1))
@@ -291,7 +291,7 @@ def test_a_result_of_another_shape_is_noticed():
         validation.require_finite(problem.outputs, problem.output_kinds)
 
 
-def test_what_is_unwritten_is_refused_with_a_count():
+def test_unwritten_elements_are_refused_with_their_number():
     problem = problem_of(form="nn", m=3, n=3, k=3)
     solve(problem)[1, :2] = np.nan
     with pytest.raises(LadderError, match="2 of the 9 elements of the result 'out' are NaN or infinite"):
@@ -299,12 +299,12 @@ def test_what_is_unwritten_is_refused_with_a_count():
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-def test_nothing_passes_against_a_reference_or_a_bound_that_is_not_finite(wrong):
+def test_no_result_passes_if_the_reference_or_the_bound_is_not_finite(wrong):
     for expected, bound in [([1.0, wrong], 1.0), ([1.0, 2.0], wrong), ([1.0, wrong], 0.0), ([1.0, wrong], wrong)]:
         assert not validation.compare("x", [1.0, 2.0], expected, bound).passed
 
 
-def test_where_the_bound_is_zero_the_result_is_exact():
+def test_a_bound_of_zero_requires_an_exact_result():
     assert validation.compare("x", [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]).passed
     assert not validation.compare("x", [5e-324, 1.0], [0.0, 1.0], [0.0, 1.0]).passed
 

@@ -1,4 +1,4 @@
-"""Matrix-vector products: every variant at odd shapes through the workload's own check, and wrong ones caught."""
+"""GEMV: every variant at odd shapes passes the workload's check, and wrong results don't."""
 
 import ctypes
 import itertools
@@ -39,7 +39,7 @@ CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv
 
 
 def problem_of(n, m, dtype, variant="blas", round=0):
-    """A filled and poisoned problem, its pages touched by the variant first if it wants that."""
+    """A problem with filled inputs and outputs of NaN, after the variant's first touch of its pages if it has one."""
     sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
     module = workloads.load_variant("gemv", variant)
     problem = make_problem(gemv, Case("gemv", variant, sizes, TUNINGS[variant]), elementary.guarded_host(), module)
@@ -76,14 +76,14 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype, shapes):
             validation.require_finite(problem.outputs, problem.output_kinds)
             assert is_right(problem, round), (n, m, round)
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
-            assert elementary.are_whole(problem.device.guards), "what lies behind an array is written to"
+            assert elementary.are_whole(problem.device.guards), "memory behind an array was written"
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("count", [1, 2, 6, 7, 8, 100])
-def test_threads_share_all_rows_and_none_twice(count, threads):
-    part_of = workloads.load_variant("gemv", "openmp").part_of
-    parts = [part_of(count, thread, threads) for thread in range(threads)]
+def test_every_row_belongs_to_one_thread(count, threads):
+    row_range = workloads.load_variant("gemv", "openmp").row_range
+    parts = [row_range(count, thread, threads) for thread in range(threads)]
     assert [row for first, end in parts for row in range(first, end)] == list(range(count))
     lengths = [end - first for first, end in parts]
     assert max(lengths) - min(lengths) <= 1
@@ -101,12 +101,12 @@ def test_threads_share_all_rows_and_none_twice(count, threads):
         ("nccl_cublas", {"ranks": 1, "mode": "resident", "graph": "yes"}, "off, on"),
     ],
 )
-def test_a_word_that_a_tuning_does_not_have_is_a_sentence(variant, tuning, words):
+def test_an_unknown_word_of_a_tuning_is_refused_with_the_known_ones(variant, tuning, words):
     with pytest.raises(LadderError, match=rf"of gemv/{variant} must be one of {words}\."):
         workloads.require_tuning("gemv", variant, tuning)
 
 
-def test_pages_are_touched_whole():
+def test_first_touch_writes_zeros_everywhere():
     module = workloads.load_variant("gemv", "openmp_bound")
     problem = problem_of(17, 5, "float64")
     module.first_touch(problem)
@@ -122,8 +122,8 @@ def test_other_rounds_have_other_inputs_and_the_same_round_the_same():
         assert -1 <= first.inputs[name].min() < 0 < first.inputs[name].max() < 1
 
 
-def test_numbers_that_come_again_do_so_in_other_columns(monkeypatch):
-    monkeypatch.setattr(chunked, "DRAWN", 31)
+def test_repeated_numbers_are_in_other_columns(monkeypatch):
+    monkeypatch.setattr(chunked, "PERIOD", 31)
     problem = problem_of(10, 7, "float64")
     assert np.array_equal(problem.matrix.reshape(-1)[31:62], problem.matrix.reshape(-1)[:31])
     assert len({tuple(row) for row in problem.matrix}) == 10
@@ -131,7 +131,7 @@ def test_numbers_that_come_again_do_so_in_other_columns(monkeypatch):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (17, 65), (5, 5000)])
-def test_of_whole_numbers_every_order_of_a_sum_is_exact_and_nothing_else_passes(n, m, dtype):
+def test_sums_of_whole_numbers_are_exact_in_every_order_and_nothing_else_passes(n, m, dtype):
     problem = problem_of(n, m, dtype, round=1)
     terms = list(problem.matrix.T * problem.x[:, None])
     for order in (terms, terms[::-1], sorted(terms, key=lambda term: term[0])):
@@ -151,10 +151,10 @@ def without_last_row(problem):
 
 
 def stale(problem):
-    """The result of the round before."""
-    before = problem_of(*problem.matrix.shape, problem.sizes["dtype"], round=1)
-    solve(before)
-    problem.y[...] = before.y
+    """The result of another round."""
+    other = problem_of(*problem.matrix.shape, problem.sizes["dtype"], round=1)
+    solve(other)
+    problem.y[...] = other.y
 
 
 def with_rows_exchanged(problem):
@@ -182,7 +182,7 @@ def test_wrong_results_are_noticed(spoil, dtype):
         assert not is_right(problem), (n, m)
 
 
-def test_a_product_of_floats_of_32_bits_in_a_case_of_64_is_noticed():
+def test_a_float32_product_in_a_float64_case_is_noticed():
     for n, m in [*SMALL, (1000, 1000)]:
         problem, lower = problem_of(n, m, "float64"), problem_of(n, m, "float32")
         lower.matrix[...], lower.x[...] = problem.matrix, problem.x
@@ -191,7 +191,7 @@ def test_a_product_of_floats_of_32_bits_in_a_case_of_64_is_noticed():
         assert not is_right(problem), (n, m)
 
 
-def test_a_sum_in_order_is_within_the_bound_however_long():
+def test_a_long_sum_in_order_is_within_the_bound():
     problem = problem_of(3, 300_001, "float32")
     problem.y[...] = np.cumsum(problem.matrix * problem.x, axis=1, dtype=np.float32)[:, -1]
     assert is_right(problem)
@@ -200,7 +200,7 @@ def test_a_sum_in_order_is_within_the_bound_however_long():
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 70_000), (70_000, 3), (1, 2**16 + 1), (300, 257)])
-def test_one_wrong_element_is_noticed_wherever_it_is(n, m):
+def test_one_wrong_element_is_noticed_anywhere(n, m):
     problem = problem_of(n, m, "float64")
     solve(problem)
     assert is_right(problem)
@@ -217,7 +217,7 @@ def test_the_cost_counts_every_array_once():
     assert (gemv.cost(sizes).flops, gemv.cost(sizes).bytes) == (30, 4 * 23)
 
 
-def compiled_for_the_cpu(folder, variant, **constants):
+def compile_for_cpu(folder, variant, **constants):
     """The kernels of a source, compiled for the CPU with these constants."""
     constants |= {"REAL": "double", "SOURCE": f'"{binaries.source_of("gemv", variant)}"'}
     elementary.compile_program(elementary.EMULATED / "gemv.cpp", folder / "kernels.so", constants, "-shared")
@@ -236,9 +236,9 @@ def whole_numbers(n, m):
 
 @pytest.fixture(scope="module", params=EMULATED)
 def emulated(request, tmp_path_factory):
-    """A function that runs the kernels of a source on the CPU, in blocks of 4 threads: y and the transposed matrix."""
+    """A function that runs the kernels of a source on the CPU, in blocks of 4 threads: y and the transpose."""
     tile = {"TILE": 4} if request.param == "cuda_coalesced" else {}
-    kernels = compiled_for_the_cpu(tmp_path_factory.mktemp("emulated"), request.param, BLOCK=4, **tile)
+    kernels = compile_for_cpu(tmp_path_factory.mktemp("emulated"), request.param, BLOCK=4, **tile)
 
     def emulate(matrix, x):
         n, m = matrix.shape
@@ -251,7 +251,7 @@ def emulated(request, tmp_path_factory):
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 17), (17, 1), (4, 4), (5, 3), (17, 13), (8, 12)])
-def test_index_arithmetic_is_right_at_every_edge_and_nothing_beyond_is_written(emulated, n, m):
+def test_indices_are_right_at_every_edge_and_nothing_beyond_is_written(emulated, n, m):
     matrix, x = whole_numbers(n, m)
     y, transposed = emulated(matrix, x)
     np.testing.assert_array_equal(y[:n], matrix @ x)
@@ -268,21 +268,21 @@ def test_index_arithmetic_is_right_at_every_edge_and_nothing_beyond_is_written(e
 )
 def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team, rows, unroll):
     tiling = {"block": 64, "team": team, "rows": rows, "unroll": unroll}
-    kernels = compiled_for_the_cpu(tmp_path, "cuda_warp", **{name.upper(): tiling[name] for name in tiling})
-    division = workloads.load_variant("gemv", "cuda_warp").division
-    split = 0
+    kernels = compile_for_cpu(tmp_path, "cuda_warp", **{name.upper(): tiling[name] for name in tiling})
+    divide = workloads.load_variant("gemv", "cuda_warp").divide
+    split_cases = 0
     for n, m in [(1, 1), (1, 2), (5, 17), (7, 66), (2, 1200), (1, 2501), (3, 4098)]:
         matrix, x = whole_numbers(n, m)
         for wide in [0] if m % 2 else [0, 1]:
-            groups, parts, columns = division(n, m, 1 + wide, 1, **tiling)
-            split += parts > 1
+            groups, parts, columns = divide(n, m, 1 + wide, 1, **tiling)
+            split_cases += parts > 1
             partial, y = np.full(n * parts + 8, np.nan), np.full(n + 8, np.nan)
             kernels.emulate_parts(*pointers(matrix, x, partial, y), n, m, wide, groups, parts, columns)
             np.testing.assert_array_equal(y[:n], matrix @ x)
             np.testing.assert_array_equal(partial[: n * parts].reshape(n, parts).sum(axis=1), matrix @ x)
             assert np.isnan(y[n:]).all()
             assert np.isnan(partial[n * parts :]).all()
-    assert split
+    assert split_cases
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])
@@ -291,18 +291,18 @@ def test_parts_of_columns_are_whole_accesses_and_cover_all(tiling, width):
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
     tiling = cuda_warp.TILES[tiling]
     for n, m in [*SHAPES, (100, 1_000_000), (16384, 32768), (1, 2**33), (2**33, 1)]:
-        groups, parts, columns = cuda_warp.division(n, m, width, 132, **tiling)
+        groups, parts, columns = cuda_warp.divide(n, m, width, 132, **tiling)
         assert groups * tiling["rows"] * tiling["block"] // tiling["team"] >= n
         assert columns % width == 0
         assert (parts - 1) * columns < m <= parts * columns
         assert parts < 2**16
 
 
-def test_few_long_rows_occupy_the_card_and_many_or_short_ones_are_not_split():
+def test_few_long_rows_occupy_the_gpu_and_many_or_short_ones_are_not_split():
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
 
     def blocks(n, m):
-        groups, parts, _ = cuda_warp.division(n, m, 2, 132, **cuda_warp.suited(n, m, 8))
+        groups, parts, _ = cuda_warp.divide(n, m, 2, 132, **cuda_warp.pick_tiling(n, m, 8))
         return groups * parts, parts
 
     for n in (1, 3, 100):
@@ -336,16 +336,16 @@ def test_every_tiling_is_right_at_every_shape(tiling, dtype, n, m):
 
 
 @pytest.mark.gpu
-def test_columns_that_are_split_give_the_same_bits_at_every_run():
+def test_split_columns_give_the_same_bits_in_every_run():
     sizes = {"n": 7, "m": 1_000_000, "dtype": "float32"}
-    one, other = (solved("cuda_warp", {}, **sizes)[0].y.get() for _ in range(2))
-    np.testing.assert_array_equal(one, other)
+    first, second = (solved("cuda_warp", {}, **sizes)[0].y.get() for _ in range(2))
+    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("variant", CUDA)
-def test_elements_beyond_the_reach_of_32_bits_are_found(variant):
-    """A matrix of more than 2^31 elements, zero but for its corners."""
+def test_elements_beyond_the_range_of_32_bit_indices_are_read(variant):
+    """A matrix of more than 2^31 elements, zero except at three corners."""
     cupy = cuda.load_cupy()
     n, m = 2**16 + 1, 2**15 + 1
     if cupy.cuda.runtime.memGetInfo()[0] < 20 * 2**30:
@@ -361,21 +361,21 @@ def test_elements_beyond_the_reach_of_32_bits_are_found(variant):
 
 
 @pytest.mark.parametrize(("n", "m", "slow"), [(1, 1, 1), (7, 5, 10), (5, 3, 2**31), (3, 100, 50), (17, 1, 4)])
-def test_large_matrices_go_to_cublas_in_parts_that_it_is_fast_at(monkeypatch, n, m, slow):
+def test_cublas_gets_large_matrices_in_parts_below_its_slow_size(monkeypatch, n, m, slow):
     from ladder.workloads.gemv import cublas
 
     parts = []
 
-    def part(matrix, x, y):
+    def bound_call(matrix, x, y):
         parts.append(matrix.size)
         return lambda: np.matmul(matrix, x, out=y)
 
-    for name, stand_in in [("part", part), ("SLOW", slow), ("handle", lambda: None)]:
+    for name, stand_in in [("bound_call", bound_call), ("SLOW_SIZE", slow), ("handle", lambda: None)]:
         monkeypatch.setattr(cublas, name, stand_in)
     monkeypatch.setattr(cublas, "use_current_stream", lambda handle: None)
     generator = np.random.default_rng(1)
     matrix, x, y = generator.random((n, m)), generator.random(m), np.full(n, np.nan)
     cublas.product(matrix, x, y)()
     np.testing.assert_allclose(y, matrix @ x)
-    # A row is never parted.
+    # A row is never split.
     assert all(size < slow or size == m for size in parts if size)

@@ -1,4 +1,4 @@
-"""CUDA headers: instructions in one folder, and each header complete by itself."""
+"""CUDA headers: PTX instructions are in one folder, and each header compiles alone."""
 
 import re
 
@@ -9,11 +9,11 @@ from ladder.catalogue import native_sources, workloads
 
 INCLUDE = workloads.HOME / "include"
 HEADERS = sorted(path.relative_to(INCLUDE) for path in INCLUDE.rglob("*.cuh"))
-# The tunings of those that include a header.
+# The macros that headers require of a source that includes them.
 MACROS = {"REAL": "float", "FLOAT64": 0, "BLOCK": 64, "LOAD": 4, "BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
 
 
-def test_instructions_of_ptx_stand_in_their_folder():
+def test_ptx_instructions_are_only_in_their_folder():
     sources = [path for pattern in ("*.cu", "*.cuh") for path in workloads.HOME.rglob(pattern)]
     texts = {path: native_sources.COMMENT.sub("", path.read_text()) for path in sources}
     folders = {path.parent for path, text in texts.items() if re.search(r"\basm\b", text)}

@@ -14,13 +14,13 @@ TILINGS = [(name, dtype) for name in TILED for dtype in ("float64", "float32")]
 
 
 @pytest.fixture(autouse=True)
-def card(monkeypatch):
-    """A card of 132 multiprocessors."""
+def gpu(monkeypatch):
+    """A GPU of 132 multiprocessors."""
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
 
 
 @pytest.mark.parametrize(("variant", "dtype"), TILINGS)
-def test_large_results_get_large_tiles_and_small_ones_get_blocks_enough(variant, dtype):
+def test_large_results_get_large_tiles_and_small_ones_enough_blocks(variant, dtype):
     tilings = binaries.choices("gemm", variant, dtype)
     area = {id(tiling): tiling["bm"] * tiling["bn"] for tiling in tilings}
     large = launch.fastest(tilings, 4096, 4096, 4096)
@@ -32,7 +32,7 @@ def test_large_results_get_large_tiles_and_small_ones_get_blocks_enough(variant,
     assert launch.fastest(tilings, 784, 300, 60000)["splitk"] > 1
 
 
-def test_a_tiling_is_named_in_full_or_not_at_all():
+def test_a_tiling_is_given_in_full_or_not_at_all():
     assert binaries.tiling_or("any", bm=0, bn=0) == "any"
     assert binaries.tiling_or("any", bm=32, bn=64) == ({"bm": 32, "bn": 64},)
     with pytest.raises(LadderError, match="sets all of bm, bn or none: bn is missing"):
@@ -41,6 +41,6 @@ def test_a_tiling_is_named_in_full_or_not_at_all():
 
 def test_a_product_without_a_tiling_needs_the_binaries_of_all():
     sizes = workloads.complete("gemm", {"m": 8, "n": 8, "k": 8, "dtype": "float32"})
-    found = binaries.kernels(Case("gemm", "cuda_tiled", sizes, {}))
-    assert len(found) == len(binaries.choices("gemm", "cuda_tiled", "float32"))
-    assert all("bm=0" not in constants for *_, constants in found)
+    kernels = binaries.of_case(Case("gemm", "cuda_tiled", sizes, {}))
+    assert len(kernels) == len(binaries.choices("gemm", "cuda_tiled", "float32"))
+    assert all("bm=0" not in constants for *_, constants in kernels)

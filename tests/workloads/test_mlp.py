@@ -1,4 +1,4 @@
-"""Training: gradients against finite differences, one step and whole trajectories of every variant, faults noticed."""
+"""Training: gradients against finite differences, steps and trajectories of every variant, detection of faults."""
 
 import importlib.util
 import itertools
@@ -42,13 +42,13 @@ def digits(tmp_path_factory):
 @pytest.fixture(scope="module")
 def exact(digits):
     """The reference of some sizes, computed once per sizes."""
-    known = {}
+    references = {}
 
     def exact(sizes):
         key = Case("mlp", "reference", mlp.reference_sizes(sizes), {}).slug
-        if key not in known:
-            known[key] = reference.compute(sizes, digits)
-        return known[key]
+        if key not in references:
+            references[key] = reference.compute(sizes, digits)
+        return references[key]
 
     return exact
 
@@ -58,7 +58,7 @@ def complete(**changes):
 
 
 class Training:
-    """A variant on a problem of its own, run epoch by epoch."""
+    """A variant on a new problem, run epoch by epoch."""
 
     def __init__(self, digits, sizes, variant="host", **tuning):
         self.sizes, self.digits = sizes, digits
@@ -74,12 +74,12 @@ class Training:
 
     def failed(self, round, exact):
         """The names of the checks that fail after an epoch."""
-        found, point = mlp.check(
+        checks, point = mlp.check(
             self.sizes, self.problem.inputs, self.problem.outputs, round, self.digits, exact, self.sizes["dtype"]
         )
         assert point["epoch"] == round + 1
         assert 0 <= point["accuracy"] <= 1
-        return {check.name for check in found if not check.passed}
+        return {check.name for check in checks if not check.passed}
 
     def parameters(self):
         """Weights and biases by layer, as they are now."""
@@ -99,22 +99,22 @@ def assert_right(training, exact):
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])
 @pytest.mark.parametrize("widths", [(7, 3), (7, 5, 3), (5, 1, 7, 3), (1, 1)])
 def test_gradients_are_finite_differences(widths, activation):
-    chance = np.random.default_rng(1)
-    parameters = [(chance.normal(size=shape), chance.normal(size=shape[1])) for shape in itertools.pairwise(widths)]
-    x, labels = chance.random((6, widths[0])), chance.integers(0, widths[-1], 6)
-    loss, found = reference.gradients(parameters, x, labels, activation)
+    draw = np.random.default_rng(1)
+    parameters = [(draw.normal(size=shape), draw.normal(size=shape[1])) for shape in itertools.pairwise(widths)]
+    x, labels = draw.random((6, widths[0])), draw.integers(0, widths[-1], 6)
+    loss, gradients = reference.gradients(parameters, x, labels, activation)
     assert np.isfinite(loss)
     step = 1e-6
-    for pair, gradient in zip(parameters, found, strict=True):
+    for pair, gradient in zip(parameters, gradients, strict=True):
         for array, slope in zip(pair, gradient, strict=True):
             assert array.shape == slope.shape
-            for place in np.ndindex(array.shape):
-                kept, losses = array[place], []
-                for moved in (kept + step, kept - step):
-                    array[place] = moved
+            for index in np.ndindex(array.shape):
+                value, losses = array[index], []
+                for changed in (value + step, value - step):
+                    array[index] = changed
                     losses.append(reference.gradients(parameters, x, labels, activation)[0])
-                array[place] = kept
-                assert slope[place] == pytest.approx((losses[0] - losses[1]) / (2 * step), rel=1e-5, abs=1e-8)
+                array[index] = value
+                assert slope[index] == pytest.approx((losses[0] - losses[1]) / (2 * step), rel=1e-5, abs=1e-8)
 
 
 def test_the_loss_of_equal_logits_is_the_logarithm_of_the_classes():
@@ -125,11 +125,12 @@ def test_the_loss_of_equal_logits_is_the_logarithm_of_the_classes():
 
 
 def test_orders_and_weights_follow_the_seed():
-    one, other = complete(), complete(seed=2)
-    assert sorted(reference.order(one, 0)) == list(range(130))
-    assert not np.array_equal(reference.order(one, 0), reference.order(one, 1))
-    assert not np.array_equal(reference.order(one, 0), reference.order(other, 0))
-    for (weights, bias), (others, _) in zip(reference.initial(one), reference.initial(other), strict=True):
+    sizes, other = complete(), complete(seed=2)
+    assert sorted(reference.order(sizes, 0)) == list(range(130))
+    assert not np.array_equal(reference.order(sizes, 0), reference.order(sizes, 1))
+    assert not np.array_equal(reference.order(sizes, 0), reference.order(other, 0))
+    layers = zip(reference.initial_parameters(sizes), reference.initial_parameters(other), strict=True)
+    for (weights, bias), (others, _) in layers:
         assert np.array_equal(weights, weights.astype(np.float32))
         assert not np.array_equal(weights, others)
         assert not bias.any()
@@ -140,7 +141,7 @@ def test_the_reference_learns(exact):
     assert losses[-1] < losses[0] < np.log(10) * 1.2
 
 
-# Right variants
+# Correct variants
 
 
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])
@@ -148,10 +149,10 @@ def test_the_reference_learns(exact):
 def test_one_step_is_the_reference_gradient(digits, product, activation):
     sizes = complete(layers="784-13-5-10", images=40, batch=40, epochs=1, activation=activation)
     training = Training(digits, sizes, product=product)
-    before = reference.initial(sizes)
+    before = reference.initial_parameters(sizes)
     training.epoch(0)
     order = reference.order(sizes, 0)
-    x, labels = reference.scaled(digits.train_images[order]), digits.train_labels[order]
+    x, labels = reference.scale_pixels(digits.train_images[order]), digits.train_labels[order]
     loss, steps = reference.gradients(before, x, labels, activation)
     assert training.problem.loss[0] == pytest.approx(loss, rel=1e-13)
     for (weights, bias), (w, b), (dw, db) in zip(training.parameters(), before, steps, strict=True):
@@ -197,14 +198,14 @@ def test_peers_follow_the_same_trajectory(digits, exact, variant, activation, dt
     assert_right(Training(digits, sizes, variant), exact(sizes))
 
 
-def test_a_run_is_the_same_again_from_the_same_state(digits):
+def test_a_run_repeats_from_the_same_state(digits):
     training = Training(digits, complete(), product="blas")
     training.epoch(0)
-    once = training.problem.loss.copy(), [weights.copy() for weights, _ in training.parameters()]
+    first = training.problem.loss.copy(), [weights.copy() for weights, _ in training.parameters()]
     training.epoch(0)
-    assert np.array_equal(training.problem.loss, once[0])
-    for (weights, _), first in zip(training.parameters(), once[1], strict=True):
-        assert np.array_equal(weights, first)
+    assert np.array_equal(training.problem.loss, first[0])
+    for (weights, _), expected in zip(training.parameters(), first[1], strict=True):
+        assert np.array_equal(weights, expected)
 
 
 def test_every_epoch_has_the_same_images_in_another_order(digits):
@@ -222,30 +223,30 @@ def test_every_epoch_has_the_same_images_in_another_order(digits):
     assert (problem.w1 == 7).all(), "only the first epoch begins from the initial weights"
 
 
-# Wrong ones
+# Faults
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_skipped_last_batch_is_noticed(digits, exact, dtype):
+def test_a_skipped_last_batch_is_detected(digits, exact, dtype):
     sizes = complete(dtype=dtype)
     training = Training(digits, sizes, product="blas")
     steps = workloads.load_variant("mlp", "host").setup(training.problem, product="blas", threads=1)
-    whole = len(steps) // mlp.steps(sizes)
-    training.epoch(0, in_order(steps[:-whole]))
+    steps_of_batch = len(steps) // mlp.steps(sizes)
+    training.epoch(0, in_order(steps[:-steps_of_batch]))
     assert "loss" in training.failed(0, exact(sizes)), "its loss is unwritten"
     training.problem.loss[-1] = exact(sizes)["loss"][0, -1]
     assert {"w1", "b1", "w2", "b2"} == training.failed(0, exact(sizes))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_wrong_rate_is_noticed(digits, exact, dtype):
+def test_a_wrong_rate_is_detected(digits, exact, dtype):
     training = Training(digits, complete(rate=0.5 * 1.001, dtype=dtype), product="blas")
     training.epoch(0)
     assert {"w1", "w2", "loss"} <= training.failed(0, exact(complete(dtype=dtype)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_wrong_order_is_noticed(digits, exact, dtype):
+def test_a_wrong_order_is_detected(digits, exact, dtype):
     sizes = complete(dtype=dtype)
     training = Training(digits, sizes, product="blas")
 
@@ -257,19 +258,19 @@ def test_a_wrong_order_is_noticed(digits, exact, dtype):
     assert {"w1", "w2", "loss"} <= training.failed(0, exact(sizes))
 
 
-def test_an_exchange_of_two_images_of_different_batches_is_noticed(digits, exact):
+def test_an_exchange_of_two_images_of_different_batches_is_detected(digits, exact):
     sizes = complete()
     training = Training(digits, sizes, product="blas")
 
-    def exchanged():
+    def exchange():
         training.problem.order[[0, 60]] = training.problem.order[[60, 0]]
         training.run()
 
-    training.epoch(0, exchanged)
+    training.epoch(0, exchange)
     assert "loss" in training.failed(0, exact(sizes))
 
 
-def test_training_in_float32_under_the_name_of_float64_is_noticed(digits, exact):
+def test_training_in_float32_under_the_name_of_float64_is_detected(digits, exact):
     low, high = (
         Training(digits, complete(dtype="float32"), product="blas"),
         Training(digits, complete(), product="blas"),
@@ -283,7 +284,7 @@ def test_training_in_float32_under_the_name_of_float64_is_noticed(digits, exact)
     assert {"w1", "w2", "loss"} <= high.failed(0, exact(complete()))
 
 
-def test_a_forgotten_epoch_is_noticed(digits, exact):
+def test_a_forgotten_epoch_is_detected(digits, exact):
     training = Training(digits, complete(), product="blas")
     training.epoch(0)
     training.epoch(2)
@@ -334,8 +335,8 @@ def test_a_loss_of_large_logits_is_a_number(dtype):
 
 
 @pytest.mark.parametrize("threads", [pytest.param("1", marks=pytest.mark.slow), "2"])
-def test_the_blas_works_on_the_threads_of_numba(threads):
-    """In a process of its own, since a BLAS keeps the callback; odd shapes, two of them too small to be shared."""
+def test_the_blas_runs_on_the_threads_of_numba(threads):
+    """In a separate done, since a BLAS keeps the callback; some shapes are too small for two threads."""
     script = (
         "import numpy as np\n"
         "from ladder.workloads import gemm\n"
@@ -351,7 +352,7 @@ def test_the_blas_works_on_the_threads_of_numba(threads):
     environment = os.environ | HOST.environment(threads)
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "True", "SciPy's wheels bring an OpenBLAS that takes a callback"
+    assert done.stdout.strip() == "True", "SciPy's wheels have an OpenBLAS that accepts a callback"
 
 
 def test_the_cost_is_that_of_the_products():
@@ -377,12 +378,12 @@ def test_the_cost_is_that_of_the_products():
         ({"activation": "tanh"}, "activation='tanh' of mlp must be one of sigmoid, relu"),
     ],
 )
-def test_trainings_that_make_no_sense_are_refused(changes, sentence):
+def test_invalid_trainings_are_refused(changes, sentence):
     with pytest.raises(LadderError) as error:
         complete(**changes)
     assert sentence in str(error.value)
 
 
-def test_a_variant_of_gemm_without_a_product_is_a_sentence():
+def test_a_variant_of_gemm_without_a_product_raises_a_sentence():
     with pytest.raises(LadderError, match="gemm/cublas_mixed has no `product` for others to use"):
         products.of("cublas_mixed")

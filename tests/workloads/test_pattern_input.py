@@ -1,4 +1,4 @@
-"""Reading the patterns of a training: every number, in every order of tasks, and files that are too short."""
+"""Reading the patterns of a training: every number, by any number of tasks, and files that can't be read."""
 
 import shutil
 
@@ -25,9 +25,9 @@ FORMS = [("serial", {}), *(("openmp_tasks", {"threads": 2, "block": block}) for 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("digits")
-    write_digits(found)
-    return found
+    folder = tmp_path_factory.mktemp("digits")
+    write_digits(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +41,15 @@ def problem_of(images, dtype="float32", variant="serial", tuning=None):
 
 
 def failures(problem, run, data):
-    """How many of the checks of both rounds fail, of what `run` makes of a problem."""
-    found = []
+    """Run both rounds of a problem by `run`; returns the number of checks that fail."""
+    checks = []
     for round in range(pattern_input.rounds(problem.sizes)):
         pattern_input.fill(problem.inputs, problem.sizes, round, data)
         validation.poison(problem.outputs)
         run()
         arguments = problem.inputs, problem.outputs, round, data, None, problem.sizes["dtype"]
-        found += pattern_input.check(problem.sizes, *arguments)[0]
-    return sum(not check.passed for check in found)
+        checks += pattern_input.check(problem.sizes, *arguments)[0]
+    return sum(not check.passed for check in checks)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -64,51 +64,51 @@ def test_every_number_is_that_of_its_pixel(digits, variant, tuning, images, dtyp
     assert elementary.are_whole(problem.device.guards)
 
 
-def test_every_part_is_checked(digits, monkeypatch):
-    monkeypatch.setattr(pattern_input, "PART", 17)
+def test_every_chunk_is_checked(digits, monkeypatch):
+    monkeypatch.setattr(pattern_input, "CHUNK", 17)
     problem = problem_of(65)
 
-    def run(wrong=()):
+    def run(wrong_rows=()):
         first = problem.first[0]
         problem.out[...] = digits.images[first : first + 65].reshape(65, -1) / np.float32(255)
-        for place in wrong:
-            problem.out[place] += np.float32(1e-7)
+        for row in wrong_rows:
+            problem.out[row] += np.float32(1e-7)
 
     assert failures(problem, run, digits) == 0
-    for place in (0, 16, 17, 50, 64):
-        assert failures(problem, lambda place=place: run([place]), digits) == 2
+    for row in (0, 16, 17, 50, 64):
+        assert failures(problem, lambda row=row: run([row]), digits) == 2
 
 
 @pytest.mark.parametrize(
-    ("fault", "rounds"), [(None, 0), ("always the first images", 1), ("last image left out", 2), ("reciprocal", 2)]
+    ("fault", "rounds"), [(None, 0), ("always the first images", 1), ("last image skipped", 2), ("reciprocal", 2)]
 )
-def test_a_fault_is_noticed(digits, fault, rounds):
+def test_a_fault_is_detected(digits, fault, rounds):
     problem = problem_of(65)
 
     def run():
         first = 0 if fault == "always the first images" else problem.first[0]
         rows = digits.images[first : first + 65].reshape(65, -1).astype(np.float32)
         problem.out[...] = rows * np.float32(1 / 255) if fault == "reciprocal" else rows / np.float32(255)
-        if fault == "last image left out":
+        if fault == "last image skipped":
             problem.out[-1] = np.nan
 
     assert failures(problem, run, digits) == rounds
 
 
-@pytest.mark.parametrize("fault", ["torn", "missing"])
+@pytest.mark.parametrize("fault", ["truncated", "missing"])
 @pytest.mark.parametrize(("variant", "tuning"), FORMS[:2])
-def test_a_file_that_cannot_be_read_is_a_sentence(folder, tmp_path, variant, tuning, fault):
+def test_a_file_that_cannot_be_read_raises_a_sentence(folder, tmp_path, variant, tuning, fault):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     problem = problem_of(1437, variant=variant, tuning=tuning)
     pattern_input.fill(problem.inputs, problem.sizes, 0, datasets.load(pattern_input, tmp_path))
     run = Steps.of(workloads.load_variant("pattern_input", variant).setup(problem, **tuning)).timed()
     path = tmp_path / dataset.TRAIN_IMAGES
-    path.write_bytes(path.read_bytes()[:-1]) if fault == "torn" else path.unlink()
+    path.write_bytes(path.read_bytes()[:-1]) if fault == "truncated" else path.unlink()
     with pytest.raises(LadderError, match="train-images-idx3-ubyte can't be read, or has fewer images"):
         run()
 
 
-def test_what_makes_no_sense_is_refused(tmp_path):
+def test_invalid_sizes_and_paths_are_refused(tmp_path):
     with pytest.raises(LadderError, match="images=1438 of pattern_input is more than digits has"):
         problem_of(1438)
     with pytest.raises(LadderError, match="is longer than the 4095 bytes"):

@@ -1,8 +1,8 @@
-"""That OpenMP's schedule reaches every loop that it is a tuning of, and is the one that the case names.
+"""Test that every loop follows OpenMP's schedule, if that is a tuning, and that a worker has the schedule of its case.
 
-Which thread does an iteration shows in how it rounds: the first thread rounds up, the others to nearest. Where one
-block holds all iterations, the first thread does all of them, whatever their number of threads: then the results are
-those of one thread bit by bit. A loop with a schedule of its own would share them.
+The rounding of a result shows which thread computed it: the first thread rounds up, the others to nearest. With a chunk
+of all iterations, the first thread executes them all, so the results have the bits of one thread. A loop with a fixed
+schedule would divide the iterations among the threads.
 """
 
 import ctypes
@@ -26,17 +26,17 @@ from ladder.workloads.backprop import in_c
 HOST = devices.load("host")
 pytestmark = [
     pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc"),
-    pytest.mark.skipif(platform.machine() != "x86_64", reason="knows how x86 rounds"),
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="sets the rounding mode of x86"),
     pytest.mark.xdist_group("schedules"),  # each library is compiled once
 ]
-STATIC, DYNAMIC, GUIDED = 1, 2, 3  # of omp_sched_t
+STATIC, DYNAMIC, GUIDED = 1, 2, 3  # values of omp_sched_t
 NEAREST, UP = 0, 0x800  # FE_TONEAREST, FE_UPWARD
 NETWORK = {"layers": "784-5-10", "images": 40, "epochs": 1, "rate": 0.5, "momentum": 0.0, "source": "digits"}
 LOOPS = ("patterns_reduction", "patterns_atomic", "weight_change_atomic", "weight_change_accumulators")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def place(tmp_path_factory):
+def working_folder(tmp_path_factory):
     """A working folder for the libraries."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("schedules"))
@@ -45,7 +45,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def openmp():
-    """The runtime, with its schedule and threads as before in the end."""
+    """The OpenMP runtime; its schedule and number of threads are restored at the end."""
     runtime = ctypes.CDLL("libgomp.so.1")
     kind, chunk, threads = ctypes.c_int(), ctypes.c_int(), runtime.omp_get_max_threads()
     runtime.omp_get_schedule(ctypes.byref(kind), ctypes.byref(chunk))
@@ -55,8 +55,8 @@ def openmp():
 
 
 def rounded_up(run):
-    """What a run gives where the first thread rounds up, and the others, which are there already, to nearest."""
-    run()
+    """The result of a run in which the first thread rounds up, and the others to nearest."""
+    run()  # starts the other threads, which would inherit the mode
     mathematics = ctypes.CDLL("libm.so.6")
     mathematics.fesetround(UP)
     try:
@@ -66,14 +66,14 @@ def rounded_up(run):
 
 
 def product(openmp, threads):
-    """A run of the product of a matrix and a vector: its result."""
+    """A function that returns the result of a matrix-vector product."""
     generator = np.random.default_rng(1)
     matrix, x, y = generator.random((40, 64)), generator.random(64), np.empty(40)
     openmp.omp_set_num_threads(threads)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (matrix, x, y)]
     multiply = libraries.load("gemv", "c_openmp", "float64").gemv
 
     def run():
+        pointers = (ctypes.c_void_p(array.ctypes.data) for array in (matrix, x, y))
         multiply(*pointers, ctypes.c_long(40), ctypes.c_long(64))
         return y.copy()
 
@@ -81,39 +81,39 @@ def product(openmp, threads):
 
 
 def step(openmp, threads, loop):
-    """A run of a loop of back-propagation: what it writes."""
+    """A function that runs a loop of back-propagation and returns the arrays that it writes, as one vector."""
     sizes, generator = workloads.complete("backprop", NETWORK), np.random.default_rng(1)
     tuning = {"threads": threads, "schedule": "static"}
     problem = make_problem(workloads.load("backprop"), Case("backprop", "openmp", sizes, tuning), HOST)
     program = in_c.Program(problem, "openmp", threads=threads, flags="O2", simd=0)
     arrays = [*program.arrays["out"], *program.arrays["delta"][1:], *program.arrays["w"][1:], problem.targets]
-    given = [generator.random(array.shape, "float32") for array in arrays]
+    inputs = [generator.random(array.shape, "float32") for array in arrays]
     problem.ranpat[...] = generator.permutation(40)
     _, call = program.step("", loop, *([1] if "weight" in loop else []))
-    written = [*program.arrays["out"][1:], *program.arrays["delta"][1:], *program.arrays["dw"][1:], problem.error]
+    outputs = [*program.arrays["out"][1:], *program.arrays["delta"][1:], *program.arrays["dw"][1:], problem.error]
 
     def run():
-        for array in written:
+        for array in outputs:
             array[...] = 0
-        for array, values in zip(arrays, given, strict=True):
+        for array, values in zip(arrays, inputs, strict=True):
             array[...] = values
         call()
-        # The order of patterns that threads add at once is theirs.
-        found = written[:-1] if loop == "patterns_atomic" else written
-        return np.concatenate([array.ravel() for array in found])
+        # Threads add to the error in any order, so its bits vary.
+        reproducible = outputs[:-1] if loop == "patterns_atomic" else outputs
+        return np.concatenate([array.ravel() for array in reproducible])
 
     return run
 
 
 @pytest.mark.parametrize("loop", ["gemv", *LOOPS])
 def test_the_schedule_decides_who_does_an_iteration(openmp, loop):
-    def found(threads, chunk):
+    def results(threads, chunk):
         openmp.omp_set_schedule(STATIC, chunk)
         return rounded_up(product(openmp, threads) if loop == "gemv" else step(openmp, threads, loop))
 
-    alone = found(1, 40)
-    assert np.array_equal(found(2, 40), alone)
-    assert not np.array_equal(found(2, 1), alone)
+    single = results(1, 40)
+    assert np.array_equal(results(2, 40), single)
+    assert not np.array_equal(results(2, 1), single)
 
 
 READ = """
@@ -130,7 +130,7 @@ def test_a_worker_has_the_schedule_of_its_case(schedule, kind):
     case = Case("gemv", "c_openmp", sizes, {"schedule": schedule, "threads": 2})
     library = libraries.ensure(case.workload, case.variant, libraries.slug(case.workload, case.variant, "float64", {}))
     variables = os.environ | environment.of_worker(case)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-S", "-c", READ, library], env=variables, capture_output=True, text=True, check=True
     )
-    assert int(done.stdout) == kind
+    assert int(process.stdout) == kind

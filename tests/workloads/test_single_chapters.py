@@ -8,7 +8,7 @@ import pytest
 
 import chapter
 import made_up
-from chapter import CHAPTERS, all_tables, asked, verdicts, whole
+from chapter import CHAPTERS, all_tables, text_functions, verdicts, whole
 from drawings import draw, tables, words
 from ladder.catalogue.workloads import gpus
 from ladder.data import dataset
@@ -21,7 +21,7 @@ from ladder.report.telling.lines import select
 from ladder.store.study import NO_ROWS, Study
 from ladder.workloads.backprop.paper import text
 from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, part_of
-from ladder.workloads.backprop.paper.tables import measured
+from ladder.workloads.backprop.paper.tables import measured_changes
 from ladder.workloads.dcgan.paper import splits, timeline
 from ladder.workloads.dcgan.paper.lines import HOME, SPLITS
 from ladder.workloads.dcgan.paper.lines import PHASES as LAYERS
@@ -70,11 +70,11 @@ def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
 def test_cases_on_a_throttled_gpu_are_counted_each_once():
     cases = {one.case.key: one for name in whole("gemm").tables for one in made.measurements(name)}
     throttled = [one.columns["throttled"] for one in cases.values() if "throttled" in one.columns]
-    ask = asked("gemm")["cases_with_clock"]
+    ask = text_functions("gemm")["cases_with_clock"]
     assert (ask(), ask(throttled=True)) == (num(len(throttled)), num(throttled.count(True)))
     silent = made_up.study(replace(one, columns={}) for one in made.measurements("gemm_gpu_float64"))
     with pytest.raises(NotMeasured):
-        asked("gemm", silent)["cases_with_clock"](throttled=True)
+        text_functions("gemm", silent)["cases_with_clock"](throttled=True)
 
 
 # The training.
@@ -89,7 +89,7 @@ def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_o
     toys = made.study("mlp", change=toy, machine="here")
     beside = made_up.both(made.study("mlp", machine="there"), toys)
     assert verdicts("mlp", beside, "share") == {"share": "confirmed"}
-    assert asked("mlp", beside)["share_of_products"]("openmp", 1, 3) == r"\qty{99.5}{\percent}"
+    assert text_functions("mlp", beside)["share_of_products"]("openmp", 1, 3) == r"\qty{99.5}{\percent}"
 
 
 def test_peers_are_compared_on_as_many_threads():
@@ -129,7 +129,7 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
     assert [*chapter.machines("gemv", studies[-1]).values()] == ["here", None, None, None]
     every = made_up.both(*studies).of("here")
     assert [*chapter.machines("gemv", every).values()] == ["b (published)"] * 3 + ["c (published)"]
-    assert asked("gemv", every)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
+    assert text_functions("gemv", every)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
 
 
 def test_first_touch_is_not_tested_where_no_memory_is_far():
@@ -141,7 +141,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
     one, two = (of_nodes(whole("gemv"), count) for count in "12")
     (untested,) = chapter.answers("gemv", one, "bound").values()
     assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several memory nodes")
-    assert [asked("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
+    assert [text_functions("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
     assert verdicts("gemv", two, "bound") == {"bound": "confirmed"}
     unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "1")
     assert verdict_table.cause(chapter.answers("gemv", unmeasured, "bound")["bound"]) == "needs both rungs"
@@ -161,7 +161,7 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
     assert parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
     assert "scatter" not in parts(study.rows(staying), study.phases(staying))
     with pytest.raises(NotMeasured):  # both at once
-        study.over_the_rest(select("nccl-ship", "gpus", chunks=4), ["compute"])
+        study.ratio_to_rest(select("nccl-ship", "gpus", chunks=4), ["compute"])
 
 
 @pytest.mark.slow
@@ -197,11 +197,11 @@ def test_shares_of_blocks_are_those_of_the_phases():
 
 def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     for line, values in CHANGES.items():
-        assert len(measured(chapter.study("backprop"), line)) == sum(map(len, values.values())), line
+        assert len(measured_changes(chapter.study("backprop"), line)) == sum(map(len, values.values())), line
     samples = whole("backprop").tables["backprop_openmp"]["samples"]
     fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 4))
     other = changed("backprop", "backprop_openmp", fewer)
-    remaining = measured(chapter_study.of_chapter("backprop", other), "openmp")
+    remaining = measured_changes(chapter_study.of_chapter("backprop", other), "openmp")
     assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
     assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
 
@@ -247,7 +247,7 @@ def test_recomputing_has_an_effect_beyond_a_factor_of_two():
 def test_solves_of_two_tolerances_have_none_and_no_steps():
     solves = whole("descent").tables["descent_solution"]["samples"]
     mixed = solves.assign(tolerance=solves["tolerance"].where(solves["n"] > 512, 1e-3))
-    ask = asked("descent", changed("descent", "descent_solution", mixed))
+    ask = text_functions("descent", changed("descent", "descent_solution", mixed))
     for name, arguments in (("condition", ["tolerance"]), ("steps_of", ["cg", 10])):
         with pytest.raises(NotMeasured):
             ask[name](*arguments)
@@ -257,7 +257,7 @@ def test_solves_of_two_tolerances_have_none_and_no_steps():
 def test_joules_are_said_only_where_the_gpu_tells(column):
     silent = changed("descent", "descent_ladder", whole("descent").samples("descent_ladder").drop(columns=column))
     with pytest.raises(NotMeasured):
-        asked("descent", silent)["energy"]("cuda_persistent")
+        text_functions("descent", silent)["energy"]("cuda_persistent")
 
 
 @pytest.mark.slow
@@ -289,7 +289,7 @@ def count(case):
 
 def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
     slow = made.study("dcgan", drop=lambda case: count(case) == 4, factor=lambda case: 3 if count(case) == 2 else 1)
-    ask = asked("dcgan", slow)
+    ask = text_functions("dcgan", slow)
     assert ask["pays"]("two", 2).startswith("pay off at no number")
     with pytest.raises(NotMeasured):
         ask["most_gpus"]()
@@ -338,7 +338,7 @@ def test_timelines_are_of_every_machine_that_was_traced():
     every = traced(("a", "b"), splits.WAYS.values())
     some = every[(every["machine"] == "b") | (every["split"] == 2)]
     study = chapter_study.of_chapter("dcgan", Study({SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
-    titled = study.traced(SPLITS, splits.WAYS)
+    titled = study.traces(SPLITS, splits.WAYS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
     assert {len(rows) for rows in titled.values()} == {1}  # of one process
 

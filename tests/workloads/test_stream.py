@@ -1,4 +1,4 @@
-"""Streams: right at odd lengths, and wrong ones caught."""
+"""STREAM: results at odd lengths pass the check, and wrong ones don't."""
 
 import functools
 import tempfile
@@ -17,12 +17,12 @@ from ladder.workloads import stream
 
 KERNELS = ("read", "copy", "triad")
 DTYPES = ("float64", "float32")
-BEYOND = stream.PART + stream.BLOCK + 17  # checked in two parts, the second of two blocks
+LONG = stream.PART + stream.BLOCK + 17  # checked in two parts, the second of two blocks
 LENGTHS = [1, 17, 65537, 131072]
 
 
 def run(kernel, elements, dtype):
-    """A problem solved by the variant, its output poisoned before."""
+    """A problem that the variant has solved; its output was NaN before."""
     sizes = workloads.complete("stream", {"kernel": kernel, "elements": elements, "dtype": dtype})
     problem = make_problem(stream, Case("stream", "openmp", sizes, {"threads": 1}), elementary.guarded_host())
     stream.fill(problem.inputs, sizes, 1, None)
@@ -44,12 +44,12 @@ def test_odd_lengths_are_right_and_wrong_elements_noticed(kernel, dtype):
     for elements in LENGTHS:
         problem = run(kernel, elements, dtype)
         assert is_right(problem), elements
-        for place in (0, -1):
-            right = problem.out[place]
+        for index in (0, -1):
+            right = problem.out[index]
             for wrong in (right * 1.01 + 1e-3, 0, np.nan):
-                problem.out[place] = wrong
-                assert not is_right(problem), (elements, place, wrong)
-            problem.out[place] = right
+                problem.out[index] = wrong
+                assert not is_right(problem), (elements, index, wrong)
+            problem.out[index] = right
         assert is_right(problem)
 
 
@@ -61,11 +61,11 @@ def test_a_dropped_tail_of_a_sum_is_noticed():
 
 
 def test_another_round_has_other_values():
-    one, other = run("triad", 17, "float64"), run("triad", 17, "float64")
-    assert np.array_equal(one.a, other.a)
-    stream.fill(other.inputs, other.sizes, 0, None)
-    assert not (one.a == other.a).any()
-    assert not (one.a == one.b).any()
+    first, second = run("triad", 17, "float64"), run("triad", 17, "float64")
+    assert np.array_equal(first.a, second.a)
+    stream.fill(second.inputs, second.sizes, 0, None)
+    assert not (first.a == second.a).any()
+    assert not (first.a == first.b).any()
 
 
 @pytest.mark.parametrize(("kernel", "flops", "bytes"), [("read", 1, 4), ("copy", 0, 8), ("triad", 2, 12)])
@@ -76,20 +76,20 @@ def test_the_cost_counts_loads_and_stores(kernel, flops, bytes):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_part_is_right_and_checked(kernel):
-    """Also for what is wrong by the rounding of a lower precision alone."""
-    problem = run(kernel, BEYOND, "float64")
+    """Even an error as small as the rounding of float32 is noticed in every part."""
+    problem = run(kernel, LONG, "float64")
     assert is_right(problem)
-    for place in (stream.PART // (stream.BLOCK if kernel == "read" else 1), -1):
-        right = problem.out[place]
-        problem.out[place] = np.float32(right)
-        assert not is_right(problem), place
-        problem.out[place] = right
+    for index in (stream.PART // (stream.BLOCK if kernel == "read" else 1), -1):
+        right = problem.out[index]
+        problem.out[index] = np.float32(right)
+        assert not is_right(problem), index
+        problem.out[index] = right
     assert is_right(problem)
 
 
 @functools.cache
 def kernels(dtype):
-    """The kernels of the card, on the CPU."""
+    """The GPU's kernels, compiled for the CPU."""
     with tempfile.TemporaryDirectory() as folder:
         return elementary.Kernels(
             Path(folder), "named.cpp", "stream", "cuda", dtype, elementary.named(KERNELS), block=32
@@ -100,9 +100,9 @@ def kernels(dtype):
 @pytest.mark.xdist_group("stream")  # the kernels are compiled once
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernels_of_a_card_are_right_in_emulation_and_write_nothing_beyond(monkeypatch, kernel, dtype):
+def test_gpu_kernels_are_right_in_emulation_and_write_nothing_beyond(monkeypatch, kernel, dtype):
     monkeypatch.setattr(cuda, "kernel", kernels(dtype).get)
-    sizes = workloads.complete("stream", {"kernel": kernel, "elements": BEYOND, "dtype": dtype})
+    sizes = workloads.complete("stream", {"kernel": kernel, "elements": LONG, "dtype": dtype})
     device = elementary.device()
     problem = make_problem(stream, Case("stream", "cuda", sizes, {"block": 32}), device)
     stream.fill(problem.inputs, sizes, 1, None)

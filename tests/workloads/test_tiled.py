@@ -1,4 +1,4 @@
-"""The tiled matrix product against plain float64 sums, at every edge of its blocking."""
+"""The tiled matrix product compared with plain float64 sums, at every edge of its blocks."""
 
 import itertools
 import os
@@ -93,20 +93,20 @@ def test_any_alignment_and_nothing_outside_out_is_written(form):
     a, b, _ = operands(form, m, n, k, np.float64)
     multiply = tiled.product(form)
     for shift in range(8):
-        moved = []
+        shifted = []
         for array in (a, b):
-            home = np.empty(array.size + shift)
-            home[shift:] = array.ravel()
-            moved.append(home[shift:].reshape(array.shape))
-        home = np.full(m * n + 2 * shift + 2, np.nan)
-        out = home[shift + 1 : shift + 1 + m * n].reshape(m, n)
-        multiply(*moved, out)
+            memory = np.empty(array.size + shift)
+            memory[shift:] = array.ravel()
+            shifted.append(memory[shift:].reshape(array.shape))
+        memory = np.full(m * n + 2 * shift + 2, np.nan)
+        out = memory[shift + 1 : shift + 1 + m * n].reshape(m, n)
+        multiply(*shifted, out)
         assert excess(form, a, b, None, out) <= 1
-        assert np.isnan(home[: shift + 1]).all()
-        assert np.isnan(home[shift + 1 + m * n :]).all()
+        assert np.isnan(memory[: shift + 1]).all()
+        assert np.isnan(memory[shift + 1 + m * n :]).all()
 
 
-def test_a_product_serves_shapes_and_dtypes_in_any_order():
+def test_a_product_can_be_reused_for_other_shapes_and_dtypes():
     multiply = tiled.product("nt")
     for (m, n, k), dtype in itertools.product([(65, 300, 400), (3, 2, 1), (33, 400, 500)], DTYPES):
         a, b, c = operands("nt", m, n, k, dtype)
@@ -130,7 +130,7 @@ def test_the_bound_notices_a_dropped_term_and_a_lower_precision():
     assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a, b.astype(np.float32))) > 1
 
 
-def test_what_cannot_be_multiplied():
+def test_other_forms_layouts_and_dtypes_are_refused():
     with pytest.raises(KeyError):
         tiled.product("tt")
     a, b, out = (np.ones((4, 4)) for _ in range(3))
@@ -154,17 +154,17 @@ def test_even_steps_cover_the_extent_within_the_limit(extent):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 6, 24])
-def test_shares_of_the_threads_cover_out_once(threads):
+def test_rectangles_of_the_threads_cover_out_once(threads):
     for m, n in [(1, 1), (17, 65), (100, 300), (1000, 10)]:
         panels = [-(-m // 8), -(-n // 24)]
         rows, columns = tiled._grid.py_func(*panels, threads)
         assert rows * columns == threads
-        seen = np.zeros((m, n), int)
+        counts = np.zeros((m, n), int)
         for r, c in itertools.product(range(rows), range(columns)):
-            top, bottom = tiled._share.py_func(panels[0], 8, m, rows, r)
-            left, right = tiled._share.py_func(panels[1], 24, n, columns, c)
-            seen[top:bottom, left:right] += 1
-        assert (seen == 1).all()
+            top, bottom = tiled._part_range.py_func(panels[0], 8, m, rows, r)
+            left, right = tiled._part_range.py_func(panels[1], 24, n, columns, c)
+            counts[top:bottom, left:right] += 1
+        assert (counts == 1).all()
 
 
 IN_ANOTHER_PROCESS = """

@@ -1,16 +1,16 @@
-"""That no launcher ignores a tuning: each tuning of each variant is read back from what the variant calls.
+"""Test that no variant ignores a tuning: each value of each tuning is read back from the variant's calls.
 
-Results are right whatever the tuning, so that a sweep over one that is ignored would measure a single setting. A
-variant runs on stand-ins (`noted.py`), once for each value, and OBSERVED says how the value shows there: in macros and
-launches, in calls of libraries, or in variables of the worker. Where it can, one of the values is the default, so that
-a single call that keeps it is seen beside others that don't. Whoever adds a tuning adds how it is observed.
+Results don't depend on tunings, so a sweep over an ignored tuning would measure the same setting again and again. A
+variant runs on stand-ins (`call_log.py`), once per value, and OBSERVED says how the value shows in the log: in macros
+and launches, in calls of libraries, or in variables of the worker. If possible, one of the values is the default, so
+that a call which keeps the default differs from the others. Whoever adds a tuning adds an entry to OBSERVED.
 """
 
 import re
 
 import pytest
 
-import noted
+import call_log
 from ladder.catalogue import workloads
 from ladder.records.case import Case
 
@@ -27,43 +27,45 @@ SIZES = {
     "stream": {"kernel": "triad", "elements": 200_000},
     "tconv": {"images": 8, "h": 4, "c": 8, "k": 4},
 }
-# Values of tunings without a default, where another tuning is looked at.
-USUAL = {"threads": 2, "ranks": 2, "mode": "resident", "schedule": "static", "binding": "spread", "math": "float16"}
+# Values of required tunings while another tuning is tested.
+REQUIRED = {"threads": 2, "ranks": 2, "mode": "resident", "schedule": "static", "binding": "spread", "math": "float16"}
 PRODUCTS = {"host": "blas", "cuda": "cublas"}
 
 
 class Observed:
-    """How the values of a tuning show: by patterns, each in a line or more, or (pattern, count) in so many.
+    """How the log shows each value of a tuning: by patterns that match a line or more, or (pattern, number of lines).
 
-    `values` is {value: a pattern or a list of them}, or values of which `pattern` has each in the place of @. `among`
-    are other tunings, `sizes` other sizes. What a value shows is seen with this value and with no other.
+    `values` is {value: a pattern or a list of patterns}, or the values themselves with one `pattern`, in which a value
+    replaces @. `others` are further tunings of the case, `sizes` further sizes. The patterns of a value must match with
+    this value, and with no other.
     """
 
-    def __init__(self, values, pattern=None, among=None, sizes=None):
+    def __init__(self, values, pattern=None, others=None, sizes=None):
         if pattern:
             values = {value: pattern.replace("@", re.escape(str(value))) for value in values}
-        self.values, self.among, self.sizes = values, among or {}, sizes or {}
+        self.values, self.others, self.sizes = values, others or {}, sizes or {}
 
-    def is_seen(self, value, lines):
-        due = self.values[value] if isinstance(self.values[value], list) else [self.values[value]]
-        return all(is_found(*(one if isinstance(one, tuple) else (one,)), lines) for one in due)
+    def matches(self, value, lines):
+        """Whether all patterns of a value match."""
+        patterns = self.values[value] if isinstance(self.values[value], list) else [self.values[value]]
+        return all(matches(pattern, lines) for pattern in patterns)
 
 
-def is_found(pattern, *rest):
-    """Whether a pattern is found in some lines, or in as many as are due."""
-    *count, lines = rest
-    found = sum(bool(re.search(pattern, line)) for line in lines)
-    return [found] == count if count else found > 0
+def matches(pattern, lines):
+    """Whether a pattern matches at least one line, or (pattern, count) exactly `count` lines."""
+    pattern, expected = pattern if isinstance(pattern, tuple) else (pattern, None)
+    count = sum(bool(re.search(pattern, line)) for line in lines)
+    return count > 0 if expected is None else count == expected
 
 
 def tiling(base, **values):
-    """The parts of a tiling, which is given in full or not at all: each is a macro of the kernels."""
-    return {name: Observed(own, rf",{name}=@[, ]", among=base) for name, own in values.items()}
+    """Observed for each part of a tiling, a macro of the kernels; `base` is the full tiling, which a case must set."""
+    return {name: Observed(options, rf",{name}=@[, ]", others=base) for name, options in values.items()}
 
 
-def switch(pattern, off=None, **more):
-    """A tuning that is off or on: lines that only `on` has, and perhaps lines that only `off` has."""
-    return Observed({"off": off or (pattern, 0), "on": pattern}, **more)
+def switch(pattern, off=None, **options):
+    """Observed for a tuning that is off or on: `pattern` matches only if it is on, `off` only if it is off."""
+    return Observed({"off": off or (pattern, 0), "on": pattern}, **options)
 
 
 THREADS = Observed((1, 3), "^OMP_NUM_THREADS=@$")
@@ -96,14 +98,14 @@ CUBOID = {
     "columns": Observed((2, 4), r",columns=@,.*block=\[2 @ 4\]"),
     "rows": Observed((2, 4), r",rows=@ .*block=\[2 4 @\]"),
 }
-LAYERS = {  # of a generator on a card, by images, rows, and channels in and out
+LAYERS = {  # of a generator on a GPU; `numbers` are images, rows, and channels in and out
     "first": Observed(("cuda_implicit", "cuda_parity"), r"^tconv/@ "),
     "last": Observed(("cuda_window", "cuda_naive"), r"^tconv/@ "),
     "split": Observed({split: ("^tconv/cuda_window to", 4 - split) for split in (0, 1, 2, 3)}),
     "batch": Observed((10, 20), r"numbers=\[@ 4 16 8 1\]"),
     "batches": Observed(
         {"even": (r"^tconv/cuda_window to3.*grid=\[2 16\]", 0), "tapered": r"^tconv/cuda_window to3.*grid=\[2 16\]"},
-        among={"batch": 32},
+        others={"batch": 32},
         sizes={"images": 64},
     ),
     "epilogue": Observed(
@@ -123,7 +125,7 @@ LAYERS = {  # of a generator on a card, by images, rows, and channels in and out
             "float16": [" float16_to_float32 ", " project_to_float16 "],
             "bfloat16": [" bfloat16_to_float32 ", " project_to_bfloat16 "],
         },
-        among={"first": "cuda_implicit_mma"},
+        others={"first": "cuda_implicit_mma"},
     ),
     "product": GEMM,
 }
@@ -176,10 +178,10 @@ OBSERVED = {
             "first": Observed({"tuned": r"^tconv/tuned .* convolve .*, 4, 16, 8, ", "loops": "^tconv.loops .*x8x8x8"}),
             "last": Observed(
                 {"tuned": r"^tconv/tuned .* convolve .*, 32, 2, 3, ", "loops": "^tconv.loops .*x64x64x3"},
-                among={"split": 3},
+                others={"split": 3},
             ),
             "split": Observed(
-                {0: ("^tconv.loops ", 12), 1: ("^tconv.loops ", 9), 4: ("^tconv.loops ", 0)}, among={"last": "loops"}
+                {0: ("^tconv.loops ", 12), 1: ("^tconv.loops ", 9), 4: ("^tconv.loops ", 0)}, others={"last": "loops"}
             ),
             "batch": Observed((12, 16), " project .*pointer, @, 100, "),
             "epilogue": Observed(
@@ -199,16 +201,16 @@ OBSERVED = {
                 {"pinned": "^lock pages", "staged": r"^pinned\(", "pageable": ("^lock pages|^pinned", 0)}
             ),
             "copies": Observed(
-                {"hidden": r"^copy\(kind=2, stream=2\)", "after": r"^copy\(kind=2, stream=0\)"}, among={"batch": 10}
+                {"hidden": r"^copy\(kind=2, stream=2\)", "after": r"^copy\(kind=2, stream=0\)"}, others={"batch": 10}
             ),
-            "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", among={"batch": 10}),
+            "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", others={"batch": 10}),
             **GRAPH,
         },
         "mpi_home": {
             **RANKS,
             **LAYERS,
             "batch": Observed((5, 10), r"numbers=\[@ 4 16 8 1\]"),
-            "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", among={"batch": 5}),
+            "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", others={"batch": 5}),
             **GRAPH,
         },
         "pytorch": {
@@ -452,21 +454,21 @@ TUNINGS = [
 
 
 def lines(workload, variant, observed, **tuning):
-    """What the variant calls with a tuning."""
-    takes, device = workloads.tunings(workload, variant), workloads.constants(workload, variant)["DEVICE"]
-    usual = {"product": PRODUCTS.get(device)} | USUAL
-    given = {name: usual[name] for name, (_, is_required) in takes.items() if is_required}
+    """The log of a variant with a tuning."""
+    tunings, device = workloads.tunings(workload, variant), workloads.constants(workload, variant)["DEVICE"]
+    values = {"product": PRODUCTS.get(device)} | REQUIRED
+    required = {name: values[name] for name, (_, is_required) in tunings.items() if is_required}
     sizes = workloads.complete(workload, SIZES[workload] | observed.sizes)
-    case = Case(workload, variant, sizes, given | observed.among | tuning, "warm")
+    case = Case(workload, variant, sizes, required | observed.others | tuning, "warm")
     workloads.require_tuning(workload, variant, case.tuning)
-    return noted.of(case)
+    return call_log.lines(case)
 
 
 @pytest.mark.parametrize(("workload", "variant", "name"), TUNINGS)
-def test_a_variant_does_what_its_tuning_says(workload, variant, name):
+def test_a_variant_follows_its_tuning(workload, variant, name):
     observed = OBSERVED[workload][variant][name]
     assert len(observed.values) > 1
     for value in observed.values:
-        seen = lines(workload, variant, observed, **{name: value})
-        shown = [one for one in observed.values if observed.is_seen(one, seen)]
-        assert shown == [value], "\n".join(seen)
+        log = lines(workload, variant, observed, **{name: value})
+        matching = [option for option in observed.values if observed.matches(option, log)]
+        assert matching == [value], "\n".join(log)

@@ -2,10 +2,10 @@
 #pragma once
 #include "device.h"
 
-inline double rounded(double x) { return x; }
+inline double to_mma_operand(double x) { return x; }
 
 // To the nearest TF32, to the even one of two.
-inline float rounded(float x) {
+inline float to_mma_operand(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, 4);
   bits = bits + 0xfff + (bits >> 13 & 1) & ~0x1fffu;

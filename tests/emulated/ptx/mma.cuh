@@ -40,7 +40,7 @@ inline float of_bits(uint32_t bits) {
 
 // m16n8k8 for TF32, m16n8k16 for bfloat16, two to a word.
 template <Math math>
-void mma_of(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
+void mma_packed(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
   Warp &warp = warps[threadIdx.x / 32];
   const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
   std::memcpy(warp.words_of_a[lane], a, sizeof a);

@@ -5,15 +5,16 @@ steps dW and the weights W:
 
     dW <- momentum dW + rate sum over patterns of (activation, delta),   W <- W + dW,
 
-where delta is the derivative of -E with respect to a unit's input. Row 0 of W and dW belongs to the bias, whose
-activation is 1. `rate` applies to a sum over patterns: it is about 1 / images. Patterns are visited through `ranpat`,
-in a different order in every epoch; patterns that it doesn't list are held out.
+where delta is the derivative of -E with respect to a unit's input, t a target and o an output. Row 0 of W and dW
+belongs to the bias, whose activation is 1. `rate` applies to a sum over patterns, so it is about 1 / images. `ranpat`
+lists the rows of the patterns, in a different order in every epoch; patterns that it doesn't list are held out.
 
 Initial weights are uniform in +-scale. Every variant follows the same trajectory: W, dW and the error are compared with
 the float64 reference after every epoch. The timed samples repeat the first epoch from the initial weights.
 
-Row-major shapes: images (pool, 784) scaled to [0, 1] and targets (pool, 10), of zeros and ones, ranpat int64 (images,),
-per layer l = 1, 2, ... w<l> and dw<l> (fan_in + 1, fan_out), which a run updates in place; the output is `error` (1,).
+Row-major shapes: of all patterns, the pool, images (pool, 784) scaled to [0, 1] and targets (pool, 10) of zeros and
+ones; ranpat int64 (images,); per layer l = 1, 2, ... w<l> and dw<l> (fan_in + 1, fan_out), which a run updates in
+place; the output is `error` (1,).
 """
 
 import itertools
@@ -117,7 +118,7 @@ def fill(inputs, sizes, round, data):
     if round:
         return ["ranpat"]
     reference.write_patterns(sizes, data, inputs["images"], inputs["targets"])
-    for layer, weights in enumerate(reference.initial(sizes), start=1):
+    for layer, weights in enumerate(reference.initial_weights(sizes), start=1):
         inputs[f"w{layer}"][...] = weights
         inputs[f"dw{layer}"][...] = 0
     return list(inputs)

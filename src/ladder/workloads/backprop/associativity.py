@@ -1,6 +1,6 @@
 """The loops of `fusion` with fewer operations, by the associativity of products and sums.
 
-The error is halved once, and the output's deltas are multiplied by the rate, which they pass on to every change. The
+The error is halved once, and the rate is part of the output's deltas, hence of all deltas and weight changes. The
 bottleneck is that of `temporaries`.
 """
 

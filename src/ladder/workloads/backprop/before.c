@@ -1,17 +1,17 @@
-/* Every macro block with the loop over patterns innermost, so that each access strides by a row. network.h has the
+/* Every macro block with the loop over patterns innermost, so each access strides by a row. network.h documents the
    functions and shapes. */
 #include "network.h"
 
 void products(const Network *net, long layer)
 {
-    const long above = net->widths[layer], below = net->widths[layer - 1];
-    for (long j = 0; j < above; j++) {
+    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
+    for (long j = 0; j < fan_out; j++) {
         for (long p = 0; p < net->count; p++)
-            net->out[layer][net->ranpat[p] * above + j] = net->w[layer][j];
-        for (long i = 0; i < below; i++)
+            net->out[layer][net->ranpat[p] * fan_out + j] = net->w[layer][j];
+        for (long i = 0; i < fan_in; i++)
             for (long p = 0; p < net->count; p++)
-                net->out[layer][net->ranpat[p] * above + j] +=
-                    net->out[layer - 1][net->ranpat[p] * below + i] * net->w[layer][(i + 1) * above + j];
+                net->out[layer][net->ranpat[p] * fan_out + j] +=
+                    net->out[layer - 1][net->ranpat[p] * fan_in + i] * net->w[layer][(i + 1) * fan_out + j];
     }
 }
 
@@ -29,25 +29,26 @@ void output_error(const Network *net)
     *net->error = 0;
     for (long k = 0; k < width; k++)
         for (long p = 0; p < net->count; p++) {
-            const long at = net->ranpat[p] * width + k;
+            const long i = net->ranpat[p] * width + k;
             *net->error +=
-                (REAL)0.5 * (net->targets[at] - net->out[last][at]) * (net->targets[at] - net->out[last][at]);
-            net->delta[last][at] =
-                (net->targets[at] - net->out[last][at]) * net->out[last][at] * (1 - net->out[last][at]);
+                (REAL)0.5 * (net->targets[i] - net->out[last][i]) * (net->targets[i] - net->out[last][i]);
+            net->delta[last][i] =
+                (net->targets[i] - net->out[last][i]) * net->out[last][i] * (1 - net->out[last][i]);
         }
 }
 
 /* The deltas of a layer below the output. */
 void deltas(const Network *net, long layer)
 {
-    const long width = net->widths[layer], above = net->widths[layer + 1];
+    const long width = net->widths[layer], next_width = net->widths[layer + 1];
     for (long i = 0; i < width; i++) {
         for (long p = 0; p < net->count; p++)
             net->delta[layer][net->ranpat[p] * width + i] = 0;
-        for (long j = 0; j < above; j++)
+        for (long j = 0; j < next_width; j++)
             for (long p = 0; p < net->count; p++)
                 net->delta[layer][net->ranpat[p] * width + i] +=
-                    net->delta[layer + 1][net->ranpat[p] * above + j] * net->w[layer + 1][(i + 1) * above + j];
+                    net->delta[layer + 1][net->ranpat[p] * next_width + j] *
+                    net->w[layer + 1][(i + 1) * next_width + j];
         for (long p = 0; p < net->count; p++)
             net->delta[layer][net->ranpat[p] * width + i] *=
                 net->out[layer][net->ranpat[p] * width + i] * (1 - net->out[layer][net->ranpat[p] * width + i]);
@@ -56,24 +57,24 @@ void deltas(const Network *net, long layer)
 
 void weight_change(const Network *net, long layer)
 {
-    const long above = net->widths[layer], below = net->widths[layer - 1];
-    for (long j = 0; j < above; j++) {
+    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
+    for (long j = 0; j < fan_out; j++) {
         net->dw[layer][j] *= net->momentum;
         for (long p = 0; p < net->count; p++)
-            net->dw[layer][j] += net->rate * net->delta[layer][net->ranpat[p] * above + j];
-        for (long i = 0; i < below; i++) {
-            net->dw[layer][(i + 1) * above + j] *= net->momentum;
+            net->dw[layer][j] += net->rate * net->delta[layer][net->ranpat[p] * fan_out + j];
+        for (long i = 0; i < fan_in; i++) {
+            net->dw[layer][(i + 1) * fan_out + j] *= net->momentum;
             for (long p = 0; p < net->count; p++)
-                net->dw[layer][(i + 1) * above + j] += net->rate * net->out[layer - 1][net->ranpat[p] * below + i] *
-                                                       net->delta[layer][net->ranpat[p] * above + j];
+                net->dw[layer][(i + 1) * fan_out + j] += net->rate * net->out[layer - 1][net->ranpat[p] * fan_in + i] *
+                                                       net->delta[layer][net->ranpat[p] * fan_out + j];
         }
     }
 }
 
 void update(const Network *net, long layer)
 {
-    const long above = net->widths[layer], below = net->widths[layer - 1];
-    for (long j = 0; j < above; j++)
-        for (long i = 0; i <= below; i++)
-            net->w[layer][i * above + j] += net->dw[layer][i * above + j];
+    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
+    for (long j = 0; j < fan_out; j++)
+        for (long i = 0; i <= fan_in; i++)
+            net->w[layer][i * fan_out + j] += net->dw[layer][i * fan_out + j];
 }

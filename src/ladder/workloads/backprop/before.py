@@ -1,7 +1,7 @@
 """The untuned program: in every macro block the loop over patterns is innermost.
 
-Each access strides by a row, and a result is read and written again for every product. Bound by the latency of the
-caches that hold the rows of a column, or, if they are too small, of memory.
+Each access strides by a row, and a result is loaded and stored for every product. A column touches a cache line per
+row: bound by the latency of the cache that holds these lines, or of memory if none does.
 """
 
 from typing import Literal

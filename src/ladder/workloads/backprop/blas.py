@@ -1,8 +1,8 @@
 """Back-propagation with matrix products by SciPy's BLAS, on blocks of patterns.
 
 A block's rows are gathered in the order of `ranpat`, and its activations and deltas stay in the caches until they are
-used. The output's deltas include the rate, and the changes of the weights are the addends of their own products.
-Bound by the products' FLOPs, and by one pass over the images.
+used. The output's deltas include the rate, so a product adds the block's gradient directly to dw. Bound by the
+products' FLOPs, and by one pass over the images.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ RUNTIME = "blas"
 
 def setup(problem, *, threads: int, block: int = 512):
     """The steps of an epoch, block by block, as (phase, function)."""
-    return [*begin(problem), *blocks(problem, min(block, len(problem.ranpat))), *end(problem)]
+    return [*reset(problem), *blocks(problem, min(block, len(problem.ranpat))), *update(problem)]
 
 
 def layers(problem):
@@ -26,8 +26,8 @@ def layers(problem):
     return range(1, len(reference.widths(problem.sizes)))
 
 
-def begin(problem):
-    """The first step of an epoch: reset the error, and multiply the last steps by the momentum."""
+def reset(problem):
+    """The first step of an epoch: set the error to 0, and multiply dw by the momentum."""
     momentum = problem.error.dtype.type(problem.sizes["momentum"])
 
     def scale():
@@ -38,22 +38,22 @@ def begin(problem):
     yield "weight change", scale
 
 
-def end(problem):
-    """The update of the weights."""
+def update(problem):
+    """The last step of an epoch: add dw to the weights."""
 
-    def update():
+    def add():
         for layer in layers(problem):
             getattr(problem, f"w{layer}")[...] += getattr(problem, f"dw{layer}")
 
-    yield "update", update
+    yield "update", add
 
 
 def blocks(problem, size):
     """The steps of every block of patterns."""
     widths, dtype = reference.widths(problem.sizes), problem.error.dtype
-    make = partial(problem.device.empty, dtype=dtype)
-    out, delta = ([make((size, width)) for width in widths] for _ in range(2))
-    targets, multiply = make((size, widths[-1])), {form: blas.product(form) for form in ("nn", "tn", "nt")}
+    empty = partial(problem.device.empty, dtype=dtype)
+    out, delta = ([empty((size, width)) for width in widths] for _ in range(2))
+    targets, multiply = empty((size, widths[-1])), {form: blas.product(form) for form in ("nn", "tn", "nt")}
     for first in range(0, len(problem.ranpat), size):
         rows = problem.ranpat[first : first + size]
         count = len(rows)
@@ -68,7 +68,7 @@ def blocks(problem, size):
 
 
 def block(problem, multiply, rows, targets, out, delta):
-    """The steps of one block: gather its rows, forward pass, error, backward pass, changes."""
+    """The steps of one block: gather its rows, forward pass, error, backward pass, weight changes."""
     last = len(out) - 1
     weights, changes = (
         [None, *(getattr(problem, f"{name}{layer}") for layer in layers(problem))] for name in ("w", "dw")
@@ -80,23 +80,23 @@ def block(problem, multiply, rows, targets, out, delta):
     yield "gather", partial(take, problem.targets, rows, out=targets)
     for layer in range(1, last + 1):
         yield "products", partial(forward, multiply["nn"], out[layer - 1], weights[layer], out[layer])
-        yield "activations", partial(squash, out[layer])
+        yield "activations", partial(sigmoid, out[layer])
     yield "error", partial(output_error, problem.error, targets, out[last], delta[last], rate)
     for layer in range(last - 1, 0, -1):
         yield "deltas", partial(multiply["nt"], delta[layer + 1], weights[layer + 1][1:], delta[layer])
-        yield "deltas", partial(slope, delta[layer], out[layer], delta[0][:, : out[layer].shape[1]])
+        yield "deltas", partial(apply_slope, delta[layer], out[layer], delta[0][:, : out[layer].shape[1]])
     for layer in range(1, last + 1):
-        yield "weight change", partial(change, multiply["tn"], out[layer - 1], delta[layer], changes[layer])
+        yield "weight change", partial(add_gradient, multiply["tn"], out[layer - 1], delta[layer], changes[layer])
 
 
 def forward(multiply, below, weights, out):
-    """out = below W, the bias included."""
+    """out = below W, plus the bias."""
     out[...] = weights[0]
     multiply(below, weights[1:], out, out)
 
 
-def squash(z):
-    """The sigmoid, in place."""
+def sigmoid(z):
+    """z <- sigmoid(z), in place."""
     np.negative(z, out=z)
     np.exp(z, out=z)
     z += 1
@@ -104,7 +104,7 @@ def squash(z):
 
 
 def output_error(error, targets, out, delta, rate):
-    """Add a block's error, and write its output's deltas times the rate."""
+    """Add a block's error, and store rate times the deltas of its outputs; overwrites targets."""
     np.subtract(targets, out, out=delta)
     error[0] += error.dtype.type(0.5) * np.vdot(delta, delta)
     delta *= rate
@@ -113,14 +113,14 @@ def output_error(error, targets, out, delta, rate):
     delta *= targets
 
 
-def slope(delta, out, scratch):
-    """Deltas times the derivative of the sigmoid, in place."""
+def apply_slope(delta, out, scratch):
+    """Multiply deltas by the derivative of the sigmoid, in place."""
     delta *= out
     np.subtract(1, out, out=scratch)
     delta *= scratch
 
 
-def change(multiply, below, delta, changes):
-    """Add the block's gradient to the changes."""
+def add_gradient(multiply, below, delta, changes):
+    """Add the block's gradient to dw."""
     changes[0] += delta.sum(axis=0)
     multiply(below, delta, changes[1:], changes[1:])

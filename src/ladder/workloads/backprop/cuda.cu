@@ -1,14 +1,14 @@
-// The operations of the training other than its products. Deltas include the rate from the output on, so that a change
-// is an addition; for the weights it is the product's addend. Sums are in a fixed order.
+// The operations of the training other than its products. The output's deltas include the rate, hence all deltas do:
+// products add gradients to dw without a factor. Sums are in a fixed order.
 //
 // Launch: `gather` grid patterns, block 256; `sigmoid`, `scale` and `add` grid ceil(count / 256), block 256; `output`
 // and `slope` grid (ceil(columns / 32), ceil(rows / ROWS)), block (32, 32); `add_up` grid columns, block 32. No dynamic
 // shared memory.
 #include "warp.cuh"
 
-constexpr int ROWS = 256;  // of a block that works on columns
+constexpr int ROWS = 256;  // rows of a block of `output` and `slope`
 
-// to (patterns, columns) = rows ranpat (patterns) of from (images, columns): a block per row.
+// to (patterns, columns) = the rows ranpat (patterns) of from (images, columns), a block per row.
 extern "C" __global__ void __launch_bounds__(256)
     gather(const REAL *from, const long long *ranpat, REAL *to, int columns) {
   from += size_t(ranpat[blockIdx.x]) * columns;
@@ -22,61 +22,61 @@ extern "C" __global__ void __launch_bounds__(256) sigmoid(REAL *z, const REAL *b
   if (i < count) z[i] = 1 / (1 + exp(-(z[i] + bias[i % columns])));
 }
 
-// Store a block's column sums in row blockIdx.y of parts (gridDim.y, columns). Thread (x, y) has the sum of the block's
-// column x over every 32nd row from y on.
-__device__ void store_sums(REAL sum, REAL *parts, int columns) {
+// Store a block's column sums in row blockIdx.y of `partials` (gridDim.y, columns). Thread (x, y) passes the sum of the
+// block's column x over every 32nd row from y on.
+__device__ void store_sums(REAL sum, REAL *partials, int columns) {
   __shared__ REAL sums[WARP][WARP + 1];
   sums[threadIdx.x][threadIdx.y] = sum;
   __syncthreads();  // the sums are complete; a warp adds those of a column
   sum = sum_of_warp(sums[threadIdx.y][threadIdx.x]);
   const int column = blockIdx.x * WARP + threadIdx.y;
-  if (threadIdx.x == 0 && column < columns) parts[size_t(blockIdx.y) * columns + column] = sum;
+  if (threadIdx.x == 0 && column < columns) partials[size_t(blockIdx.y) * columns + column] = sum;
   __syncthreads();  // all threads have read the sums
 }
 
-// Call f(index) for this thread's elements: one column, the block's rows.
+// Call f(index) for this thread's elements of the block: every 32nd row of one column.
 template <class Function>
-__device__ void each(int rows, int columns, Function f) {
+__device__ void for_each_row(int rows, int columns, Function f) {
   const int j = blockIdx.x * WARP + threadIdx.x, first = blockIdx.y * ROWS;
   if (j < columns)
     for (int i = first + threadIdx.y; i < min(first + ROWS, rows); i += WARP) f(size_t(i) * columns + j);
 }
 
-// delta (rows, columns) of out and targets (rows, columns), times the rate; `parts` and `errors` (blocks, columns) are
-// column sums of it and of the error.
+// delta (rows, columns) = rate times the deltas of out and targets (rows, columns). `partials` and `errors` (blocks,
+// columns) are the column sums of delta and of the error, by block.
 extern "C" __global__ void __launch_bounds__(1024)
-    output(const REAL *out, const REAL *targets, REAL *delta, REAL *parts, REAL *errors, int rows, int columns,
+    output(const REAL *out, const REAL *targets, REAL *delta, REAL *partials, REAL *errors, int rows, int columns,
            REAL rate) {
   REAL sum = 0, error = 0;
-  each(rows, columns, [&](size_t at) {
-    const REAL o = out[at], off = targets[at] - o;
-    error += off * off / 2;
-    sum += delta[at] = rate * off * o * (1 - o);
+  for_each_row(rows, columns, [&](size_t i) {
+    const REAL o = out[i], residual = targets[i] - o;
+    error += residual * residual / 2;
+    sum += delta[i] = rate * residual * o * (1 - o);
   });
-  store_sums(sum, parts, columns);
+  store_sums(sum, partials, columns);
   store_sums(error, errors, columns);
 }
 
-// delta (rows, columns) <- delta times the derivative at out (rows, columns), and its column sums, parts (blocks,
-// columns).
+// delta (rows, columns) <- delta times the sigmoid's derivative at out (rows, columns); partials (blocks, columns) are
+// its column sums, by block.
 extern "C" __global__ void __launch_bounds__(1024)
-    slope(REAL *delta, const REAL *out, REAL *parts, int rows, int columns) {
+    slope(REAL *delta, const REAL *out, REAL *partials, int rows, int columns) {
   REAL sum = 0;
-  each(rows, columns, [&](size_t at) {
-    const REAL o = out[at];
-    sum += delta[at] *= o * (1 - o);
+  for_each_row(rows, columns, [&](size_t i) {
+    const REAL o = out[i];
+    sum += delta[i] *= o * (1 - o);
   });
-  store_sums(sum, parts, columns);
+  store_sums(sum, partials, columns);
 }
 
-// sums (columns) <- kept * sums + the column sums of parts (count, columns), a warp per column; if kept is 0, sums need
-// not be initialised.
+// sums (columns) <- beta sums + the column sums of partials (count, columns), a warp per column. If beta is 0, sums may
+// be uninitialised.
 extern "C" __global__ void __launch_bounds__(WARP)
-    add_up(const REAL *parts, REAL *sums, int count, int columns, REAL kept) {
+    add_up(const REAL *partials, REAL *sums, int count, int columns, REAL beta) {
   REAL sum = 0;
-  for (int i = threadIdx.x; i < count; i += WARP) sum += parts[size_t(i) * columns + blockIdx.x];
+  for (int i = threadIdx.x; i < count; i += WARP) sum += partials[size_t(i) * columns + blockIdx.x];
   sum = sum_of_warp(sum);
-  if (threadIdx.x == 0) sums[blockIdx.x] = kept ? kept * sums[blockIdx.x] + sum : sum;
+  if (threadIdx.x == 0) sums[blockIdx.x] = beta ? beta * sums[blockIdx.x] + sum : sum;
 }
 
 // values (count) <- factor values.

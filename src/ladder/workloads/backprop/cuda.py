@@ -1,9 +1,9 @@
 """Back-propagation on one GPU; its matrix products are those of any CUDA variant of `gemm`, all else is fused.
 
-One kernel gathers the patterns, and each product is followed by one kernel: bias and sigmoid; the output's error and
+A kernel gathers the patterns, and each product is followed by one kernel: bias and sigmoid; the output's error and
 deltas; the derivative. The last two store sums by block, which are added in a fixed order. Deltas include the rate, so
-that the change of the weights is the addend of its own product. With `graph` on, an epoch is one CUDA graph. Bound by
-the products, which read the gathered images twice, and by the gather.
+a product adds the gradient directly to dw. With `graph` on, an epoch is one CUDA graph. Bound by the products, which
+read the gathered images twice, and by the gather.
 """
 
 from functools import partial
@@ -21,7 +21,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda.cu"
 USES = {"product": "gemm"}
-ROWS = 256  # rows of a block of column sums, as in the source
+ROWS = 256  # rows of a block that sums columns, as in the source
 
 
 def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
@@ -29,11 +29,11 @@ def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
     steps = list(Epoch(problem, products.of(product)).steps())
     if graph == "off":
         return steps
-    return Steps(steps, at_once=cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps(steps, at_once=cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
 
 
 class Epoch:
-    """The arrays and launches of an epoch; `multiply` are its products by form."""
+    """The arrays and launches of an epoch; `multiply` has its products, {form: function}."""
 
     def __init__(self, problem, multiply):
         self.problem, self.multiply = problem, multiply
@@ -44,14 +44,14 @@ class Epoch:
         self.out = [empty((self.rows, width)) for width in self.widths]
         self.delta = [None, *(empty((self.rows, width)) for width in self.widths[1:])]
         self.targets, self.blocks = empty((self.rows, self.widths[-1])), -(-self.rows // ROWS)
-        self.parts = [None, *(empty((self.blocks, width)) for width in self.widths[1:])]
+        self.partials = [None, *(empty((self.blocks, width)) for width in self.widths[1:])]
         self.errors = empty((self.blocks, self.widths[-1]))
 
     def kernel(self, name, grid, block, *arguments):
-        """A function that launches a kernel; whole numbers are passed as int32."""
+        """A function that launches a kernel; ints are passed as int32."""
         function = cuda.kernel("backprop", "cuda", name, dtype=self.problem.error.dtype.name)
-        passed = tuple(np.int32(argument) if isinstance(argument, int) else argument for argument in arguments)
-        return partial(function, grid, block, passed)
+        values = tuple(np.int32(argument) if isinstance(argument, int) else argument for argument in arguments)
+        return partial(function, grid, block, values)
 
     def elementwise(self, name, array, *arguments):
         """A launch with a thread for each element of an array."""
@@ -65,8 +65,8 @@ class Epoch:
     def steps(self):
         """The steps of an epoch, as (phase, function)."""
         problem, real = self.problem, self.real
-        for name, to in (("images", self.out[0]), ("targets", self.targets)):
-            operands = getattr(problem, name), problem.ranpat, to, to.shape[1]
+        for name, target in (("images", self.out[0]), ("targets", self.targets)):
+            operands = getattr(problem, name), problem.ranpat, target, target.shape[1]
             yield "gather", self.kernel("gather", (self.rows,), (256,), *operands)
         for layer in range(1, self.last + 1):
             out, w = self.out[layer], self.w[layer]
@@ -74,7 +74,7 @@ class Epoch:
             yield "activations", self.elementwise("sigmoid", out, w[0], out.size, self.widths[layer])
         yield from self.backward()
         for layer in range(1, self.last + 1):
-            steps, arguments = self.dw[layer], (self.parts[layer], self.dw[layer], self.blocks, self.widths[layer])
+            steps, arguments = self.dw[layer], (self.partials[layer], self.dw[layer], self.blocks, self.widths[layer])
             momentum = real(problem.sizes["momentum"])
             yield "weight change", self.kernel("add_up", (self.widths[layer],), (32,), *arguments, momentum)
             yield "weight change", self.elementwise("scale", steps[1:], momentum, steps[1:].size)
@@ -86,7 +86,7 @@ class Epoch:
     def backward(self):
         """The steps from the output's error to the deltas of the first layer."""
         last, rows = self.last, self.rows
-        arrays = self.out[last], self.targets, self.delta[last], self.parts[last], self.errors
+        arrays = self.out[last], self.targets, self.delta[last], self.partials[last], self.errors
         rate = self.real(self.problem.sizes["rate"])
         yield "error", self.by_columns("output", last, *arrays, rows, self.widths[last], rate)
         count = self.errors.size
@@ -94,5 +94,5 @@ class Epoch:
         for layer in range(last - 1, 0, -1):
             delta = self.delta[layer]
             yield "deltas", partial(self.multiply["nt"], self.delta[layer + 1], self.w[layer + 1][1:], delta)
-            arrays = delta, self.out[layer], self.parts[layer]
+            arrays = delta, self.out[layer], self.partials[layer]
             yield "deltas", self.by_columns("slope", layer, *arrays, rows, self.widths[layer])

@@ -1,7 +1,7 @@
 """The earlier study's approach on the GPU: the ragged data of all layers in one flat array, a kernel per macro block.
 
-A thread computes a unit of a pattern, or the sum of a weight over all patterns, from global memory. It computes the
-index of every access: `walk` sums over the layers below, as the study did; `offsets` looks up the layer's start. The
+A thread computes a unit of a pattern, or a weight's sum over all patterns, from global memory. It computes the index of
+every access: `walk` sums the sizes of the layers below, as the study did; `offsets` looks up the layer's start. The
 weight change is latency-bound: it has few threads, each of which waits for its loads pattern by pattern. The products
 are bound by the index arithmetic and by the caches, which load two elements per term.
 """
@@ -24,7 +24,7 @@ LIMITS = {"block": (1, 1024)}
 
 
 def setup(problem, *, index: Literal["walk", "offsets"] = "walk", block: int = 256):
-    """The steps of an epoch, by macro block; weights are copied to the flat arrays before, and back at the end."""
+    """The steps of an epoch, by macro block; weights are copied to the flat arrays before it, and back at its end."""
     net = flat.Flat(problem)
     sizes, last = problem.sizes, net.last
     tables = net.table(net.widths, "int32"), net.table(net.starts_of_units + net.starts_of_weights, "int64")

@@ -1,41 +1,41 @@
-// An epoch in three kernels. In `forward_backward`, a block computes the activations and deltas of all layers for BM
-// patterns, all in its shared memory; it stores the deltas of the first layer, and the tile's gradients of all other
-// weights. `accumulate_gradients` multiplies images by deltas for the first layer's gradient, each block for some of
-// the patterns. `update` adds the partial gradients of all blocks, in a fixed order, and updates the weights.
+// An epoch in three kernels. In `forward_backward`, a block computes activations and deltas of all layers for a tile of
+// BM patterns, in shared memory; it stores the deltas of the first layer, and the tile's gradients of other weights.
+// `accumulate_gradients` multiplies images by deltas for the first layer's gradient, each block for some patterns.
+// `update` adds the partial gradients of all blocks, in a fixed order, and updates the weights.
 //
 // Shapes: images (rows, 784), targets (rows, 10), ranpat (count), delta (ceil(width / (8 TN)), tiles * BM, STRIDE),
-// sums (tiles, stride), parts (gridDim.y, 784, width).
+// sums (tiles, stride), parts (gridDim.y, 784, width); width is that of the first layer.
 //
 // Launch: `forward_backward` grid (tiles), block BM; `accumulate_gradients` grid (784 / pixels of a block, parts,
-// ceil(width / (8 TN))), block its warps; `update` grid (the tables' ceil(count / 32)), block 32 x 16. Dynamic shared
-// memory: see cuda_fused.py. TN: units of the first layer in an eighth of a product's columns. TP: in
-// `accumulate_gradients`, pixels of one of the 4 (TF32: 8) groups of a warp's threads.
+// ceil(width / (8 TN))), block its warps; `update` grid (the sum of its reductions' ceil(count / 32)), block 32 x 16.
+// Dynamic shared memory: see cuda_fused.py. A product computes UNITS = 8 TN units of the first layer. In
+// `accumulate_gradients`, a warp has 4 TP pixels (TF32: 8 TP).
 #include "fused_layers.cuh"
 #include "fused_products.cuh"
 #include "ptx/async_copy.cuh"
 #include "warp.cuh"
 
 constexpr int PIXELS = 784, OUTPUTS = 10;
-constexpr int V = 16 / sizeof(REAL);
+constexpr int V = 16 / sizeof(REAL);  // elements of a 16-byte access
 constexpr int BK = FLOAT64 ? 16 : 32;  // pixels of one of the two stages in `forward_backward`
 constexpr int X_ROW = BK + V;          // rows begin in different banks
-constexpr int STAGE = BM * X_ROW + BK * STRIDE;
+constexpr int STAGE_SIZE = BM * X_ROW + BK * STRIDE;
 static_assert(BM % WARP == 0 && BM <= 1024, "BM must be a multiple of 32, at most 1024.");
 
-extern __shared__ Some<4> memory[];
+extern __shared__ Vector<4> memory[];
 
-// Start to copy rows of the first layer's weights w (rows, fan_out) to (rows, STRIDE), by accesses of BY elements;
-// `units` of a row remain from here on.
-template <int BY>
+// Start the copy of rows of the first layer's weights w (rows, fan_out) to (rows, STRIDE), by accesses of WIDTH
+// elements. Only the first `units` units of a row exist; the others are filled with zeros.
+template <int WIDTH>
 __device__ __forceinline__ void load_weights(REAL *to, const REAL *w, int rows, int fan_out, int units) {
   for (int k = threadIdx.x / WARP; k < rows; k += WARPS)
 #pragma unroll
-    for (int u = threadIdx.x % WARP * BY; u < UNITS; u += WARP * BY)
-      copy_async<BY * sizeof(REAL)>(to + k * STRIDE + u, w + k * fan_out + u, u < units);
+    for (int u = threadIdx.x % WARP * WIDTH; u < UNITS; u += WARP * WIDTH)
+      copy_async<WIDTH * sizeof(REAL)>(to + k * STRIDE + u, w + k * fan_out + u, u < units);
 }
 
-// Start the copies of a stage: BK pixels of the tile's rows (BM) of images (images, 784) from `first` on, and the same
-// rows of the weights w (784, fan_out). A stage has (BM, X_ROW) and (BK, STRIDE) elements.
+// Start the copies of a stage: the BK pixels from `first` on of images (images, 784), in the tile's rows (BM), and the
+// weights w (784, fan_out) of these pixels. A stage has (BM, X_ROW) and (BK, STRIDE) elements.
 __device__ __forceinline__ void load(REAL *stage, const REAL *images, const int *rows, const REAL *w, int fan_out,
                                      int units, int first) {
   constexpr int COPIES = BK / V;  // of a row
@@ -52,7 +52,7 @@ __device__ __forceinline__ void load(REAL *stage, const REAL *images, const int 
     load_weights<V>(stage, w, pixels, fan_out, units);
 }
 
-// The weighted sums of the first layer for UNITS units, in `product`: arrays as above, stages (2, STAGE).
+// The weighted sums of the first layer for UNITS units, in `product`: arrays as in `load`, stages (2, STAGE_SIZE).
 template <class Product>
 __device__ __forceinline__ void multiply(Product &product, REAL *stages, const REAL *images, const int *rows,
                                          const REAL *w, int fan_out, int units) {
@@ -61,28 +61,28 @@ __device__ __forceinline__ void multiply(Product &product, REAL *stages, const R
   for (int first = 0, s = 0; first < PIXELS; first += BK, s ^= 1) {
     wait_for_groups<0>();
     __syncthreads();  // the stage is complete, and the previous one has been read: its buffer is filled next
-    if (first + BK < PIXELS) load(stages + (s ^ 1) * STAGE, images, rows, w, fan_out, units, first + BK);
+    if (first + BK < PIXELS) load(stages + (s ^ 1) * STAGE_SIZE, images, rows, w, fan_out, units, first + BK);
     commit_copies();
-    const REAL *x = stages + s * STAGE, *of_units = x + BM * X_ROW;
-    for (int k = 0; k < min(BK, PIXELS - first); k += STEPS) product.add(x + k, of_units + k * STRIDE);
+    const REAL *x = stages + s * STAGE_SIZE, *unit_rows = x + BM * X_ROW;
+    for (int k = 0; k < min(BK, PIXELS - first); k += STEPS) product.add(x + k, unit_rows + k * STRIDE);
   }
   wait_for_copies();
   __syncthreads();  // all threads have read the stages
 }
 
-// The kernel's body, for layers (last + 1). A delta overwrites its activation. `values_at` and `matrices_at` are the
-// offsets in shared memory of values and weights, in elements after the BM row numbers; a row of `sums` has a tile's
-// gradients of the first biases and of the other layers, and its error.
+// The body of `forward_backward`, for layers (last + 1). A delta overwrites its activation. `values_offset` and
+// `matrices_offset` locate values and weights in shared memory, in elements after the BM row numbers. A row of `sums`
+// has a tile's gradients of the first layer's biases and of all further layers, and its error.
 template <class Product>
-__device__ __forceinline__ void forward_backward_by(Product product, const REAL *images, const REAL *targets,
-                                                    const long long *ranpat, const Layer *layers, int last, int count,
-                                                    REAL *delta, REAL *sums, int stride, int values_at,
-                                                    int matrices_at) {
+__device__ __forceinline__ void forward_backward_body(Product product, const REAL *images, const REAL *targets,
+                                                      const long long *ranpat, const Layer *layers, int last,
+                                                      int count, REAL *delta, REAL *sums, int stride,
+                                                      int values_offset, int matrices_offset) {
   int *rows = reinterpret_cast<int *>(memory);
-  REAL *stages = reinterpret_cast<REAL *>(rows + BM), *values = stages + values_at;
-  REAL *const biases = stages + matrices_at;
+  REAL *stages = reinterpret_cast<REAL *>(rows + BM), *values = stages + values_offset;
+  REAL *const biases = stages + matrices_offset;
   const int pattern = blockIdx.x * BM + threadIdx.x, width = layers[1].width;
-  const Product fresh = product;
+  const Product zero_product = product;
   rows[threadIdx.x] = ranpat[min(pattern, count - 1)];
   load_matrix(biases, layers[1].w, 1, width);
   REAL *matrix = biases + padded(width);
@@ -93,15 +93,15 @@ __device__ __forceinline__ void forward_backward_by(Product product, const REAL 
   }
   __syncthreads();  // the row numbers are complete
   for (int first = 0; first < width; first += UNITS) {
-    product = fresh;
+    product = zero_product;
     multiply(product, stages, images, rows, layers[1].w + width + first, width, width - first);
-    product.each([&](int p, int u, REAL sum) {
+    product.for_each([&](int p, int u, REAL sum) {
       u += first;
       const REAL value = sigmoid(sum + biases[min(u, width - 1)]);
       if (u < padded(width)) values[u * VALUE_ROW + p] = u < width ? value : 0;
     });
   }
-  REAL target[OUTPUTS];  // loaded early, before the layers whose outputs they are compared with
+  REAL target[OUTPUTS];  // loaded early, to hide the latency behind the further layers
 #pragma unroll
   for (int j = 0; j < OUTPUTS; ++j) target[j] = targets[size_t(rows[threadIdx.x]) * OUTPUTS + j];
 
@@ -111,13 +111,13 @@ __device__ __forceinline__ void forward_backward_by(Product product, const REAL 
     const int below = padded(layers[l - 1].width), columns = layers[l].width, row = padded(columns);
     REAL *out = above + below * VALUE_ROW;
     __syncthreads();  // the activations below are complete
-    weighted<false>(above, below, matrix + row, row, row, [&](int u, int p, Some<4> &sums) {
+    multiply_matrix<false>(above, below, matrix + row, row, row, [&](int u, int p, Vector<4> &sums) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const REAL value = sigmoid(sums.of[i] + matrix[u]);
-        sums.of[i] = u < columns ? value : 0;
+        const REAL value = sigmoid(sums.element[i] + matrix[u]);
+        sums.element[i] = u < columns ? value : 0;
       }
-      *reinterpret_cast<Some<4> *>(out + u * VALUE_ROW + p) = sums;
+      *reinterpret_cast<Vector<4> *>(out + u * VALUE_ROW + p) = sums;
     });
     matrix += (1 + below) * row;
     above = out;
@@ -127,32 +127,32 @@ __device__ __forceinline__ void forward_backward_by(Product product, const REAL 
 #pragma unroll
   for (int j = 0; j < OUTPUTS; ++j) {
     REAL &value = above[j * VALUE_ROW + threadIdx.x];
-    const REAL off = pattern < count ? target[j] - value : 0;  // patterns after the last have no delta
-    error += off * off / 2;
-    value = off * value * (1 - value);
+    const REAL residual = pattern < count ? target[j] - value : 0;  // patterns after the last have no delta
+    error += residual * residual / 2;
+    value = residual * value * (1 - value);
   }
 
   sums += size_t(blockIdx.x) * stride;
-  REAL *const end = sums + stride - 1, *behind = end;
+  REAL *const tile_error = sums + stride - 1, *gradient = tile_error;
   for (int l = last; l >= 2; --l) {
     const int below = layers[l - 1].width, columns = layers[l].width, row = padded(columns);
     REAL *values_below = above - padded(below) * VALUE_ROW;
-    behind -= (1 + below) * columns;
+    gradient -= (1 + below) * columns;
     matrix -= (1 + padded(below)) * row;
     __syncthreads();  // the deltas of all patterns are complete
-    changes(values_below, below, above, columns, behind + columns);
-    bias_changes(above, columns, behind);
+    weight_gradient(values_below, below, above, columns, gradient + columns);
+    bias_gradient(above, columns, gradient);
     __syncthreads();  // the activations below have been read
-    weighted<true>(above, row, matrix + row, row, padded(below), [&](int u, int p, Some<4> &sums) {
-      Some<4> &value = *reinterpret_cast<Some<4> *>(values_below + u * VALUE_ROW + p);
+    multiply_matrix<true>(above, row, matrix + row, row, padded(below), [&](int u, int p, Vector<4> &sums) {
+      Vector<4> &value = *reinterpret_cast<Vector<4> *>(values_below + u * VALUE_ROW + p);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) sums.of[i] *= value.of[i] * (1 - value.of[i]);
+      for (int i = 0; i < 4; ++i) sums.element[i] *= value.element[i] * (1 - value.element[i]);
       value = sums;
     });
     above = values_below;
   }
   __syncthreads();  // the first layer's deltas are complete
-  bias_changes(values, width, sums);
+  bias_gradient(values, width, sums);
   for (int first = 0; first < width; first += UNITS) {
     REAL *to = delta + (size_t(first / UNITS) * gridDim.x + blockIdx.x) * BM * STRIDE;
     for (int u = threadIdx.x % STEPS; u < UNITS; u += STEPS)
@@ -166,72 +166,73 @@ __device__ __forceinline__ void forward_backward_by(Product product, const REAL 
   if (threadIdx.x) return;
   error = 0;
   for (int w = 0; w < WARPS; ++w) error += biases[w];
-  *end = error;
+  *tile_error = error;
 }
 
-// The kernel's body: this block's part of the first layer's gradient, over every gridDim.y-th group of BP patterns, the
-// last ones first, which are still in the L2 cache. ACROSS warps share the pixels of a block, OF_WARP each, and TEAMS
-// teams of as many warps the BP patterns of each of the RING stages. `patterns` is the number of patterns with the last
-// tile's padding.
-template <int ACROSS, int TEAMS, int OF_WARP, int BP, int RING, class Product>
-__device__ __forceinline__ void accumulate_gradients_by(Product product, const REAL *images, const long long *ranpat,
-                                                        const REAL *delta, int count, int patterns, int width,
-                                                        REAL *parts) {
-  constexpr int THREADS = ACROSS * TEAMS * WARP, BLOCK_PIXELS = ACROSS * OF_WARP, PIXEL_ROW = BLOCK_PIXELS + 8;
-  constexpr int STAGE = BP * (PIXEL_ROW + STRIDE);
+// The body of `accumulate_gradients`: this block's part of the first layer's gradient, over every gridDim.y-th chunk of
+// CHUNK patterns, the last ones first, which are still in the L2 cache. The block's pixels are divided among the
+// TEAM_WARPS warps of a team, WARP_PIXELS each, and the patterns of a chunk among TEAMS teams. STAGES chunks are in
+// shared memory. `patterns` is the number of patterns, including the last tile's padding.
+template <int TEAM_WARPS, int TEAMS, int WARP_PIXELS, int CHUNK, int STAGES, class Product>
+__device__ __forceinline__ void accumulate_gradients_body(Product product, const REAL *images, const long long *ranpat,
+                                                          const REAL *delta, int count, int patterns, int width,
+                                                          REAL *parts) {
+  constexpr int THREADS = TEAM_WARPS * TEAMS * WARP, BLOCK_PIXELS = TEAM_WARPS * WARP_PIXELS;
+  constexpr int PIXEL_ROW = BLOCK_PIXELS + 8, STAGE_SIZE = CHUNK * (PIXEL_ROW + STRIDE);
   static_assert(PIXELS % BLOCK_PIXELS == 0, "TP must be 14, 7, 2 or 1: a block's threads must divide the 784 pixels.");
   REAL *stages = reinterpret_cast<REAL *>(memory);
-  int *rows = reinterpret_cast<int *>(stages + RING * STAGE);
-  const int chunks = patterns / BP, first_pixel = blockIdx.x * BLOCK_PIXELS, first = blockIdx.z * UNITS;
+  int *rows = reinterpret_cast<int *>(stages + STAGES * STAGE_SIZE);
+  const int chunks = patterns / CHUNK, first_pixel = blockIdx.x * BLOCK_PIXELS, first = blockIdx.z * UNITS;
   const int block_chunks = chunks > int(blockIdx.y) ? (chunks - 1 - blockIdx.y) / gridDim.y + 1 : 0;
-  const int team = threadIdx.x / (ACROSS * WARP);
-  auto first_pattern = [&](int s) { return (chunks - 1 - int(blockIdx.y) - s * int(gridDim.y)) * BP; };
-  for (int e = threadIdx.x; e < block_chunks * BP; e += THREADS)
-    rows[e] = ranpat[min(first_pattern(e / BP) + e % BP, count - 1)];
+  const int team = threadIdx.x / (TEAM_WARPS * WARP);
+  auto first_pattern = [&](int s) { return (chunks - 1 - int(blockIdx.y) - s * int(gridDim.y)) * CHUNK; };
+  for (int e = threadIdx.x; e < block_chunks * CHUNK; e += THREADS)
+    rows[e] = ranpat[min(first_pattern(e / CHUNK) + e % CHUNK, count - 1)];
   images += first_pixel;
   delta += size_t(blockIdx.z) * patterns * STRIDE;
   __syncthreads();
   auto load = [&](int s) {
     if (s < block_chunks) {
-      REAL *x = stages + s % RING * STAGE, *of_units = x + BP * PIXEL_ROW;
-      for (int p = threadIdx.x / WARP; p < BP; p += THREADS / WARP) {
-        const REAL *image = images + size_t(rows[s * BP + p]) * PIXELS;
+      REAL *x = stages + s % STAGES * STAGE_SIZE, *unit_rows = x + CHUNK * PIXEL_ROW;
+      for (int p = threadIdx.x / WARP; p < CHUNK; p += THREADS / WARP) {
+        const REAL *image = images + size_t(rows[s * CHUNK + p]) * PIXELS;
 #pragma unroll
-        for (int at = threadIdx.x % WARP * V; at < BLOCK_PIXELS; at += WARP * V)
-          copy_async<16>(x + p * PIXEL_ROW + at, image + at, true);
+        for (int i = threadIdx.x % WARP * V; i < BLOCK_PIXELS; i += WARP * V)
+          copy_async<16>(x + p * PIXEL_ROW + i, image + i, true);
       }
       const REAL *from = delta + size_t(first_pattern(s)) * STRIDE;
-      for (int e = threadIdx.x * V; e < BP * STRIDE; e += THREADS * V) copy_async<16>(of_units + e, from + e, true);
+      for (int e = threadIdx.x * V; e < CHUNK * STRIDE; e += THREADS * V) copy_async<16>(unit_rows + e, from + e, true);
     }
     commit_copies();
   };
-  for (int s = 0; s < RING - 1; ++s) load(s);
+  for (int s = 0; s < STAGES - 1; ++s) load(s);
   for (int s = 0; s < block_chunks; ++s) {
-    wait_for_groups<RING - 2>();
+    wait_for_groups<STAGES - 2>();
     __syncthreads();  // the stage is complete, and the previous one has been read: its buffer is filled next
-    load(s + RING - 1);
-    const REAL *x = stages + s % RING * STAGE, *of_units = x + BP * PIXEL_ROW;
-    for (int p = team * STEPS; p < BP; p += TEAMS * STEPS) product.add(x + p * PIXEL_ROW, of_units + p * STRIDE);
+    load(s + STAGES - 1);
+    const REAL *x = stages + s % STAGES * STAGE_SIZE, *unit_rows = x + CHUNK * PIXEL_ROW;
+    for (int p = team * STEPS; p < CHUNK; p += TEAMS * STEPS) product.add(x + p * PIXEL_ROW, unit_rows + p * STRIDE);
   }
   wait_for_copies();
   if constexpr (TEAMS > 1) {
     constexpr int AREA = BLOCK_PIXELS * UNITS;
-    static_assert((TEAMS - 1) * AREA <= RING * STAGE, "The sums of the other teams must fit in place of the stages.");
+    static_assert((TEAMS - 1) * AREA <= STAGES * STAGE_SIZE, "The other teams' sums must fit in place of the stages.");
     __syncthreads();  // all threads have read the stages
-    if (team) product.each([&](int pixel, int u, REAL sum) { stages[(team - 1) * AREA + pixel * UNITS + u] = sum; });
+    if (team)
+      product.for_each([&](int pixel, int u, REAL sum) { stages[(team - 1) * AREA + pixel * UNITS + u] = sum; });
     __syncthreads();  // the first team adds the sums of the others to its own
     if (team) return;
   }
   parts += (size_t(blockIdx.y) * PIXELS + first_pixel) * width + first;
-  product.each([&](int pixel, int u, REAL sum) {
-    for (int other = 0; other < TEAMS - 1; ++other) sum += stages[(other * BLOCK_PIXELS + pixel) * UNITS + u];
+  product.for_each([&](int pixel, int u, REAL sum) {
+    for (int t = 0; t < TEAMS - 1; ++t) sum += stages[(t * BLOCK_PIXELS + pixel) * UNITS + u];
     if (first + u < width) parts[size_t(pixel) * width + u] = sum;
   });
 }
 
 #define FORWARD_BACKWARD_ARGUMENTS                                                                            \
   const REAL *images, const REAL *targets, const long long *ranpat, const Layer *layers, int last, int count, \
-      REAL *delta, REAL *sums, int stride, int values_at, int matrices_at
+      REAL *delta, REAL *sums, int stride, int values_offset, int matrices_offset
 #define ACCUMULATE_GRADIENTS_ARGUMENTS                                                                             \
   const REAL *images, const long long *ranpat, const REAL *delta, int count, int patterns, int width, REAL *parts
 
@@ -241,66 +242,68 @@ constexpr int FORWARD_BACKWARD_BLOCKS = FLOAT64 || BM > 512 ? 1 : 512 / BM;
 // Without tensor cores.
 extern "C" __global__ void __launch_bounds__(BM, FORWARD_BACKWARD_BLOCKS)
     forward_backward(FORWARD_BACKWARD_ARGUMENTS) {
-  forward_backward_by(ScalarForward<8, X_ROW>(), images, targets, ranpat, layers, last, count, delta, sums, stride,
-                      values_at, matrices_at);
+  forward_backward_body(ScalarForward<8, X_ROW>(), images, targets, ranpat, layers, last, count, delta, sums, stride,
+                        values_offset, matrices_offset);
 }
 
 extern "C" __global__ void __launch_bounds__(4 * WARP, 3) accumulate_gradients(ACCUMULATE_GRADIENTS_ARGUMENTS) {
-  constexpr int ACROSS = 2, TEAMS = 2, OF_WARP = 4 * TP;
-  accumulate_gradients_by<ACROSS, TEAMS, OF_WARP, FLOAT64 ? 16 : 32, 3>(
-      ScalarChange<ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta, count, patterns,
-      width, parts);
+  constexpr int TEAM_WARPS = 2, TEAMS = 2, WARP_PIXELS = 4 * TP;
+  accumulate_gradients_body<TEAM_WARPS, TEAMS, WARP_PIXELS, FLOAT64 ? 16 : 32, 3>(
+      ScalarGradient<TEAM_WARPS * WARP_PIXELS + 8>(threadIdx.x / WARP % TEAM_WARPS * WARP_PIXELS), images, ranpat,
+      delta, count, patterns, width, parts);
 }
 
 #if !FLOAT64
 // On tensor cores.
 extern "C" __global__ void __launch_bounds__(BM, FORWARD_BACKWARD_BLOCKS)
     forward_backward_tf32(FORWARD_BACKWARD_ARGUMENTS) {
-  forward_backward_by(Tensor<2, X_ROW, 1>(threadIdx.x / WARP * 32), images, targets, ranpat, layers, last, count, delta,
-                      sums, stride, values_at, matrices_at);
+  forward_backward_body(TensorProduct<2, X_ROW, 1>(threadIdx.x / WARP * 32), images, targets, ranpat, layers, last,
+                        count, delta, sums, stride, values_offset, matrices_offset);
 }
 
 extern "C" __global__ void __launch_bounds__(7 * WARP, 1) accumulate_gradients_tf32(ACCUMULATE_GRADIENTS_ARGUMENTS) {
-  constexpr int ACROSS = 7, TEAMS = 1, OF_WARP = 8 * TP;
-  static_assert(OF_WARP % 16 == 0, "TP must be 14 or 2 in TF32, where a warp has 16 pixels at a time.");
-  accumulate_gradients_by<ACROSS, TEAMS, OF_WARP, 16, 3>(
-      Tensor<OF_WARP / 16, 1, ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta,
-      count, patterns, width, parts);
+  constexpr int TEAM_WARPS = 7, TEAMS = 1, WARP_PIXELS = 8 * TP;
+  static_assert(WARP_PIXELS % 16 == 0, "TP must be 14 or 2 in TF32, where a warp has 16 pixels at a time.");
+  accumulate_gradients_body<TEAM_WARPS, TEAMS, WARP_PIXELS, 16, 3>(
+      TensorProduct<WARP_PIXELS / 16, 1, TEAM_WARPS * WARP_PIXELS + 8>(threadIdx.x / WARP % TEAM_WARPS * WARP_PIXELS),
+      images, ranpat, delta, count, patterns, width, parts);
 }
 #endif
 
-// A reduction by the blocks from `block` on: `parts` vectors of `count` elements, `stride` apart. Their sum is a
-// gradient of weights, or, if dw is null, the result itself.
-struct Table {
+// A sum of `parts` vectors of `count` elements, `stride` apart, by the blocks from `first_block` on. The sum is the
+// gradient of the weights w, or, if dw is null, the error, which is stored in w.
+struct Reduction {
   REAL *w, *dw;
   const REAL *from;
-  long long parts, stride, count, block;
+  long long parts, stride, count, first_block;
 };
 
-constexpr int ROWS = 16;
+constexpr int ROWS = 16;  // of threads of a block, which share the parts
 
-// The kernel of the reductions of tables (last + 1).
+// All reductions (last + 1), sorted by their first blocks, and the update of the weights.
 extern "C" __global__ void __launch_bounds__(WARP *ROWS)
-    update(const Table *tables, int last, REAL rate, REAL momentum) {
-  while (blockIdx.x < tables[last].block) --last;
-  const Table table = tables[last];
+    update(const Reduction *reductions, int last, REAL rate, REAL momentum) {
+  while (blockIdx.x < reductions[last].first_block) --last;
+  const Reduction reduction = reductions[last];
   REAL *sums = reinterpret_cast<REAL *>(memory);
-  const int at = (blockIdx.x - table.block) * WARP + threadIdx.x;
-  const bool writes = threadIdx.y == 0 && at < table.count;
-  const REAL step = writes && table.dw ? momentum * table.dw[at] : 0, weight = writes && table.dw ? table.w[at] : 0;
+  const int i = (blockIdx.x - reduction.first_block) * WARP + threadIdx.x;
+  const bool writes = threadIdx.y == 0 && i < reduction.count;
+  const REAL step = writes && reduction.dw ? momentum * reduction.dw[i] : 0;
+  const REAL weight = writes && reduction.dw ? reduction.w[i] : 0;
   REAL sum = 0;
-  if (at < table.count)
+  if (i < reduction.count)
 #pragma unroll 4
-    for (int part = threadIdx.y; part < table.parts; part += ROWS) sum += table.from[part * table.stride + at];
+    for (int part = threadIdx.y; part < reduction.parts; part += ROWS)
+      sum += reduction.from[part * reduction.stride + i];
   sums[threadIdx.y * WARP + threadIdx.x] = sum;
   __syncthreads();  // the sums are complete; the first warp adds those of its elements
   if (!writes) return;
 #pragma unroll
-  for (int other = 1; other < ROWS; ++other) sum += sums[other * WARP + threadIdx.x];
-  if (table.dw) {
-    table.dw[at] = step + rate * sum;
-    table.w[at] = weight + (step + rate * sum);
+  for (int y = 1; y < ROWS; ++y) sum += sums[y * WARP + threadIdx.x];
+  if (reduction.dw) {
+    reduction.dw[i] = step + rate * sum;
+    reduction.w[i] = weight + (step + rate * sum);
   } else {
-    table.w[at] = sum;
+    reduction.w[i] = sum;
   }
 }

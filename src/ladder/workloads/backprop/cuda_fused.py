@@ -1,11 +1,11 @@
 """Back-propagation on one GPU in three kernels, in which activations and deltas never leave shared memory.
 
 The first computes tiles of `bm` patterns from their images to the deltas of all layers; the second multiplies images by
-deltas for the gradient of the first layer; the third adds the blocks' partial gradients and updates the weights. So the
+deltas for the gradient of the first layer; the third adds the blocks' partial gradients and updates the weights. The
 images are read twice, and nothing of their size is written. Tiles are just large enough for the multiprocessors to
-process the 60000 patterns at once. With `math` = tf32 the two products with the images use tensor cores. In float32
-bound by the FMAs of these two; in TF32 by the two reads of the images, the second of which begins with those still in
-the L2 cache, and by the layers above the first, during which no images are read.
+process MNIST's 60000 patterns at once. With `math` = tf32, the two products with the images use tensor cores. In
+float32 bound by the FMAs of these two products; in TF32 by the two reads of the images, the second of which begins with
+those still in the L2 cache, and by the layers above the first, during which no images are read.
 """
 
 import itertools
@@ -25,7 +25,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_fused.cu"
 MACROS = ("bm", "tn", "tp")
-# The units of the first layer that a block multiplies at once are 8 `tn`; `tp` pixels of a thread's changes.
+# A block multiplies 8 `tn` units of the first layer at once; a thread accumulates the gradients of `tp` pixels.
 TILES = {
     "float64": (
         {"bm": 64, "tn": 3, "tp": 7},
@@ -38,11 +38,13 @@ TILES = {
         {"bm": 160, "tn": 7, "tp": 14},
     ),
 }
-# As in the source: the pixels of a stage of `forward_backward`, its stages, and the rows of threads of `update`.
+# As in the source: the pixels of an image; in `forward_backward`, the pixels of a stage by element size, and the number
+# of stages; in `update`, the rows of threads of a block. A product adds STEPS terms at once.
 PIXELS, BK, STAGES, ROWS = 784, {4: 32, 8: 16}, 2, 16
-WARP, EIGHT = 32, 8
-# Likewise for `accumulate_gradients`, by element size and `math`: its name, the warps that share a block's pixels, the
-# pixels of a warp per `tp`, teams of such warps, patterns of a stage, stages, and blocks per multiprocessor.
+WARP, STEPS = 32, 8
+# Likewise for `accumulate_gradients`, by element size and suffix: its name, the warps of a team, which share a block's
+# pixels, the pixels of a warp per `tp`, the teams, the patterns of a stage, the stages, and the blocks per
+# multiprocessor.
 GRADIENTS = {
     (4, ""): ("accumulate_gradients", 2, 4, 2, 32, 3, 3),
     (8, ""): ("accumulate_gradients", 2, 4, 2, 16, 3, 3),
@@ -59,23 +61,23 @@ def setup(
     math: Literal["default", "tf32"] = "default",
     graph: Literal["off", "on"] = "on",
 ):
-    """An epoch as (phase, kernel), with this tiling, or by default with that of TILES for the layers."""
-    (tiling,) = binaries.tiling_or((suited(problem.sizes),), bm=bm, tn=tn, tp=tp)
+    """An epoch as (phase, kernel), with this tiling, or by default with the tiling of TILES for the layers."""
+    (tiling,) = binaries.tiling_or((default_tiling(problem.sizes),), bm=bm, tn=tn, tp=tp)
     steps = list(epoch(problem, tiling, "_tf32" if math == "tf32" and problem.error.itemsize == 4 else ""))
     if graph == "off":
         return steps
-    return Steps(steps, at_once=cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps(steps, at_once=cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
 
 
-def suited(sizes):
-    """The tiling with the fewest products for the first layer's units; of several, the narrowest."""
+def default_tiling(sizes):
+    """The tiling with the fewest products for the first layer's units; the narrowest of several."""
     width = reference.widths(sizes)[1]
-    return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (EIGHT * tiling["tn"])), tiling["tn"]))
+    return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (STEPS * tiling["tn"])), tiling["tn"]))
 
 
 def stride(tn):
-    """The distance between rows of units; `STRIDE` of the source."""
-    return EIGHT * (tn | 1)
+    """The distance between rows of units in shared memory; `STRIDE` of the source."""
+    return STEPS * (tn | 1)
 
 
 def padded(width):
@@ -84,71 +86,72 @@ def padded(width):
 
 
 def shared_memory(widths, size, bm, tn):
-    """The offsets of values and weights after a tile's row numbers, in elements, and the bytes of shared memory."""
+    """(values_offset, matrices_offset, bytes): the source documents the offsets; bytes is the size of shared memory."""
     stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * stride(tn))
     values = sum(map(padded, widths[1:])) * (bm + 4)
-    values_at = 0 if widths[1] <= EIGHT * tn else stages  # a second product needs the stages while values are live
+    values_offset = 0 if widths[1] <= STEPS * tn else stages  # further products use the stages while values are live
     matrices = sum((1 + padded(below)) * padded(above) for below, above in itertools.pairwise(widths[1:]))
-    matrices += max(padded(widths[1]), bm // WARP)  # biases of the first layer, finally the errors of warps
-    matrices_at = max(stages, values_at + values)
-    return values_at, matrices_at, bm * 4 + (matrices_at + matrices) * size
+    matrices += max(padded(widths[1]), bm // WARP)  # first layer's biases, later the warps' errors
+    matrices_offset = max(stages, values_offset + values)
+    return values_offset, matrices_offset, bm * 4 + (matrices_offset + matrices) * size
 
 
-def epoch(problem, tiling, math):
-    """The kernels of an epoch, as (phase, function)."""
+def epoch(problem, tiling, suffix):
+    """The kernels of an epoch, whose names end in `suffix`, as (phase, function)."""
     sizes, dtype = problem.sizes, problem.error.dtype
     widths, count = reference.widths(sizes), np.int32(sizes["images"])
     layers, size = range(1, len(widths)), dtype.itemsize
     kernel = partial(cuda.kernel, "backprop", "cuda_fused", dtype=dtype.name, **tiling)
-    row, groups = stride(tiling["tn"]), -(-widths[1] // (EIGHT * tiling["tn"]))
+    row, groups = stride(tiling["tn"]), -(-widths[1] // (STEPS * tiling["tn"]))
     tiles = -(-sizes["images"] // tiling["bm"])
     patterns = tiles * tiling["bm"]
-    # Per tile: the gradients of the first biases and of the layers above, and the error.
+    # The parts of a row of `sums`: the gradients of the first biases and of the further layers, and the error.
     counts = [widths[1], *((widths[layer - 1] + 1) * widths[layer] for layer in layers[1:]), 1]
     delta = problem.device.empty((groups, patterns, row), dtype)
     sums = problem.device.empty((tiles, sum(counts)), dtype)
 
-    values_at, matrices_at, shared = shared_memory(widths, size, tiling["bm"], tiling["tn"])
+    values_offset, matrices_offset, shared = shared_memory(widths, size, tiling["bm"], tiling["tn"])
     weights = [getattr(problem, f"w{layer}") for layer in layers]
     network = table([(0, widths[0]), *((address(w), width) for w, width in zip(weights, widths[1:], strict=True))])
     arguments = (problem.images, problem.targets, problem.ranpat, network, np.int32(len(layers)), count, delta, sums)
-    arguments += (np.int32(sum(counts)), np.int32(values_at), np.int32(matrices_at))
-    yield "patterns", launch(kernel(f"forward_backward{math}"), (tiles,), (tiling["bm"],), arguments, shared)
+    arguments += (np.int32(sum(counts)), np.int32(values_offset), np.int32(matrices_offset))
+    yield "patterns", launch(kernel(f"forward_backward{suffix}"), (tiles,), (tiling["bm"],), arguments, shared)
 
-    name, across, of_warp, teams, chunk, ring, resident = GRADIENTS[size, math]
-    pixels = across * of_warp * tiling["tp"]
+    name, team_warps, pixels_per_tp, teams, chunk, stages, resident = GRADIENTS[size, suffix]
+    pixels = team_warps * pixels_per_tp * tiling["tp"]
     parallel = PIXELS // pixels * groups
     blocks = max(1, min(resident * cuda.multiprocessors() // parallel, patterns // chunk))
     parts = problem.device.empty((blocks, PIXELS, widths[1]), dtype)
-    shared = ring * chunk * (pixels + EIGHT + row) * size + -(-patterns // chunk // blocks) * chunk * 4
+    shared = stages * chunk * (pixels + STEPS + row) * size + -(-patterns // chunk // blocks) * chunk * 4
     arguments = (problem.images, problem.ranpat, delta, count, np.int32(patterns), np.int32(widths[1]), parts)
-    grid, block = (PIXELS // pixels, blocks, groups), (across * teams * WARP,)
+    grid, block = (PIXELS // pixels, blocks, groups), (team_warps * teams * WARP,)
     yield "weight change", launch(kernel(name), grid, block, arguments, shared)
 
     steps = [getattr(problem, f"dw{layer}") for layer in layers]
-    whole = [(address(w), address(dw)) for w, dw in zip(weights, steps, strict=True)]
-    places = [whole[0], *whole[1:], (address(problem.error), 0)]
+    # The source's reductions: (w, dw, from, parts, stride, count, first_block); dw is null for the error.
+    results = [*((address(w), address(dw)) for w, dw in zip(weights, steps, strict=True)), (address(problem.error), 0)]
     starts = np.cumsum([0, *counts[:-1]])
-    entries = [
-        (*place, address(sums) + int(start) * size, tiles, sum(counts), number)
-        for place, start, number in zip(places, starts, counts, strict=True)
+    reductions = [
+        (*result, address(sums) + int(start) * size, tiles, sum(counts), number)
+        for result, start, number in zip(results, starts, counts, strict=True)
     ]
-    behind = [place + widths[1] * size for place in whole[0]]
-    entries.append((*behind, address(parts), blocks, PIXELS * widths[1], PIXELS * widths[1]))
-    blocks = [-(-entry[-1] // WARP) for entry in entries]
-    entries = [(*entry, int(first)) for entry, first in zip(entries, np.cumsum([0, *blocks[:-1]]), strict=True)]
+    first_weights = [first + widths[1] * size for first in results[0]]  # after the biases
+    reductions.append((*first_weights, address(parts), blocks, PIXELS * widths[1], PIXELS * widths[1]))
+    blocks = [-(-reduction[-1] // WARP) for reduction in reductions]
+    first_blocks = map(int, np.cumsum([0, *blocks[:-1]]))
+    reductions = [(*reduction, first) for reduction, first in zip(reductions, first_blocks, strict=True)]
     rate, momentum = dtype.type(sizes["rate"]), dtype.type(sizes["momentum"])
-    arguments = (table(entries), np.int32(len(entries) - 1), rate, momentum)
+    arguments = (table(reductions), np.int32(len(reductions) - 1), rate, momentum)
     yield "update", launch(kernel("update"), (sum(blocks),), (WARP, ROWS), arguments, WARP * ROWS * size)
 
 
 def launch(kernel, grid, block, arguments, shared):
-    """A launch with `shared` bytes of dynamic shared memory. Raises LadderError if a block can't have as many."""
+    """A launch with `shared` bytes of dynamic shared memory. Raises LadderError if a block can't have that much."""
     available = cuda.load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     if shared > available:
         raise LadderError(
             f"The layers of this case need {shared} bytes of shared memory in backprop/cuda_fused, and a block has "
-            f"{available}: ask for narrower layers, for fewer patterns in a tile (bm), or for backprop/cuda."
+            f"{available}: choose narrower layers, fewer patterns in a tile (bm), or backprop/cuda."
         )
     kernel.max_dynamic_shared_size_bytes = shared
     return partial(kernel, grid, block, arguments, shared_mem=shared)

@@ -1,10 +1,10 @@
-// The eleven kernels, each in its versions. All have the same arguments; `layer` is the one whose weights are used, and
-// also that of the units above them. A Layer (layer.cuh) has their shapes.
+// The eleven kernels, each in its versions. All have the same arguments; `layer` is a layer with weights. layer.cuh
+// documents the shapes of a Layer.
 //
-// Launch, with blocks of at most MAX_THREADS, in whole warps; excess threads do nothing:
+// Launch, with blocks of whole warps and at most MAX_THREADS threads; excess threads do nothing:
 //   *_tiled          grid ceil(rows / height) * ceil(columns / TILE) of the result, block (TILE, height), dynamic
 //                    shared memory of height * (TILE + 1) + TILE * TILE elements
-//   *_whole          as below, dynamic shared memory of (fan_in + 1) * (fan_out | 1) elements
+//   *_whole          as `others`, dynamic shared memory of (fan_in + 1) * (fan_out | 1) elements
 //   bias_change      grid fan_out, dynamic shared memory of an element per warp
 //   error_*          at least `count` threads along x, dynamic shared memory of an element per warp
 //   others           at least as many threads along x as the result has elements
@@ -12,8 +12,8 @@
 #include "layer.cuh"
 #include "warp.cuh"
 
-// The weights of a layer, (fan_in + 1, fan_out), in global memory, or copied to shared memory with rows in different
-// banks.
+// The weights of a layer, (fan_in + 1, fan_out), in global memory, or copied to shared memory with an odd stride, so
+// that rows begin in different banks.
 struct Weights {
   const REAL *first;
   int stride;
@@ -23,7 +23,7 @@ struct Weights {
 extern __shared__ REAL memory[];
 
 template <class Net>
-__device__ __forceinline__ Weights in_shared_memory(const Net &net) {
+__device__ __forceinline__ Weights copy_to_shared_memory(const Net &net) {
   const int stride = net.fan_out | 1;
   for (int e = threadIdx.x; e < (net.fan_in + 1) * net.fan_out; e += blockDim.x)
     memory[e / net.fan_out * stride + e % net.fan_out] = net.w[e];
@@ -37,7 +37,7 @@ __device__ __forceinline__ void weighted_sum(const Net &net, const Weights w) {
   const unsigned e = linear_index(), p = e / net.fan_out, j = e % net.fan_out;
   if (p >= net.count) return;
   const size_t row = net.row(p);
-  const REAL *x = net.below + row * net.fan_in;
+  const REAL *x = net.out_below + row * net.fan_in;
   REAL z = w(0, j);
   for (int i = 0; i < net.fan_in; ++i) z += x[i] * w(i + 1, j);
   net.out[row * net.fan_out + j] = z;
@@ -48,14 +48,14 @@ __device__ void products_global(const Net &net) {
 }
 template <class Net>
 __device__ void products_whole(const Net &net) {
-  weighted_sum(net, in_shared_memory(net));
+  weighted_sum(net, copy_to_shared_memory(net));
 }
 
-// A block's part of a matrix, blockDim.y rows and TILE columns, an element per thread.
+// A block's tile of a matrix: blockDim.y rows and TILE columns, an element per thread.
 constexpr int TILE = 16;
-struct Part {
+struct BlockTile {
   int rows, columns, top, left, row, column;
-  __device__ __forceinline__ Part(int rows, int columns) : rows(rows), columns(columns) {
+  __device__ __forceinline__ BlockTile(int rows, int columns) : rows(rows), columns(columns) {
     const int across = (columns + TILE - 1) / TILE;
     top = blockIdx.x / across * blockDim.y, left = blockIdx.x % across * TILE;
     row = top + threadIdx.y, column = left + threadIdx.x;
@@ -64,56 +64,56 @@ struct Part {
 };
 
 // The sum over `terms` of a(row, term) b(term, column), functions of the indices, by tiles of both in shared memory.
-// `b` is contiguous along columns, `a` along terms if `along_terms`, else along rows.
+// `b` is contiguous along columns; `a` is contiguous along terms if `along_terms`, else along rows.
 template <bool along_terms, class A, class B>
-__device__ __forceinline__ REAL tiled_sum(const Part part, int terms, A a, B b) {
+__device__ __forceinline__ REAL tiled_sum(const BlockTile tile, int terms, A a, B b) {
   const int height = blockDim.y, thread = threadIdx.y * TILE + threadIdx.x;
-  const int y = along_terms ? thread / TILE : thread % height, q = along_terms ? thread % TILE : thread / height;
-  const int row = part.top + y;
+  const int y = along_terms ? thread / TILE : thread % height, k = along_terms ? thread % TILE : thread / height;
+  const int row = tile.top + y;
   REAL *const tile_a = memory, *const tile_b = memory + height * (TILE + 1);
   REAL sum = 0;
   for (int start = 0; start < terms; start += TILE) {
-    tile_a[y * (TILE + 1) + q] = row < part.rows && start + q < terms ? a(row, start + q) : REAL(0);
+    tile_a[y * (TILE + 1) + k] = row < tile.rows && start + k < terms ? a(row, start + k) : REAL(0);
     for (int e = thread; e < TILE * TILE; e += height * TILE) {
-      const int term = start + e / TILE, column = part.left + e % TILE;
-      tile_b[e] = term < terms && column < part.columns ? b(term, column) : REAL(0);
+      const int term = start + e / TILE, column = tile.left + e % TILE;
+      tile_b[e] = term < terms && column < tile.columns ? b(term, column) : REAL(0);
     }
     __syncthreads();  // the tiles are complete
 #pragma unroll
-    for (int p = 0; p < TILE; ++p) sum += tile_a[threadIdx.y * (TILE + 1) + p] * tile_b[p * TILE + threadIdx.x];
-    __syncthreads();  // all threads have read them
+    for (int k = 0; k < TILE; ++k) sum += tile_a[threadIdx.y * (TILE + 1) + k] * tile_b[k * TILE + threadIdx.x];
+    __syncthreads();  // all threads have read the tiles
   }
   return sum;
 }
 
-// The same by tiles of both operands.
+// Products by tiles of both operands in shared memory.
 template <class Net>
 __device__ void products_tiled(const Net &net) {
-  const auto x = [&](int p, int i) { return net.below[net.row(p) * net.fan_in + i]; };
+  const auto x = [&](int p, int i) { return net.out_below[net.row(p) * net.fan_in + i]; };
   const auto w = [&](int i, int j) { return net.w[(i + 1) * net.fan_out + j]; };
-  const Part part(net.count, net.fan_out);
-  const REAL sum = tiled_sum<true>(part, net.fan_in, x, w);
-  if (part.is_inside()) net.out[net.row(part.row) * net.fan_out + part.column] = net.w[part.column] + sum;
+  const BlockTile tile(net.count, net.fan_out);
+  const REAL sum = tiled_sum<true>(tile, net.fan_in, x, w);
+  if (tile.is_inside()) net.out[net.row(tile.row) * net.fan_out + tile.column] = net.w[tile.column] + sum;
 }
 
 // Deltas (count, fan_in) of the layer below, a thread per unit and pattern.
 template <class Net>
-__device__ __forceinline__ void sent_back(const Net &net, const Weights w) {
+__device__ __forceinline__ void hidden_delta(const Net &net, const Weights w) {
   const unsigned e = linear_index(), p = e / net.fan_in, i = e % net.fan_in;
   if (p >= net.count) return;
   const size_t row = net.row(p), at = row * net.fan_in + i;
   const REAL *delta = net.delta + row * net.fan_out;
   REAL sum = 0;
   for (int j = 0; j < net.fan_out; ++j) sum += delta[j] * w(i + 1, j);
-  net.delta_below[at] = sum * slope(net.below[at]);
+  net.delta_below[at] = sum * slope(net.out_below[at]);
 }
 template <class Net>
 __device__ void hidden_deltas_global(const Net &net) {
-  sent_back(net, {net.w, net.fan_out});
+  hidden_delta(net, {net.w, net.fan_out});
 }
 template <class Net>
 __device__ void hidden_deltas_whole(const Net &net) {
-  sent_back(net, in_shared_memory(net));
+  hidden_delta(net, copy_to_shared_memory(net));
 }
 
 // out (count, fan_out) <- sigmoid(out).
@@ -125,7 +125,7 @@ __device__ void activations(const Net &net) {
   z = sigmoid(z);
 }
 
-// The error of a pattern, a thread per pattern: 0 after the last.
+// The error of this thread's pattern; 0 in threads without a pattern.
 template <class Net>
 __device__ __forceinline__ REAL error_of_pattern(const Net &net) {
   const unsigned p = linear_index();
@@ -133,25 +133,25 @@ __device__ __forceinline__ REAL error_of_pattern(const Net &net) {
   const size_t first = net.row(p) * net.outputs;
   REAL sum = 0;
   for (int k = 0; k < net.outputs; ++k) {
-    const REAL off = net.targets[first + k] - net.out[first + k];
-    sum += off * off;
+    const REAL residual = net.targets[first + k] - net.out[first + k];
+    sum += residual * residual;
   }
   return sum / 2;
 }
 
-// An atomic addition to a number by compare-and-swap, repeated until no other thread has interfered.
-__device__ __forceinline__ void add_by_exchange(float *to, float value) {
+// An atomic addition by compare-and-swap, which is repeated until no other thread has interfered.
+__device__ __forceinline__ void atomic_add_by_cas(float *to, float value) {
   int *const bits = reinterpret_cast<int *>(to);
-  for (int seen = *bits, before = ~seen; seen != before;)
-    seen = atomicCAS(bits, before = seen, __float_as_int(__int_as_float(seen) + value));
+  for (int old = *bits, assumed = ~old; old != assumed;)
+    old = atomicCAS(bits, assumed = old, __float_as_int(__int_as_float(old) + value));
 }
-__device__ __forceinline__ void add_by_exchange(double *to, double value) {
+__device__ __forceinline__ void atomic_add_by_cas(double *to, double value) {
   auto *const bits = reinterpret_cast<unsigned long long *>(to);
-  for (unsigned long long seen = *bits, before = ~seen; seen != before;)
-    seen = atomicCAS(bits, before = seen, __double_as_longlong(__longlong_as_double(seen) + value));
+  for (unsigned long long old = *bits, assumed = ~old; old != assumed;)
+    old = atomicCAS(bits, assumed = old, __double_as_longlong(__longlong_as_double(old) + value));
 }
 
-// The sum over a block's threads, whole warps, returned in its first thread.
+// The sum of a value over a block's threads (whole warps), valid in its first thread.
 __device__ __forceinline__ REAL sum_of_block(REAL value) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   value = sum_of_warp(value);
@@ -160,14 +160,14 @@ __device__ __forceinline__ REAL sum_of_block(REAL value) {
   return warp ? REAL(0) : sum_of_warp(lane < blockDim.x / WARP ? memory[lane] : REAL(0));
 }
 
-// error (1) += the errors of all patterns: atomically, so by compare-and-swap, or after a reduction by each block.
+// error (1) += the errors of all patterns: atomically, by compare-and-swap, or atomically after a reduction by block.
 template <class Net>
 __device__ void error_atomic(const Net &net) {
   if (linear_index() < net.count) atomicAdd(net.error, error_of_pattern(net));
 }
 template <class Net>
 __device__ void error_emulated(const Net &net) {
-  if (linear_index() < net.count) add_by_exchange(net.error, error_of_pattern(net));
+  if (linear_index() < net.count) atomic_add_by_cas(net.error, error_of_pattern(net));
 }
 template <class Net>
 __device__ void error_block(const Net &net) {
@@ -184,14 +184,14 @@ __device__ void output_deltas(const Net &net) {
   net.delta[at] = (net.targets[at] - net.out[at]) * slope(net.out[at]);
 }
 
-// Element (i, j) of dw (fan_in + 1, fan_out) <- momentum times itself + rate sum.
+// dw[i][j] <- momentum dw[i][j] + rate sum.
 template <class Net>
-__device__ __forceinline__ void change(const Net &net, int i, int j, REAL sum) {
+__device__ __forceinline__ void store_change(const Net &net, int i, int j, REAL sum) {
   REAL &dw = net.dw[i * net.fan_out + j];
   dw = net.momentum * dw + net.rate * sum;
 }
 
-// A thread per weight, except those of the bias, over all patterns.
+// dw (fan_in + 1, fan_out) without row 0: a thread per weight, over all patterns.
 template <class Net>
 __device__ void weight_change_global(const Net &net) {
   const unsigned e = linear_index(), i = e / net.fan_out, j = e % net.fan_out;
@@ -199,18 +199,18 @@ __device__ void weight_change_global(const Net &net) {
   REAL sum = 0;
   for (int p = 0; p < net.count; ++p) {
     const size_t row = net.row(p);
-    sum += net.below[row * net.fan_in + i] * net.delta[row * net.fan_out + j];
+    sum += net.out_below[row * net.fan_in + i] * net.delta[row * net.fan_out + j];
   }
-  change(net, i + 1, j, sum);
+  store_change(net, i + 1, j, sum);
 }
-// The same by tiles of both operands.
+// The same by tiles of both operands in shared memory.
 template <class Net>
 __device__ void weight_change_tiled(const Net &net) {
-  const auto x = [&](int i, int p) { return net.below[net.row(p) * net.fan_in + i]; };
+  const auto x = [&](int i, int p) { return net.out_below[net.row(p) * net.fan_in + i]; };
   const auto delta = [&](int p, int j) { return net.delta[net.row(p) * net.fan_out + j]; };
-  const Part part(net.fan_in, net.fan_out);
-  const REAL sum = tiled_sum<false>(part, net.count, x, delta);
-  if (part.is_inside()) change(net, part.row + 1, part.column, sum);
+  const BlockTile tile(net.fan_in, net.fan_out);
+  const REAL sum = tiled_sum<false>(tile, net.count, x, delta);
+  if (tile.is_inside()) store_change(net, tile.row + 1, tile.column, sum);
 }
 
 // Row 0 of dw (fan_in + 1, fan_out): a block per unit.
@@ -219,7 +219,7 @@ __device__ void bias_change(const Net &net) {
   REAL sum = 0;
   for (int p = threadIdx.x; p < net.count; p += blockDim.x) sum += net.delta[net.row(p) * net.fan_out + blockIdx.x];
   sum = sum_of_block(sum);
-  if (threadIdx.x == 0) change(net, 0, blockIdx.x, sum);
+  if (threadIdx.x == 0) store_change(net, 0, blockIdx.x, sum);
 }
 
 // w (fan_in + 1, fan_out) <- w + dw.

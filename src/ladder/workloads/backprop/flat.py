@@ -23,7 +23,7 @@ class Flat:
         self.rows, self.count, self.last = len(problem.images), sizes["images"], len(self.widths) - 1
         units = [self.rows * width for width in self.widths]
         weights = [rows * columns for rows, columns in reference.shapes(sizes)]
-        # The start of each layer; layer 0 has no weights.
+        # The start of each layer in its flat array; layer 0 has no weights.
         self.starts_of_units = [0, *accumulate(units)][:-1]
         self.starts_of_weights = [0, 0, *accumulate(weights)][:-1]
         empty = partial(problem.device.empty, dtype=self.dtype)
@@ -45,23 +45,23 @@ class Flat:
                 yield array, flat[start : start + array.size].reshape(array.shape)
 
     def fill(self):
-        """The copies of a problem's images, w and dw to the flat arrays, as (phase, function)."""
+        """The copies of the problem's images, w and dw to the flat arrays, as (phase, function)."""
         images = self.problem.images
         yield "flatten", partial(copy, self.out[: images.size].reshape(images.shape), images)
         for array, part in self.pairs():
             yield "flatten", partial(copy, part, array)
 
     def copy_back(self):
-        """The copies of w and dw from the flat arrays back to the problem, as (phase, function)."""
+        """The copies of w and dw from the flat arrays to the problem's arrays, as (phase, function)."""
         for array, part in self.pairs():
             yield "give back", partial(copy, array, part)
 
     def unit_threads(self, layer):
-        """The number of threads of a kernel with one per visited pattern and unit of a layer."""
+        """The number of threads of a kernel with a thread per visited pattern and unit of a layer."""
         return self.count * self.widths[layer]
 
     def weight_threads(self, layer):
-        """The number of threads of a kernel with one per weight of a layer, biases included."""
+        """The number of threads of a kernel with a thread per weight of a layer, biases included."""
         return (self.widths[layer - 1] + 1) * self.widths[layer]
 
 

@@ -1,31 +1,31 @@
-/* One pattern from the first product to the deltas, while its rows stay in the L1 cache; then the changes layer by
-   layer, whose rows would evict these. With FACTORED, factors are moved out of the sums: the error is halved once, and
-   the output's deltas are multiplied by the rate, which they pass on to every change. */
+/* A pattern is processed from the first product to the deltas while its rows stay in the L1 cache. The weight changes
+   follow layer by layer, because their rows would evict the pattern's. With FACTORED, factors leave the sums: the
+   error is halved once, and the rate is part of the output's deltas, hence of all deltas and weight changes. */
 #include "rows.h"
 
-/* The forward and backward pass of pattern `at`, row `at` of out, delta and targets (patterns, width); its error, with
-   FACTORED twice that. */
-static inline REAL pattern(const Network *net, long at)
+/* The forward and backward pass of the pattern in a row of out, delta and targets (patterns, width). Returns its error,
+   with FACTORED twice its error. */
+static inline REAL pattern(const Network *net, long row)
 {
     const long last = net->layers, outputs = net->widths[last];
     const REAL rate = FACTORED ? net->rate : 1, half = FACTORED ? 1 : (REAL)0.5;
     for (long layer = 1; layer <= last; layer++) {
-        const long above = net->widths[layer], below = net->widths[layer - 1];
-        REAL *out = net->out[layer] + at * above;
-        weighted_sums(out, net->out[layer - 1] + at * below, net->w[layer], below, above);
-        squashed(out, above);
+        const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
+        REAL *out = net->out[layer] + row * fan_out;
+        weighted_sums(out, net->out[layer - 1] + row * fan_in, net->w[layer], fan_in, fan_out);
+        apply_sigmoid(out, fan_out);
     }
-    const REAL *restrict target = net->targets + at * outputs, *restrict out = net->out[last] + at * outputs;
-    REAL *restrict delta = net->delta[last] + at * outputs, error = 0;
+    const REAL *restrict target = net->targets + row * outputs, *restrict out = net->out[last] + row * outputs;
+    REAL *restrict delta = net->delta[last] + row * outputs, error = 0;
     for (long k = 0; k < outputs; k++) {
-        const REAL o = out[k], off = target[k] - o;
-        error += half * off * off;
-        delta[k] = rate * off * o * (1 - o);
+        const REAL o = out[k], residual = target[k] - o;
+        error += half * residual * residual;
+        delta[k] = rate * residual * o * (1 - o);
     }
     for (long layer = last - 1; layer > 0; layer--) {
-        const long width = net->widths[layer], above = net->widths[layer + 1];
-        sent_back(net->delta[layer] + at * width, net->out[layer] + at * width, net->delta[layer + 1] + at * above,
-                  net->w[layer + 1], width, above);
+        const long width = net->widths[layer], next_width = net->widths[layer + 1];
+        backpropagate(net->delta[layer] + row * width, net->out[layer] + row * width,
+                      net->delta[layer + 1] + row * next_width, net->w[layer + 1], width, next_width);
     }
     return error;
 }
@@ -42,17 +42,17 @@ void patterns(const Network *net)
 /* dw (fan_in + 1, fan_out) of a layer. */
 void weight_change(const Network *net, long layer)
 {
-    const long above = net->widths[layer], below = net->widths[layer - 1];
-    scaled(net->dw[layer], net->momentum, weights(net, layer));
+    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
+    scale(net->dw[layer], net->momentum, weight_count(net, layer));
     for (long p = 0; p < net->count; p++) {
-        const long at = net->ranpat[p];
-        added_changes(net->dw[layer], net->out[layer - 1] + at * below, net->delta[layer] + at * above,
-                      FACTORED ? 1 : net->rate, below, above);
+        const long row = net->ranpat[p];
+        add_outer_product(net->dw[layer], net->out[layer - 1] + row * fan_in, net->delta[layer] + row * fan_out,
+                          FACTORED ? 1 : net->rate, fan_in, fan_out);
     }
 }
 
 /* w (fan_in + 1, fan_out) of a layer <- w + dw. */
 void update(const Network *net, long layer)
 {
-    added(net->w[layer], net->dw[layer], weights(net, layer));
+    add(net->w[layer], net->dw[layer], weight_count(net, layer));
 }

@@ -1,5 +1,5 @@
-// The layers above the first, whose values are in a block's shared memory: a row of BM patterns per unit, VALUE_ROW
-// apart. Widths are padded to multiples of four, with zeros for values and weights.
+// The layers above the first. A block has the values (activations or deltas) of BM patterns in shared memory: a row of
+// BM patterns per unit, rows VALUE_ROW apart. Widths are padded to multiples of four, values and weights with zeros.
 #pragma once
 #include "fused_products.cuh"
 #include "ptx/async_copy.cuh"
@@ -17,31 +17,30 @@ __device__ __forceinline__ int padded(int width) { return (width + 3) / 4 * 4; }
 
 __device__ __forceinline__ double sigmoid(double z) { return 1 / (1 + exp(-z)); }
 
-// With errors of a few units in the last place.
+// Correct to a few units in the last place.
 __device__ __forceinline__ float sigmoid(float z) { return __fdividef(1, 1 + __expf(-z)); }
 
-// Start to copy a layer's weights w (rows, columns), row 0 that of the bias, to (1 + padded(rows - 1),
-// padded(columns)).
+// Start the copy of a layer's weights w (rows, columns), the bias in row 0, to (1 + padded(rows - 1), padded(columns)).
 __device__ __forceinline__ void load_matrix(REAL *to, const REAL *w, int rows, int columns) {
   for (int i = threadIdx.x / WARP; i <= padded(rows - 1); i += WARPS)
     for (int j = threadIdx.x % WARP; j < padded(columns); j += WARP)
       copy_async<sizeof(REAL)>(to + i * padded(columns) + j, w + i * columns + j, i < rows && j < columns);
 }
 
-// Call f(unit, pattern, sums) for all patterns and `units`, with the sums (4) for 4 patterns over values (terms, BM)
-// times matrix (terms, units), or, TRANSPOSED, (units, terms), whose rows are `row` apart.
+// Multiply values (terms, BM) by matrix (terms, units), or, TRANSPOSED, (units, terms), whose rows are `row` apart.
+// Calls f(unit, pattern, sums) for each unit and every fourth pattern, with the sums (4) from that pattern on.
 template <bool TRANSPOSED, class Function>
-__device__ __forceinline__ void weighted(const REAL *values, int terms, const REAL *matrix, int row, int units,
-                                         Function f) {
+__device__ __forceinline__ void multiply_matrix(const REAL *values, int terms, const REAL *matrix, int row, int units,
+                                                Function f) {
   for (int e = threadIdx.x; e < BM / 4 * (units / 4); e += BM) {
     const int pattern = e % (BM / 4) * 4, unit = e / (BM / 4) * 4;
-    Some<4> sums[4] = {};
+    Vector<4> sums[4] = {};
     for (int k = 0; k < terms; k += 4) {
-      Some<4> value[4], weight[4];
+      Vector<4> value[4], weight[4];
 #pragma unroll
       for (int h = 0; h < 4; ++h) {
-        value[h] = some<4>(values + (k + h) * VALUE_ROW + pattern);
-        weight[h] = some<4>(matrix + (TRANSPOSED ? (unit + h) * row + k : (k + h) * row + unit));
+        value[h] = load_vector<4>(values + (k + h) * VALUE_ROW + pattern);
+        weight[h] = load_vector<4>(matrix + (TRANSPOSED ? (unit + h) * row + k : (k + h) * row + unit));
       }
 #pragma unroll
       for (int h = 0; h < 4; ++h)
@@ -49,53 +48,54 @@ __device__ __forceinline__ void weighted(const REAL *values, int terms, const RE
         for (int r = 0; r < 4; ++r)
 #pragma unroll
           for (int i = 0; i < 4; ++i)
-            sums[r].of[i] += value[h].of[i] * (TRANSPOSED ? weight[r].of[h] : weight[h].of[r]);
+            sums[r].element[i] += value[h].element[i] * (TRANSPOSED ? weight[r].element[h] : weight[h].element[r]);
     }
 #pragma unroll
     for (int r = 0; r < 4; ++r) f(unit + r, pattern, sums[r]);
   }
 }
 
-// sums (rows, columns) = values (rows, BM) delta (columns, BM)^T; a thread has 4 x 4 of them.
-__device__ __forceinline__ void changes(const REAL *values, int rows, const REAL *delta, int columns, REAL *sums) {
+// gradient (rows, columns) = values (rows, BM) delta (columns, BM)^T; a thread computes 4 x 4 elements.
+__device__ __forceinline__ void weight_gradient(const REAL *values, int rows, const REAL *delta, int columns,
+                                                REAL *gradient) {
   const int down = padded(rows) / 4, across = padded(columns) / 4;
   for (int e = threadIdx.x; e < down * across; e += BM) {
-    const int first = e % down, left = e / down;
-    REAL products[4][4] = {};
+    const int top = e % down, left = e / down;
+    REAL sums[4][4] = {};
     for (int p = 0; p < BM; p += 4) {
-      Some<4> a[4], d[4];
+      Vector<4> a[4], d[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        a[i] = some<4>(values + (first + i * down) * VALUE_ROW + p);
-        d[i] = some<4>(delta + (left + i * across) * VALUE_ROW + p);
+        a[i] = load_vector<4>(values + (top + i * down) * VALUE_ROW + p);
+        d[i] = load_vector<4>(delta + (left + i * across) * VALUE_ROW + p);
       }
 #pragma unroll
       for (int h = 0; h < 4; ++h)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
 #pragma unroll
-          for (int j = 0; j < 4; ++j) products[i][j] += a[i].of[h] * d[j].of[h];
+          for (int j = 0; j < 4; ++j) sums[i][j] += a[i].element[h] * d[j].element[h];
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const int row = first + i * down, column = left + j * across;
-        if (row < rows && column < columns) sums[row * columns + column] = products[i][j];
+        const int row = top + i * down, column = left + j * across;
+        if (row < rows && column < columns) gradient[row * columns + column] = sums[i][j];
       }
   }
 }
 
-// The same for the biases: sums (columns) of delta (columns, BM) over the patterns. Units are assigned from the last
-// thread on, since `changes` uses the last threads least.
-__device__ __forceinline__ void bias_changes(const REAL *delta, int columns, REAL *sums) {
+// gradient (columns) of the biases: the sums of delta (columns, BM) over the patterns. Units are assigned from the last
+// thread on, because the last threads have the least work in `weight_gradient`.
+__device__ __forceinline__ void bias_gradient(const REAL *delta, int columns, REAL *gradient) {
   for (int j = BM - 1 - threadIdx.x; j < columns; j += BM) {
-    Some<4> partials = {};
+    Vector<4> partials = {};
     for (int p = 0; p < BM; p += 4) {
-      const Some<4> four = some<4>(delta + j * VALUE_ROW + p);
+      const Vector<4> four = load_vector<4>(delta + j * VALUE_ROW + p);
 #pragma unroll
-      for (int h = 0; h < 4; ++h) partials.of[h] += four.of[h];
+      for (int h = 0; h < 4; ++h) partials.element[h] += four.element[h];
     }
-    sums[j] = (partials.of[0] + partials.of[1]) + (partials.of[2] + partials.of[3]);
+    gradient[j] = (partials.element[0] + partials.element[1]) + (partials.element[2] + partials.element[3]);
   }
 }

@@ -1,7 +1,7 @@
 """The loops of `temporaries`, with those over patterns fused from the first product to the deltas.
 
-A pattern's activations and deltas stay in the L1 cache until they are used; the weight change has its own loop, since
-its rows would evict them. The bottleneck is that of `temporaries`.
+A pattern's activations and deltas stay in the L1 cache until they are used. The weight change has a separate loop
+because its rows would evict them. The bottleneck is that of `temporaries`.
 """
 
 from typing import Literal

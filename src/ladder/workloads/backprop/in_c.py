@@ -1,4 +1,4 @@
-"""What the rungs in C share: the network as their argument, and an epoch as calls by macro block."""
+"""What the rungs in C share: the struct `Network` that their functions take, and the calls of an epoch."""
 
 import ctypes
 from functools import partial
@@ -27,7 +27,7 @@ def network(dtype, **values):
 
 
 class Program:
-    """A variant's library and the network that its functions process; keeps the arrays alive."""
+    """A variant's library and the network that its functions process; keeps the network's arrays alive."""
 
     def __init__(self, problem, variant, threads=1, **tuning):
         sizes, dtype = problem.sizes, problem.sizes["dtype"]
@@ -58,16 +58,16 @@ class Program:
             **{name: addresses(arrays) for name, arrays in self.arrays.items()},
         )
 
-    def step(self, phase, name, *layer):
-        """A call of the library's function of this name, with a layer if it takes one, as (phase, function)."""
-        arguments = ctypes.byref(self.network), *map(ctypes.c_long, layer)
+    def step(self, phase, name, *integers):
+        """A call of the library's function `name` with integers, such as a layer, as (phase, function)."""
+        arguments = ctypes.byref(self.network), *map(ctypes.c_long, integers)
         return phase, partial(self.call, getattr(self.library, name), arguments)
 
     def call(self, function, arguments):
         function(*arguments)
 
     def changes(self, name="weight_change"):
-        """The steps that change the weights, after the deltas, by the function of this name."""
+        """The steps that follow the deltas: the weight changes by the function `name`, and the updates."""
         layers = range(1, self.last + 1)
         yield from (self.step("weight change", name, layer) for layer in layers)
         yield from (self.step("update", "update", layer) for layer in layers)

@@ -1,24 +1,25 @@
-// A layer in the eleven kernels; template parameters select the memory of scalars and that of tables.
+// A layer in the eleven kernels; template parameters select the memory space of scalars and that of tables.
 #pragma once
 #include "flat.cuh"
 
+// Integers in memory or behind a texture: ranpat (count) or widths (layers).
 union Table {
   const void *memory;
   cudaTextureObject_t texture;
 };
 struct Scalars {
-  int rows, count, outputs;
+  int rows, count, outputs;  // rows of the pool, visited patterns, the output layer's width
   REAL rate, momentum;
 };
 
 #define ARGUMENTS \
   Table ranpat, Table widths, FLAT_ARRAYS, int rows, int count, int outputs, REAL rate, REAL momentum, int layer
 
-// The source of scalars: a kernel's arguments, or variables in constant memory.
+// The source of scalars: a kernel's arguments, or variables in constant memory, in the order of Scalars.
 __constant__ int counts[3];
 __constant__ REAL factors[2];
 struct argument {
-  static __device__ __forceinline__ Scalars of(Scalars given) { return given; }
+  static __device__ __forceinline__ Scalars of(Scalars arguments) { return arguments; }
 };
 struct constant {
   static __device__ __forceinline__ Scalars of(Scalars) {
@@ -26,7 +27,7 @@ struct constant {
   }
 };
 
-// The access to tables. An element of ranpat has 64 bits, of which the lower 32 suffice for a row.
+// The access to tables, by memory space. The lower 32 of the 64 bits of an element of ranpat suffice for a row.
 struct global {
   static __device__ __forceinline__ int row(Table ranpat, int p) {
     return static_cast<const long long *>(ranpat.memory)[p];
@@ -50,28 +51,29 @@ struct texture {
   }
 };
 
-// A layer, found by a walk through those before it. Shapes: below and delta_below (rows, fan_in), out and delta (rows,
-// fan_out), w and dw (fan_in + 1, fan_out), the bias in row 0, targets (rows, outputs), error (1), ranpat (count).
-template <class Where, class Tables>
+// A layer, at the sum of the sizes of the layers before it. Shapes: out_below and delta_below (rows, fan_in), out and
+// delta (rows, fan_out), w and dw (fan_in + 1, fan_out), the bias in row 0, targets (rows, outputs), error (1), ranpat
+// (count).
+template <class Source, class Tables>
 struct Layer : Scalars {
   Table ranpat;
   int fan_in, fan_out;
   const REAL *targets;
-  REAL *below, *out, *delta_below, *delta, *w, *dw, *error;
+  REAL *out_below, *out, *delta_below, *delta, *w, *dw, *error;
 
   __device__ __forceinline__ Layer(ARGUMENTS)
-      : Scalars(Where::of({rows, count, outputs, rate, momentum})), ranpat(ranpat), targets(targets), error(error) {
+      : Scalars(Source::of({rows, count, outputs, rate, momentum})), ranpat(ranpat), targets(targets), error(error) {
     size_t units = 0, weights = 0;
     fan_in = Tables::width(widths, 0);
-    for (int above = 1; above < layer; ++above) {
-      const int width = Tables::width(widths, above);
+    for (int l = 1; l < layer; ++l) {
+      const int width = Tables::width(widths, l);
       units += size_t(this->rows) * fan_in;
       weights += size_t(fan_in + 1) * width;
       fan_in = width;
     }
     fan_out = Tables::width(widths, layer);
-    this->below = out + units, delta_below = delta + units;
-    this->out = below + size_t(this->rows) * fan_in, this->delta = delta_below + size_t(this->rows) * fan_in;
+    this->out_below = out + units, delta_below = delta + units;
+    this->out = out_below + size_t(this->rows) * fan_in, this->delta = delta_below + size_t(this->rows) * fan_in;
     this->w = w + weights, this->dw = dw + weights;
   }
   __device__ __forceinline__ size_t row(int p) const { return Tables::row(ranpat, p); }

@@ -1,7 +1,7 @@
-"""The macro blocks with the loop over patterns outermost, so that innermost loops are contiguous.
+"""The macro blocks with the loop over patterns outermost, so innermost loops access contiguous memory.
 
-Bound by loads and stores: since pointers may alias, the compiler can't keep results and indices in registers, and reads
-and writes them again for every product.
+Bound by loads and stores: because pointers may alias, the compiler can't keep results and indices in registers, so it
+loads and stores them for every product.
 """
 
 from typing import Literal

@@ -1,28 +1,28 @@
-/* A network of sigmoid layers and its training patterns, as `in_c.py` passes it; see __init__.py. REAL is float or
-   double. Layer 0 is the input, whose `out` are the images. Rows of `out`, `delta` and `targets` are patterns.
+/* A network of sigmoid layers and its training patterns, which `in_c.py` passes; __init__.py defines the epoch. REAL is
+   float or double. Layer 0 is the input: its `out` holds the images. Rows of `out`, `delta` and `targets` are patterns.
 
-   A macro block is a function, for the visited patterns and a layer with fan_in units below and fan_out in it:
+   A macro block is a function for the visited patterns and a layer of fan_out units over a layer of fan_in units:
      products(net, layer)       out (patterns, fan_out) = activation (patterns, fan_in) W, with the bias in row 0 of W
      activations(net, layer)    out (patterns, fan_out) <- sigmoid(out)
      output_error(net)          delta (patterns, fan_out) of the output layer, and the error (1)
-     deltas(net, layer)         delta (patterns, fan_out) of a layer below the output, from that of the next
+     deltas(net, layer)         delta (patterns, fan_out) of a layer below the output, from the delta of layer + 1
      weight_change(net, layer)  dw (fan_in + 1, fan_out) <- momentum dw + rate activation^T delta, the bias in row 0
      update(net, layer)         w (fan_in + 1, fan_out) <- w + dw */
 #pragma once
 #include <math.h>
 
 typedef struct {
-    long layers;           /* those with weights, hence also the index of the output layer */
-    const long *widths;    /* of all layers */
-    long count;            /* of visited patterns */
-    const long *ranpat;    /* their rows */
+    long layers;           /* the number of layers with weights, also the index of the output layer */
+    const long *widths;    /* by layer, 0 to layers */
+    long count;            /* the number of visited patterns */
+    const long *ranpat;    /* their rows in out, delta and targets (count) */
     const REAL *targets;
     REAL **w, **dw;        /* by layer, (fan_in + 1, fan_out), the bias in row 0 */
     REAL **out, **delta;   /* by layer, (patterns, width) */
     REAL rate, momentum;
     REAL *error;
     long threads;
-    REAL *sums;            /* per thread as many elements as the largest layer has weights */
+    REAL *sums;            /* scratch; in openmp.c as many elements per thread as the largest layer has weights */
 } Network;
 
 /* The logistic function of one number. */

@@ -20,18 +20,18 @@ def setup(problem, *, threads: int):
     def epoch():
         x, targets = problem.images[problem.ranpat], problem.targets[problem.ranpat]
         out = [x]
-        for each in weights:
-            out.append(1 / (1 + np.exp(-(out[-1] @ each[1:] + each[0]))))
-        off = targets - out[-1]
-        problem.error[0] = dtype(0.5) * np.sum(off * off)
-        delta = off * out[-1] * (1 - out[-1])
+        for w in weights:
+            out.append(1 / (1 + np.exp(-(out[-1] @ w[1:] + w[0]))))
+        residual = targets - out[-1]
+        problem.error[0] = dtype(0.5) * np.sum(residual * residual)
+        delta = residual * out[-1] * (1 - out[-1])
         for index in reversed(range(len(weights))):
             below = delta @ weights[index][1:].T * out[index] * (1 - out[index]) if index else None
             steps[index] *= momentum
             steps[index][1:] += rate * (out[index].T @ delta)
             steps[index][0] += rate * delta.sum(axis=0)
             delta = below
-        for each, change in zip(weights, steps, strict=True):
-            each += change
+        for w, dw in zip(weights, steps, strict=True):
+            w += dw
 
     return epoch

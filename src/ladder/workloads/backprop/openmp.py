@@ -1,10 +1,10 @@
 """The loops of `associativity` on OpenMP threads, with several ways to sum over patterns.
 
-The error of the epoch is a `reduction` or one `atomic` addition per pattern. The changes of the weights (`update`) are
-summed by an `atomic` addition per product, in a thread's `accumulators`, which are added at the end, or by threads that
-own rows and iterate over all patterns (`owner`). `schedule` is that of the patterns; `simd` requests vectorisation.
-Atomic changes are bound by contention for cache lines; accumulators, like `temporaries`, by the L2 cache of every
-thread.
+The error of the epoch is a `reduction`, or one `atomic` addition per pattern. `update` selects how the weight changes
+are summed: by an `atomic` addition per product; in each thread's `accumulators`, which are added at the end; or by
+threads that each own some rows and iterate over all patterns (`owner`). `schedule` is that of the loop over patterns;
+`simd` = 1 adds OpenMP's directive to vectorise. Atomic changes are bound by contention for cache lines; accumulators,
+like `temporaries`, by the L2 cache of every thread.
 """
 
 from typing import Literal

@@ -1,7 +1,7 @@
 """Peer: the same training in PyTorch on the CPU, `block` patterns at a time.
 
 `gradients` are computed by `autograd`, as most users do, or `by_hand`: by the formulas of the layers, on preallocated
-tensors. The update is written out, since PyTorch's optimizers define the momentum differently.
+tensors. The update is written out because PyTorch's optimizers define the momentum differently.
 """
 
 import itertools
@@ -36,12 +36,12 @@ def setup(problem, *, threads: int, gradients: Literal["autograd", "by_hand"] = 
 
 
 def layer_arrays(problem, name):
-    """The problem's arrays `name`1, `name`2, ..., by layer: weights of the name w, steps of the name dw."""
+    """The problem's arrays `name`1, `name`2, ..., by layer; `name` is w for weights, dw for steps."""
     return [getattr(problem, f"{name}{layer}") for layer in range(1, problem.sizes["layers"].count("-") + 1)]
 
 
 def split(tensor):
-    """The bias and the weights of a layer."""
+    """(bias, weights) of a layer."""
     return tensor[0], tensor[1:]
 
 

@@ -1,7 +1,7 @@
 """Peer: the training in PyTorch on a GPU, by the same formulas: eager, as one CUDA graph, compiled, or both.
 
-`compiled` is `torch.compile`, which fuses the operations between the products; `math` = tf32 allows these to round
-operands to 11 bits.
+`compiled` is `torch.compile`, which fuses the operations between the products. `math` = tf32 allows products to round
+their operands to 11 significant bits.
 """
 
 from typing import Literal
@@ -44,16 +44,16 @@ def setup(
 def epoch(images, targets, ranpat, error, weights, steps, rate, momentum):
     """An epoch; weights, steps and the error are updated in place."""
     out = [images[ranpat]]
-    for each in weights:
-        out.append(torch.sigmoid(torch.addmm(each[0], out[-1], each[1:])))
-    off = targets[ranpat] - out[-1]
-    error.copy_(0.5 * (off * off).sum().reshape(1))
-    delta = off * out[-1] * (1 - out[-1])
+    for w in weights:
+        out.append(torch.sigmoid(torch.addmm(w[0], out[-1], w[1:])))
+    residual = targets[ranpat] - out[-1]
+    error.copy_(0.5 * (residual * residual).sum().reshape(1))
+    delta = residual * out[-1] * (1 - out[-1])
     for index in reversed(range(len(weights))):
         below = delta @ weights[index][1:].T * out[index] * (1 - out[index]) if index else None
         steps[index].mul_(momentum)
         steps[index][1:].add_(out[index].T @ delta, alpha=rate)
         steps[index][0].add_(delta.sum(0), alpha=rate)
         delta = below
-    for each, change in zip(weights, steps, strict=True):
-        each.add_(change)
+    for w, dw in zip(weights, steps, strict=True):
+        w.add_(dw)

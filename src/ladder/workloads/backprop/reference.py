@@ -1,7 +1,8 @@
 """The reference of back-propagation in plain float64 NumPy, and a bound for the effect of rounding on a trajectory.
 
-As in the training of `mlp`, the epochs run twice, without and with noise of the size of float32's rounding wherever a
-variant rounds; the bound is MARGIN times the distance of the two trajectories, scaled to the variant's precision.
+As in the training of `mlp`, the epochs run twice: without noise, and with noise of the size of float32's rounding
+wherever a variant rounds. The bound is MARGIN times the distance of the two trajectories, scaled to the variant's
+precision.
 """
 
 import itertools
@@ -31,12 +32,12 @@ def held_out(images):
 
 
 def generator(sizes, *stream):
-    """An independent random generator for each purpose."""
+    """An independent random generator for each purpose, which `stream` numbers."""
     return np.random.default_rng([sizes["seed"], *stream])
 
 
-def places(sizes):
-    """The positions of the patterns in the pool: first those that epochs visit, then those held out."""
+def positions(sizes):
+    """The rows of the patterns in the pool: first those that epochs visit, then those held out."""
     return generator(sizes, 0).permutation(sizes["images"] + held_out(sizes["images"]))
 
 
@@ -49,27 +50,27 @@ def patterns(sizes, data):
 
 
 def write_patterns(sizes, data, images, targets):
-    """Write the pool into arrays of its shapes, of either dtype, pattern by pattern."""
-    count, spare = sizes["images"], held_out(sizes["images"])
-    pixels = itertools.chain(data.train_images[:count], data.test_images[:spare])
-    labels = np.concatenate([data.train_labels[:count], data.test_labels[:spare]])
-    where = places(sizes)
-    for place, image in zip(where, pixels, strict=True):
-        np.divide(image.ravel(), np.float32(255), out=images[place])
-    targets[where] = np.eye(10)[labels]
+    """Write the pool to arrays of its shapes, of either dtype, pattern by pattern."""
+    count, held_out_count = sizes["images"], held_out(sizes["images"])
+    pixels = itertools.chain(data.train_images[:count], data.test_images[:held_out_count])
+    labels = np.concatenate([data.train_labels[:count], data.test_labels[:held_out_count]])
+    rows = positions(sizes)
+    for row, image in zip(rows, pixels, strict=True):
+        np.divide(image.ravel(), np.float32(255), out=images[row])
+    targets[rows] = np.eye(10)[labels]
 
 
-def scaled(images):
+def scale_pixels(images):
     """Images as rows of pixels in [0, 1] that float32 holds exactly, float64."""
     return (images.reshape(len(images), -1) / np.float32(255)).astype(np.float64)
 
 
 def ranpat(sizes, epoch):
-    """The positions of the patterns in the order in which an epoch visits them, int64."""
-    return generator(sizes, 1, epoch).permutation(places(sizes)[: sizes["images"]])
+    """The rows of the patterns in the pool, in the order in which an epoch visits them, int64."""
+    return generator(sizes, 1, epoch).permutation(positions(sizes)[: sizes["images"]])
 
 
-def initial(sizes):
+def initial_weights(sizes):
     """The initial weights by layer, float64 values that float32 holds exactly."""
     draw = generator(sizes, 2).uniform
     return [
@@ -84,44 +85,44 @@ def sigmoid(z):
 def forward(weights, x, noise=None):
     """The activations of all layers, the input first."""
     layers = [x]
-    for each in weights:
-        z = each[0] + product(layers[-1], each[1:], noise)
-        layers.append(rounded(sigmoid(z), noise))
+    for w in weights:
+        z = w[0] + multiply(layers[-1], w[1:], noise)
+        layers.append(perturb(sigmoid(z), noise))
     return layers
 
 
-def gradients(weights, x, targets, noise=None, begin=None):
+def gradients(weights, x, targets, noise=None, start=None):
     """(E, the derivatives of -E with respect to the weights of every layer) of some patterns.
 
-    With noise, sums over patterns begin with `begin`, by layer, as in a program that adds to the last steps.
+    With noise, sums over patterns begin with the values `start`, by layer, as in a program that adds to the last steps.
     """
     layers = forward(weights, x, noise)
-    off = targets - layers[-1]
-    terms = 0.5 * off**2
-    error = rounded(terms.sum(), noise, off.size**0.5)
+    residual = targets - layers[-1]
+    terms = 0.5 * residual**2
+    error = perturb(terms.sum(), noise, residual.size**0.5)
     if noise is not None:
-        error += errors_in_order(np.ones((off.size, 1)), terms.T.reshape(-1, 1), np.zeros((1, 1)))[0, 0]
-    delta = rounded(off * layers[-1] * (1.0 - layers[-1]), noise)
+        error += sequential_sum_errors(np.ones((residual.size, 1)), terms.T.reshape(-1, 1), np.zeros((1, 1)))[0, 0]
+    delta = perturb(residual * layers[-1] * (1.0 - layers[-1]), noise)
     derivatives = []
     for index in reversed(range(len(weights))):
         ones, below = np.ones((len(x), 1)), layers[index]
-        derivatives.append(np.vstack([product(each.T, delta, noise) for each in (ones, below)]))
+        derivatives.append(np.vstack([multiply(matrix.T, delta, noise) for matrix in (ones, below)]))
         if noise is not None:
-            # Pixels differ enough for their sums to round at random.
+            # The first layer's sums over pixels round at random, since pixels differ enough; that of its bias doesn't.
             rows = np.hstack([ones, below]) if index else ones
-            derivatives[-1][: rows.shape[1]] += errors_in_order(rows, delta, begin[index][: rows.shape[1]])
+            derivatives[-1][: rows.shape[1]] += sequential_sum_errors(rows, delta, start[index][: rows.shape[1]])
         if index:
             slope = layers[index] * (1.0 - layers[index])
-            delta = rounded(product(delta, weights[index][1:].T, noise) * slope, noise)
+            delta = perturb(multiply(delta, weights[index][1:].T, noise) * slope, noise)
     return error, derivatives[::-1]
 
 
 def step(sizes, weights, steps, gradient, noise=None):
-    """(weights, steps) after an epoch."""
+    """(weights, steps) after an epoch, from its gradient."""
     steps = [
-        rounded(sizes["momentum"] * old + sizes["rate"] * new, noise) for old, new in zip(steps, gradient, strict=True)
+        perturb(sizes["momentum"] * old + sizes["rate"] * new, noise) for old, new in zip(steps, gradient, strict=True)
     ]
-    return [rounded(each + change, noise) for each, change in zip(weights, steps, strict=True)], steps
+    return [perturb(w + dw, noise) for w, dw in zip(weights, steps, strict=True)], steps
 
 
 class Noise:
@@ -134,13 +135,13 @@ class Noise:
         return NOISE * (2.0 * self.generator.random(shape, np.float32) - 1.0)
 
 
-def rounded(values, noise, roundings=1.0):
-    """Values with the error of `roundings` roundings, if there is noise."""
+def perturb(values, noise, roundings=1.0):
+    """Values with the random error of `roundings` roundings, or unchanged without noise."""
     return values if noise is None else values + roundings * noise.draw(np.shape(values)) * values
 
 
-def product(a, b, noise):
-    """A product of matrices; with noise, its sums of k terms have errors of sqrt(k) u |a| |b|."""
+def multiply(a, b, noise):
+    """a @ b; with noise u, its sums of k terms have errors of sqrt(k) u |a| |b|."""
     exact = a @ b
     if noise is None:
         return exact
@@ -148,27 +149,27 @@ def product(a, b, noise):
     return exact + noise.draw(scale.shape) * scale * np.sqrt(a.shape[1])
 
 
-def errors_in_order(activations, delta, begin):
-    """The errors of sequential float32 sums over patterns of activations times deltas, from the initial values `begin`.
+def sequential_sum_errors(activations, delta, start):
+    """The errors of sequential float32 sums over patterns of activations times deltas, from the initial values `start`.
 
-    Nearly equal terms, such as those of units that hardly differ yet, round in the same direction one after the other.
+    Successive terms that are nearly equal, such as those of units that hardly differ yet, round in the same direction.
     """
-    errors = np.empty(begin.shape)
-    for row, (each, first) in enumerate(zip(activations.T, begin, strict=True)):
-        terms = np.vstack([first, each[:, None] * delta])
+    errors = np.empty(start.shape)
+    for row, (activation, first) in enumerate(zip(activations.T, start, strict=True)):
+        terms = np.vstack([first, activation[:, None] * delta])
         errors[row] = np.cumsum(terms, axis=0, dtype=np.float32)[-1] - terms.sum(axis=0)
     return errors
 
 
 def trajectory(sizes, data, noise=None):
-    """Per epoch the error, the weights and the steps after it."""
+    """Per epoch (error, weights, steps), the latter two after the epoch."""
     images, targets = patterns(sizes, data)
-    visited = places(sizes)[: sizes["images"]]
-    x, t, weights = images[visited], targets[visited], initial(sizes)
-    steps, epochs = [np.zeros_like(each) for each in weights], []
+    rows = positions(sizes)[: sizes["images"]]
+    x, t, weights = images[rows], targets[rows], initial_weights(sizes)
+    steps, epochs = [np.zeros_like(w) for w in weights], []
     for _ in range(sizes["epochs"]):
-        begin = [sizes["momentum"] / sizes["rate"] * each for each in steps]
-        error, gradient = gradients(weights, x, t, noise, begin)
+        start = [sizes["momentum"] / sizes["rate"] * dw for dw in steps]
+        error, gradient = gradients(weights, x, t, noise, start)
         weights, steps = step(sizes, weights, steps, gradient, noise)
         epochs.append((error, weights, steps))
     return epochs
@@ -180,15 +181,15 @@ def compute(sizes, data):
     `error` (epochs), `w1`, `dw1`, ... (epochs x shape), and the largest distance between the two trajectories up to an
     epoch: `error_drift`, `w1_drift`, `dw1_drift`, ... (epochs).
     """
-    exact, shaken = trajectory(sizes, data), trajectory(sizes, data, Noise())
+    exact, noisy = trajectory(sizes, data), trajectory(sizes, data, Noise())
     arrays = {"error": np.array([error for error, _, _ in exact])}
-    moved = {"error": np.array([error for error, _, _ in shaken])}
+    perturbed = {"error": np.array([error for error, _, _ in noisy])}
     for layer in range(len(exact[0][1])):
         for part, name in ((1, f"w{layer + 1}"), (2, f"dw{layer + 1}")):
-            arrays[name], moved[name] = (
-                np.array([epoch[part][layer] for epoch in epochs]) for epochs in (exact, shaken)
+            arrays[name], perturbed[name] = (
+                np.array([epoch[part][layer] for epoch in epochs]) for epochs in (exact, noisy)
             )
-    drifts = {name: np.abs(arrays[name] - moved[name]).reshape(sizes["epochs"], -1).max(axis=1) for name in arrays}
+    drifts = {name: np.abs(arrays[name] - perturbed[name]).reshape(sizes["epochs"], -1).max(axis=1) for name in arrays}
     return arrays | {f"{name}_drift": np.maximum.accumulate(drift) for name, drift in drifts.items()}
 
 
@@ -199,4 +200,4 @@ def bound(drift, precision):
 
 def accuracy(weights, images, labels):
     """The share of test images that are classified correctly."""
-    return float((forward(weights, scaled(images))[-1].argmax(axis=1) == labels).mean())
+    return float((forward(weights, scale_pixels(images))[-1].argmax(axis=1) == labels).mean())

@@ -1,12 +1,13 @@
-/* The loops of loop_order.c, with row pointers and temporaries. network.h has the functions and shapes. */
+/* The loops of loop_order.c, with row pointers and temporaries. network.h documents the functions and shapes. */
 #include "rows.h"
 
 void products(const Network *net, long layer)
 {
-    const long above = net->widths[layer], below = net->widths[layer - 1];
+    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
     for (long p = 0; p < net->count; p++) {
-        const long at = net->ranpat[p];
-        weighted_sums(net->out[layer] + at * above, net->out[layer - 1] + at * below, net->w[layer], below, above);
+        const long row = net->ranpat[p];
+        weighted_sums(net->out[layer] + row * fan_out, net->out[layer - 1] + row * fan_in, net->w[layer], fan_in,
+                      fan_out);
     }
 }
 
@@ -14,7 +15,7 @@ void activations(const Network *net, long layer)
 {
     const long width = net->widths[layer];
     for (long p = 0; p < net->count; p++)
-        squashed(net->out[layer] + net->ranpat[p] * width, width);
+        apply_sigmoid(net->out[layer] + net->ranpat[p] * width, width);
 }
 
 void output_error(const Network *net)
@@ -22,13 +23,13 @@ void output_error(const Network *net)
     const long last = net->layers, width = net->widths[last];
     REAL error = 0;
     for (long p = 0; p < net->count; p++) {
-        const long at = net->ranpat[p] * width;
-        const REAL *restrict target = net->targets + at, *restrict out = net->out[last] + at;
-        REAL *restrict delta = net->delta[last] + at;
+        const long first = net->ranpat[p] * width;
+        const REAL *restrict target = net->targets + first, *restrict out = net->out[last] + first;
+        REAL *restrict delta = net->delta[last] + first;
         for (long k = 0; k < width; k++) {
-            const REAL o = out[k], off = target[k] - o;
-            error += (REAL)0.5 * off * off;
-            delta[k] = off * o * (1 - o);
+            const REAL o = out[k], residual = target[k] - o;
+            error += (REAL)0.5 * residual * residual;
+            delta[k] = residual * o * (1 - o);
         }
     }
     *net->error = error;
@@ -36,26 +37,26 @@ void output_error(const Network *net)
 
 void deltas(const Network *net, long layer)
 {
-    const long width = net->widths[layer], above = net->widths[layer + 1];
+    const long width = net->widths[layer], next_width = net->widths[layer + 1];
     for (long p = 0; p < net->count; p++) {
-        const long at = net->ranpat[p];
-        sent_back(net->delta[layer] + at * width, net->out[layer] + at * width, net->delta[layer + 1] + at * above,
-                  net->w[layer + 1], width, above);
+        const long row = net->ranpat[p];
+        backpropagate(net->delta[layer] + row * width, net->out[layer] + row * width,
+                      net->delta[layer + 1] + row * next_width, net->w[layer + 1], width, next_width);
     }
 }
 
 void weight_change(const Network *net, long layer)
 {
-    const long above = net->widths[layer], below = net->widths[layer - 1];
-    scaled(net->dw[layer], net->momentum, weights(net, layer));
+    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
+    scale(net->dw[layer], net->momentum, weight_count(net, layer));
     for (long p = 0; p < net->count; p++) {
-        const long at = net->ranpat[p];
-        added_changes(net->dw[layer], net->out[layer - 1] + at * below, net->delta[layer] + at * above, net->rate,
-                      below, above);
+        const long row = net->ranpat[p];
+        add_outer_product(net->dw[layer], net->out[layer - 1] + row * fan_in, net->delta[layer] + row * fan_out,
+                          net->rate, fan_in, fan_out);
     }
 }
 
 void update(const Network *net, long layer)
 {
-    added(net->w[layer], net->dw[layer], weights(net, layer));
+    add(net->w[layer], net->dw[layer], weight_count(net, layer));
 }

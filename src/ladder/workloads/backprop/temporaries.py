@@ -1,7 +1,7 @@
 """The loops of `loop_order` on rows without aliases, with temporaries instead of repeated indexing.
 
-Innermost loops can now be vectorised. Bound by the L2 cache, from which every pattern reads the weights of the first
-layer, and to which it writes their changes.
+The compiler can vectorise the innermost loops. Bound by the L2 cache: every pattern reads the first layer's weights
+from it, and reads and writes their changes.
 """
 
 from typing import Literal

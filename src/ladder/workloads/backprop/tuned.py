@@ -1,11 +1,11 @@
 """The best version in C on the host: blocks of patterns, register tiles, all steps of a block one after the other.
 
-A block's activations, its deltas, the weights and their changes stay in the L2 cache, so that every image is read from
+A block's activations, its deltas, the weights and their gradient stay in the L2 cache, so every image is read from
 memory once. Products are tiles of 4 patterns by up to 7 vectors with sums in registers; patterns are read in place, by
-`ranpat`. Threads take parts of the patterns dynamically, large ones first, so that a slow thread takes fewer; every
-part has sums of its own, which are added in order at the end. Threads are bound to different cores: two threads on one
-core would share its multiply-add units. `vector` is the length of a vector in bytes: that of the machine's registers,
-or shorter if the layers' widths aren't multiples of it. Bound by the multiply-adds of the products.
+`ranpat`. Threads take parts of the patterns dynamically, large ones first, so a slow thread takes fewer; every part has
+its own sums, which are added in order at the end. Threads are bound to different cores because two threads on one core
+would share its multiply-add units. `vector` is the length of a vector in bytes: that of the machine's registers, or
+less if the layers' widths aren't multiples of it. Bound by the multiply-adds of the products.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ def setup(
 ):
     """The steps of an epoch: the blocks, then the update."""
     program = in_c.Program(problem, "tuned", threads=threads, flags=flags, vector=vector)
-    # Used instead of the arrays for all patterns, which no step here touches, so that they take no memory.
+    # Used instead of `out` and `delta` of all patterns, which take no memory as long as nothing touches their pages.
     program.library.workspace.restype = ctypes.c_long
     size = program.library.workspace(ctypes.byref(program.network), ctypes.c_long(block))
     program.sums = problem.device.empty((size,), problem.sizes["dtype"])

@@ -8,8 +8,8 @@ by batch normalisation with given statistics and a ReLU, the last one by tanh (R
 Representation Learning with Deep Convolutional Generative Adversarial Networks, 2016).
 
 Shapes: latents float32 (images, 100), network float32 (`layout.count`,) in the order of `layout`, pictures (images, 64,
-64, 3), float32 in [-1, 1] or 8-bit pixels, uint8: (v + 1) / 2 times 255, truncated. The reference has the pictures of a
-pool of latents; each round takes latents from it in a different order, so that every image is checked.
+64, 3), float32 in [-1, 1] or 8-bit pixels, uint8: (v + 1) / 2 times 255, truncated. The reference has the pictures of
+a pool of latents. A round selects its latents from the pool at random, so every image can be checked.
 """
 
 from types import SimpleNamespace
@@ -32,14 +32,14 @@ RUNGS = {
 }
 SIZES = {
     "images": int,
-    "channels": layout.FULL,
+    "channels": layout.CHANNELS,
     "weights": ("random", "trained"),
     "pictures": ("float32", "uint8"),
     "dtype": ("float32",),
     "seed": 1,
 }
 SENSITIVITY = [("host", {"threads": 1}, {"images": 3, "channels": 16})]
-# Images that a thread compares at once: their float64 copies take memory.
+# Images that a thread compares at once. It bounds the memory of their float64 copies.
 CHUNK = 64
 
 
@@ -47,8 +47,8 @@ def refuse(sizes):
     """Why these sizes are invalid, or None."""
     if sizes["channels"] % 8:
         return f"channels={sizes['channels']} of dcgan must be a multiple of 8: three layers halve them."
-    if sizes["weights"] == "trained" and sizes["channels"] != layout.FULL:
-        return f"channels={sizes['channels']} of dcgan with weights=trained must be {layout.FULL}, as it was trained."
+    if sizes["weights"] == "trained" and sizes["channels"] != layout.CHANNELS:
+        return f"channels={sizes['channels']} of dcgan with weights=trained must be {layout.CHANNELS}, as trained."
     return None
 
 
@@ -60,8 +60,8 @@ def data_set(sizes):
 def load_data(path):
     """A network (count,) of 512 channels, float32, from a file in the earlier study's format. Raises LadderError."""
     weights, channels = formats.read_network(path)
-    if channels != layout.FULL:
-        raise LadderError(f"{path} is a network of {channels} channels, where the trained one has {layout.FULL}.")
+    if channels != layout.CHANNELS:
+        raise LadderError(f"{path} is a network of {channels} channels, but the trained one has {layout.CHANNELS}.")
     return weights
 
 
@@ -78,7 +78,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write a round's latents in place, in the first round also the network; the names of those written."""
+    """Write a round's latents in place and, in the first round, the network. Return the names of the arrays written."""
     index = network.order(sizes["images"], sizes["seed"], round)
     inputs["latents"][...] = network.latents(sizes["seed"])[index]
     if round:
@@ -88,27 +88,28 @@ def fill(inputs, sizes, round, data):
 
 
 def cost(sizes):
-    """FLOPs without products by zero (an FMA is two) and the minimum of bytes moved: each array once."""
+    """FLOPs (an FMA is two) without products by zero, and the minimum of bytes moved: each array once."""
     channels = sizes["channels"]
-    products = layout.LATENT * layout.FIRST**2 * channels
+    products = layout.LATENT * layout.BASE_SIDE**2 * channels
+    # Along each axis, 3 products of a row and a tap fall outside of the result.
     products += sum((layout.TAPS * h - 3) ** 2 * c * k for h, c, k in layout.layers(channels))
-    kinds = [kind for group in arrays(sizes) for kind in group.values()]
+    specs = [spec for group in arrays(sizes) for spec in group.values()]
     return SimpleNamespace(
         flops=2 * sizes["images"] * products,
-        bytes=sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in kinds),
+        bytes=sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in specs),
         precision=sizes["dtype"],
     )
 
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
     """Compare every number of every picture with the pool's."""
-    index, allowed = network.order(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
+    index, tolerance = network.order(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
     expected = exact["pictures"]
-    if sizes["pictures"] == "uint8":  # truncation subtracts 0 to 1
-        expected, allowed = (expected + 1) / 2 * 255 - 0.5, 255 / 2 * allowed + 0.5
+    if sizes["pictures"] == "uint8":  # truncation subtracts up to 1
+        expected, tolerance = (expected + 1) / 2 * 255 - 0.5, 255 / 2 * tolerance + 0.5
 
-    def compared(start):
+    def compare_chunk(start):
         part = slice(start, start + CHUNK)
-        return compare("pictures", outputs["pictures"][part], expected[index[part]], allowed)
+        return compare("pictures", outputs["pictures"][part], expected[index[part]], tolerance)
 
-    return chunked.map_threads(compared, range(0, len(index), CHUNK)), None
+    return chunked.map_threads(compare_chunk, range(0, len(index), CHUNK)), None

@@ -1,7 +1,7 @@
 """The artefacts: a trained generator of digits, in the earlier study's format, and a sheet of its pictures.
 
-Training takes a GPU some minutes and isn't bitwise reproducible. It is therefore not measured, and the network is
-published, rounded to 11 significant bits, which halves the file.
+Training takes minutes on a GPU and isn't bitwise reproducible, so it isn't measured. The trained network is published,
+rounded to 11 significant bits, which halves the compressed file.
 """
 
 from importlib.util import find_spec
@@ -21,7 +21,7 @@ def make(name, path, data):
         return
     digits = dataset.load(data).train_images
     require_torch_gpu()
-    from ladder.workloads.dcgan import learning  # here, because PyTorch is optional
+    from ladder.workloads.dcgan import learning  # imported here, because PyTorch is optional
 
     learning.train(digits).astype("<f4").tofile(path)
 
@@ -33,4 +33,4 @@ def require_torch_gpu():
     import torch
 
     if not torch.cuda.is_available():
-        raise LadderError("The generator is trained on a GPU, and PyTorch finds none: train where there is one.")
+        raise LadderError("The generator is trained on a GPU, but PyTorch finds none: train on a machine with a GPU.")

@@ -1,8 +1,8 @@
-"""A generator's steps, batch by batch, on either device; its transposed convolutions are those of variants of `tconv`.
+"""The steps of a generator, batch by batch, on the host or a GPU; its transposed convolutions are variants of `tconv`.
 
-The tuning `epilogue` is the treatment of batch norm and activation: `separate` has a pass for both; with `folded` the
-batch norm is multiplied into weights and biases when the network is loaded; with `fused` a layer also applies the
-activation, if it can.
+The tuning `epilogue` says where batch norm and activation are computed: `separate` has a pass for both; `folded` folds
+the batch norm into weights and biases when the network is loaded; `fused` also lets a layer apply the activation, if
+its variant can.
 """
 
 from functools import partial
@@ -12,125 +12,126 @@ from ladder.catalogue import workloads
 from ladder.workloads.dcgan import folding, layout
 
 LAYERS = (1, 2, 3, 4)
-# The number of layers that a group of batches shares: the first layer has so few pixels that a small batch leaves most
-# of a device idle.
-SHARED = 1
-# Tapered batches are full batches, halves, quarters or eighths, which are whole tiles of images.
-PARTS = (2, 4, 8)
+# The number of layers that are computed for a whole group of batches: the first layer has so few pixels that a small
+# batch leaves most of a device idle.
+SHARED_LAYERS = 1
+# Tapered batches are full batches, halves, quarters or eighths, rounded down to whole tiles of images.
+DIVISORS = (2, 4, 8)
 TILE = 16
-# The part of the kernels' time in which their copies leave the link idle, in TF32 on an H100 or H200.
-SPARE = 0.2
+# The share of the kernels' time in which their copies leave the link idle, in TF32 on an H100 or H200.
+IDLE_SHARE = 0.2
 
 
 class Generator:
-    """The layers and buffers of a batch of at most `batch` images; `prepare` are the steps that load a network.
+    """The layers and buffers of a batch of at most `batch` images; `prepare` has the steps that load a network.
 
-    The first `split` transposed convolutions are those of the variant `first`, the others of `last`. `problem` has
-    `network`, `sizes` and `device`. `works`, the operations on that device, has
+    The first `split` transposed convolutions are of the variant `first`, the others of `last`. `problem` has `network`,
+    `sizes`, `device` and `pictures`, the type of a picture's elements. `operations`, those on that device, has
 
     - `project(latents, weights, bias, out, activation)`;
-    - `finish(values, norm, activation, out)`, where `norm` is an array (2, channels) or None;
+    - `epilogue(values, norm, activation, out)`, where `norm` is an array (2, channels) or None;
     - `values(variant, shape)`, an array that a variant's layer can read;
-    - `layer(variant, problem, following, fused)`, which returns the Layer; `following` is the variant after it or None,
-      and `fused` has the operations fused into the layer, if any: an activation and possibly a `result` of bytes.
+    - `layer(variant, problem, next_variant, fused)`, which returns the Layer; `next_variant` is the variant of the next
+      layer or None; `fused` has the operations fused into the layer: an `activation`, maybe a `result` of bytes.
     """
 
-    def __init__(self, problem, works, *, first, last, split, batch, epilogue):
-        self.works, self.epilogue = works, epilogue
+    def __init__(self, problem, operations, *, first, last, split, batch, epilogue):
+        self.operations, self.epilogue = operations, epilogue
         channels, dtype, make = problem.sizes["channels"], problem.sizes["dtype"], problem.device.empty
         parts = self.parts = layout.parts(problem.network, channels)
         self.norms = [None] * 5
         if epilogue == "separate":
-            self.norms = [*(make((2, width), dtype) for width in widths(channels)), None]
+            self.norms = [*(make((2, width), dtype) for width in input_channels(channels)), None]
             self.prepare = [("norms", partial(folding.write_norms, parts, self.norms[:4]))]
         else:
             self.parts = {name: make(shape, dtype) for name, shape in layout.shapes(channels).items()}
             self.prepare = [("fold", partial(folding.fold, parts, self.parts))]
         variants = [workloads.load_variant("tconv", first if index <= split else last) for index in LAYERS]
-        shapes = [(batch, layout.FIRST << at, layout.FIRST << at, width) for at, width in enumerate(widths(channels))]
-        self.values = [works.values(*pair) for pair in zip(variants, shapes, strict=True)]
+        shapes = [(batch, h, h, c) for h, c, _ in layout.layers(channels)]
+        self.values = [operations.values(*pair) for pair in zip(variants, shapes, strict=True)]
         pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
-        read = [(array.shape, array.dtype) for array in self.values] + [(pictures, problem.pictures)]
-        written = [(shape, dtype) for shape in (*shapes, pictures)]
-        self.layers, is_written = [], [epilogue == "fused"]  # whether each writes what is read next
+        # The projection and every layer write float32, unless they write directly what the next layer reads.
+        read_specs = [(array.shape, array.dtype) for array in self.values] + [(pictures, problem.pictures)]
+        float32_specs = [(shape, dtype) for shape in (*shapes, pictures)]
+        self.layers, are_direct = [], [epilogue == "fused"]
         for index, (h, c, k) in zip(LAYERS, layout.layers(channels), strict=True):
-            weights, bias = (self.parts[name] for name in folding.names(index))
+            weights, bias = (self.parts[name] for name in folding.parameter_names(index))
             sizes = {"images": batch, "h": h, "c": c, "k": k, "dtype": dtype}
             convolution = SimpleNamespace(sizes=sizes, device=problem.device, filter=weights, bias=bias)
-            variant, following = variants[index - 1], [*variants, None][index]
-            fused = self.fused(variant, index, problem.pictures)
-            layer = works.layer(variant, convolution, following, fused)
+            variant, next_variant = variants[index - 1], [*variants, None][index]
+            fused = self.fusible(variant, index, problem.pictures)
+            layer = operations.layer(variant, convolution, next_variant, fused)
             self.layers.append((index, layer, bool(fused)))
             self.prepare += layer.prepare
-            is_written.append(layer.writes in ("operands", "uint8"))
-        # A buffer for layers that don't write what is read next: float32 before it is rounded, padded to whole vectors,
-        # or converted to the picture's bytes.
+            are_direct.append(layer.writes in ("operands", "uint8"))
+        # Buffers for float32 results that a pass rounds, pads to whole vectors, or converts to a picture's bytes.
         self.raw = [
-            None if is_done or operand == result else make(*result)
-            for is_done, operand, result in zip(is_written, read, written, strict=True)
+            None if is_direct or read == float32 else make(*float32)
+            for is_direct, read, float32 in zip(are_direct, read_specs, float32_specs, strict=True)
         ]
 
-    def fused(self, variant, index, pictures):
-        """The operations that a variant's layer fuses: the activation, and bytes if `pictures` are; or none."""
+    def fusible(self, variant, index, pictures):
+        """The operations that a variant's layer fuses: its activation, and the conversion to bytes; or none."""
         if self.epilogue != "fused" or activation(index) not in getattr(variant, "ACTIVATIONS", ()):
             return {}
-        is_in_bytes = index == LAYERS[-1] and pictures == "uint8" and getattr(variant, "BYTES", False)
-        return {"activation": activation(index)} | ({"result": "uint8"} if is_in_bytes else {})
+        writes_bytes = index == LAYERS[-1] and pictures == "uint8" and getattr(variant, "BYTES", False)
+        return {"activation": activation(index)} | ({"result": "uint8"} if writes_bytes else {})
 
     def steps(self, latents, pictures):
-        """The steps of a group's batches, a list of (phase, function) for each.
+        """The steps of a group's batches: for each batch, a list of (phase, function).
 
-        `latents` are those of the group, at most as many as the maximum batch; `pictures` has an array per batch. The
-        first batch begins with the layers that the group shares.
+        `latents` are those of the whole group, at most `batch`; `pictures` has an array per batch. The steps of the
+        first batch begin with the layers that are computed for the whole group.
         """
-        begin = [*self.projection(latents), *self.of_layers(self.layers[:SHARED], slice(0, len(latents)), None)]
+        shared = self.layer_steps(self.layers[:SHARED_LAYERS], slice(0, len(latents)), None)
+        begin = [*self.projection_steps(latents), *shared]
         batches, start = [], 0
         for array in pictures:
             rows = slice(start, start + len(array))
-            batches.append([*begin, *self.of_layers(self.layers[SHARED:], rows, array)])
+            batches.append([*begin, *self.layer_steps(self.layers[SHARED_LAYERS:], rows, array)])
             begin, start = [], rows.stop
         return batches
 
-    def projection(self, latents):
+    def projection_steps(self, latents):
         """The steps from latents to the input of the first layer."""
-        weights, bias = (self.parts[name] for name in folding.names(0))
+        weights, bias = (self.parts[name] for name in folding.parameter_names(0))
         values = self.values[0][: len(latents)]
         if self.epilogue == "fused":
-            yield "projection", partial(self.works.project, latents, weights, bias, values, "relu")
+            yield "projection", partial(self.operations.project, latents, weights, bias, values, "relu")
             return
         raw = values if self.raw[0] is None else self.raw[0][: len(latents)]
-        yield "projection", partial(self.works.project, latents, weights, bias, raw, "none")
-        yield "epilogues", partial(self.works.finish, raw, self.norms[0], "relu", values)
+        yield "projection", partial(self.operations.project, latents, weights, bias, raw, "none")
+        yield "epilogues", partial(self.operations.epilogue, raw, self.norms[0], "relu", values)
 
-    def of_layers(self, layers, rows, pictures):
+    def layer_steps(self, layers, rows, pictures):
         """The steps of some layers for `rows` of a group's images."""
         values = [*(array[rows] for array in self.values), pictures]
-        for index, layer, is_done in layers:
+        for index, layer, is_activated in layers:
             raw = values[index] if self.raw[index] is None else self.raw[index][rows]
             yield f"layer {index}", partial(layer.run, values[index - 1], raw)
-            if not is_done or raw is not values[index]:
-                left = "none" if is_done else activation(index)
-                yield "epilogues", partial(self.works.finish, raw, self.norms[index], left, values[index])
+            if not is_activated or raw is not values[index]:
+                remaining = "none" if is_activated else activation(index)
+                yield "epilogues", partial(self.operations.epilogue, raw, self.norms[index], remaining, values[index])
 
 
-def even(images, batch):
-    """Groups of one batch each, slices of all images."""
+def even_groups(images, batch):
+    """Groups of one batch each; a batch is a slice of all images."""
     return [[slice(start, min(start + batch, images))] for start in range(0, images, batch)]
 
 
-def tapered(images, batch):
-    """Groups of batches of at most `batch` images each, which become smaller, since nothing hides the last copy.
+def tapered_groups(images, batch):
+    """Groups of batches that become smaller, because no kernel hides the last copy.
 
-    The copy of a batch is hidden by the kernels of the following batches if it has at most as many images as the last
-    batch plus a part, SPARE, of the remaining ones. The closest size to this is taken. Consecutive batches form a
-    group, also of at most `batch` images.
+    The kernels of later batches hide a batch's copy if the batch has at most as many images as the last batch, plus
+    IDLE_SHARE of the images that remain. A batch has the available size that is closest to this. Consecutive batches
+    form a group while they have at most `batch` images together.
     """
-    sizes = [min(max(batch // part // TILE, 1) * TILE, batch) for part in PARTS]
+    sizes = [min(max(batch // divisor // TILE, 1) * TILE, batch) for divisor in DIVISORS]
     smallest, start, groups = sizes[-1], 0, []
-    while left := images - start:
-        target = smallest + SPARE * left
+    while remaining := images - start:
+        target = smallest + IDLE_SHARE * remaining
         size = min((batch, *sizes), key=lambda size: abs(size - target))
-        part = slice(start, start + min(size, left))
+        part = slice(start, start + min(size, remaining))
         if groups and part.stop - groups[-1][0].start <= batch:
             groups[-1].append(part)
         else:
@@ -141,8 +142,8 @@ def tapered(images, batch):
 
 def all_steps(generator, latents, pictures, groups):
     """The steps of all images, in one list."""
-    every = (generator.steps(latents[images_of(group)], [pictures[part] for part in group]) for group in groups)
-    return [step for group in every for steps in group for step in steps]
+    group_steps = (generator.steps(latents[images_of(group)], [pictures[part] for part in group]) for group in groups)
+    return [step for batches in group_steps for steps in batches for step in steps]
 
 
 def images_of(group):
@@ -156,14 +157,14 @@ def length(images):
 
 
 # The functions that split all images into groups of batches, by the tuning `batches`.
-CUTS = {"even": even, "tapered": tapered}
+SCHEDULES = {"even": even_groups, "tapered": tapered_groups}
 
 
-def widths(channels):
-    """The channels before every transposed convolution."""
+def input_channels(channels):
+    """The input channels of every transposed convolution."""
     return layout.widths(channels)[:-1]
 
 
 def activation(index):
-    """The activation after a layer: 0 is the projection."""
+    """The activation after a layer; layer 0 is the projection."""
     return "tanh" if index == LAYERS[-1] else "relu"

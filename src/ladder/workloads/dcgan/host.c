@@ -1,41 +1,40 @@
-/* A generator's operations on the host other than its transposed convolutions: the projection, and a layer's epilogue.
-   */
+/* The operations of a generator on the host other than transposed convolutions: projection, and epilogue of a layer. */
 #include "activation.h"
 #include "tile.h"
 #include <string.h>
 
-/* Rows of a product that a thread computes at once. */
+/* Images whose projection a thread computes at once. */
 #define BLOCK 12
 
-/* out (images, count) = activation(latents (images, terms) weights (terms, count) + bias (count)); rows are whole
-   vectors. */
+/* out (images, count) = activation(latents (images, terms) weights (terms, count) + bias (count)); a row of out has
+   whole vectors. */
 void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *out, long images, long terms,
              long count, long activation, long threads)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (long first = 0; first < images; first += BLOCK) {
         const long rows = min(BLOCK, images - first);
-        const REAL *given[BLOCK];
+        const REAL *latent_rows[BLOCK];
         for (long row = 0; row < rows; row++) {
-            given[row] = latents + (first + row) * terms;
+            latent_rows[row] = latents + (first + row) * terms;
             memcpy(out + (first + row) * count, bias, count * sizeof(REAL));
         }
-        multiply_add(out + first * count, given, weights, rows, count, terms);
+        multiply_add(out + first * count, latent_rows, weights, rows, count, terms);
         activate(out + first * count, rows * count, activation);
     }
 }
 
-/* Batch normalisation of values (images, pixels, channels) in place, by a factor and a summand (channels), and their
-   activation; without factors, no normalisation. Images are whole vectors. */
-void finish(REAL *values, const REAL *scale, const REAL *shift, long images, long pixels, long channels,
-            long activation, long threads)
+/* values (images, pixels, channels) = activation(scale (channels) * values + shift (channels)), in place; a null scale
+   stands for no batch norm. An image has whole vectors. */
+void epilogue(REAL *values, const REAL *scale, const REAL *shift, long images, long pixels, long channels,
+              long activation, long threads)
 {
 #pragma omp parallel for num_threads(threads)
     for (long image = 0; image < images; image++) {
-        REAL *const of_image = values + image * pixels * channels;
+        REAL *const image_values = values + image * pixels * channels;
         for (long pixel = 0; scale && pixel < pixels; pixel++)
             for (long j = 0; j < channels; j++)
-                of_image[pixel * channels + j] = of_image[pixel * channels + j] * scale[j] + shift[j];
-        activate(of_image, pixels * channels, activation);
+                image_values[pixel * channels + j] = image_values[pixel * channels + j] * scale[j] + shift[j];
+        activate(image_values, pixels * channels, activation);
     }
 }

@@ -1,7 +1,7 @@
-"""The generator on the CPU, batch by batch; its transposed convolutions are those of any host variants of `tconv`.
+"""The generator on the CPU, batch by batch; its transposed convolutions are any host variants of `tconv`.
 
-A batch's values are in buffers: those of a small batch fit in the caches, while a larger batch reads the filters, 20 MB
-at full size, less often. Bound by the multiply-adds of the transposed convolutions.
+The values of a small batch fit in the caches; larger batches read the filters, 20 MB at full size, less often.
+Compute-bound by the transposed convolutions.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ from typing import Literal
 from ladder.build import libraries
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import layout
-from ladder.workloads.dcgan.batches import Generator, all_steps, even
+from ladder.workloads.dcgan.batches import Generator, all_steps, even_groups
 
 DEVICE = "host"
 RUNTIME = "openmp"
@@ -35,20 +35,20 @@ def setup(
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     vector: int = 32,
 ):
-    """The timed steps of all batches, by layer, and the loading of the network before them."""
+    """The timed steps of all batches, layer by layer, and the loading of the network before them."""
     library = libraries.load("dcgan", "host", problem.sizes["dtype"], vector=vector)
     images = problem.sizes["images"]
     batch = min(batch, images)
 
-    works = Works(library, threads, problem.device)
-    case = SimpleNamespace(network=problem.network, sizes=problem.sizes, device=problem.device, pictures="float32")
-    generator = Generator(case, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)
-    steps = all_steps(generator, problem.latents, problem.pictures, even(images, batch))
+    operations = Operations(library, threads, problem.device)
+    inputs = SimpleNamespace(network=problem.network, sizes=problem.sizes, device=problem.device, pictures="float32")
+    generator = Generator(inputs, operations, first=first, last=last, split=split, batch=batch, epilogue=epilogue)
+    steps = all_steps(generator, problem.latents, problem.pictures, even_groups(images, batch))
     return Steps(steps, prepare=generator.prepare)
 
 
-class Works:
-    """The operations of a Generator on the host."""
+class Operations:
+    """The operations that a Generator calls, on the host."""
 
     def __init__(self, library, threads, device):
         self.library, self.threads, self.device = library, threads, device
@@ -57,19 +57,19 @@ class Works:
         counts = len(latents), layout.LATENT, bias.size, ACTIVATIONS.index(activation), self.threads
         call(self.library.project, (latents, weights, bias, out), counts)
 
-    def finish(self, values, norm, activation, out):
-        """In place: `out` is `values`."""
+    def epilogue(self, values, norm, activation, out):
+        """Work in place: `out` is `values`."""
         counts = len(values), values.shape[1] ** 2, values.shape[3], ACTIVATIONS.index(activation), self.threads
-        call(self.library.finish, (values, *((None, None) if norm is None else norm)), counts)
+        call(self.library.epilogue, (values, *((None, None) if norm is None else norm)), counts)
 
     def values(self, variant, shape):
         return self.device.empty(shape, "float32")
 
-    def layer(self, variant, problem, following, fused):
+    def layer(self, variant, problem, next_variant, fused):
         return variant.layer(problem, threads=self.threads, **fused)
 
 
 def call(function, arrays, counts):
-    """Call a function of the library with arrays or None, and whole numbers."""
+    """Call a function of the library with arrays, of which None is a null pointer, and whole numbers."""
     addresses = (None if array is None else array.ctypes.data for array in arrays)
     function(*map(ctypes.c_void_p, addresses), *map(ctypes.c_long, counts))

@@ -1,18 +1,18 @@
 """The arrays of a generator's network, in the order of its file, and the sizes of its layers.
 
-A network is one vector of float32 numbers. A filter's axes are (row, column, output channel, input channel); a batch
-norm has beta, gamma, mean and variance of each channel.
+A network is one vector of float32 numbers. The axes of a filter are (row, column, output channel, input channel). A
+batch norm has arrays beta, gamma, mean and variance, with an element for each channel.
 """
 
 import math
 
-LATENT = 100  # numbers from which an image is drawn
-FIRST = 4  # rows and columns of the projection
+LATENT = 100  # elements of the vector from which an image is drawn
+BASE_SIDE = 4  # rows and columns of the projection
 TAPS = 5  # rows and columns of a filter
-COLOURS = 3
+COLOURS = 3  # channels of a picture
 SIDE = 64  # rows and columns of a picture
 EPSILON = 1e-5  # added to variances
-FULL = 512  # channels of the earlier study's network
+CHANNELS = 512  # of the projection, in the earlier study's network
 
 
 def widths(channels):
@@ -21,24 +21,24 @@ def widths(channels):
 
 
 def layers(channels):
-    """The rows and channels of the input and the output channels of every transposed convolution, [(h, c, k), ...]."""
+    """[(h, c, k), ...] of all transposed convolutions: input rows, input channels and output channels."""
     counts = widths(channels)
-    return [(FIRST << index, *counts[index : index + 2]) for index in range(len(counts) - 1)]
+    return [(BASE_SIDE << index, *counts[index : index + 2]) for index in range(len(counts) - 1)]
 
 
 def shapes(channels):
     """The shapes of all arrays by name, in the order of the file."""
-    by_name = {"proj_w": (LATENT, FIRST * FIRST * channels), "proj_b": (FIRST * FIRST * channels,)}
-    by_name |= norm(0, channels)
+    array_shapes = {"proj_w": (LATENT, BASE_SIDE**2 * channels), "proj_b": (BASE_SIDE**2 * channels,)}
+    array_shapes |= norm_shapes(0, channels)
     for index, (_, c, k) in enumerate(layers(channels), start=1):
-        by_name |= {f"tconv{index}_w": (TAPS, TAPS, k, c), f"tconv{index}_b": (k,)}
+        array_shapes |= {f"tconv{index}_w": (TAPS, TAPS, k, c), f"tconv{index}_b": (k,)}
         if k != COLOURS:
-            by_name |= norm(index, k)
-    return by_name
+            array_shapes |= norm_shapes(index, k)
+    return array_shapes
 
 
-def norm(index, channels):
-    """The arrays of a batch norm."""
+def norm_shapes(index, channels):
+    """The shapes of a batch norm's arrays by name."""
     return {f"bn{index}_{name}": (channels,) for name in ("beta", "gamma", "mean", "variance")}
 
 

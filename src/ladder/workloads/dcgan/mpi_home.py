@@ -1,9 +1,9 @@
-"""The generator on MPI ranks with a GPU each, from latents to pictures in the first rank's arrays on the host.
+"""The generator on MPI ranks with a GPU each, from latents to pictures in the first rank's array on the host.
 
-Like `home`, pinned and with hidden copies, with a rank instead of a thread. Ranks on the first one's node share these
-arrays, so that every GPU copies to its share directly, and a barrier ends the call. Pictures of other nodes are sent by
-MPI, while the next batches are drawn, or after a graph. The bottlenecks are those of `home`, and for several nodes the
-network between them.
+Like `home` with pinned memory and hidden copies, but with a rank for each GPU instead of a thread. Ranks on the first
+rank's node share its arrays, so every GPU copies directly to its share, and a barrier ends the call. Ranks on other
+nodes send their pictures by MPI, while the next batches are drawn or, with `graph`, after the last batch. The
+bottlenecks are those of `home` and, for several nodes, the network between them.
 """
 
 import functools
@@ -14,7 +14,7 @@ from typing import Literal
 from ladder.harness.steps import Steps
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import home
-from ladder.workloads.dcgan.batches import CUTS
+from ladder.workloads.dcgan.batches import SCHEDULES
 
 DEVICE = "mpi_cuda"
 RUNTIME = "cuda"
@@ -40,61 +40,63 @@ def setup(
     product: str = "cublas",
 ):
     """The timed run of all ranks' GPUs, and the loading of the network on each before it."""
-    how = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
-    cut = functools.partial(CUTS[batches], batch=batch)
-    rank = Rank(problem, cut, streams, graph == "on", how)
+    options = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
+    schedule = functools.partial(SCHEDULES[batches], batch=batch)
+    rank = Rank(problem, schedule, streams, graph == "on", options)
     return Steps([(None, rank.run)], [("load", rank.load)])
 
 
 class Rank:
-    """A rank's share of the images, in the first rank's arrays or, on another node, in its own; and its GPU.
+    """A rank's share of the images, and its GPU; the share is in the first rank's arrays unless the rank is remote.
 
-    If there are fewer images than ranks, the last ranks have none, but take part in collective operations.
+    A remote rank is on another node than the first rank and has arrays of its own. If there are fewer images than
+    ranks, the last ranks have none, but take part in collective operations.
     """
 
-    def __init__(self, problem, cut, streams, graph, how):
-        """`cut` returns the groups of batches for a number of images."""
+    def __init__(self, problem, schedule, streams, graph, options):
+        """`schedule` returns the groups of batches for a number of images."""
         world, device, sizes = problem.device.communicator(), problem.device, problem.sizes
-        self.world, self.whole, self.cut, self.graph = world, problem, cut, graph
-        self.requests, self.card = [], None  # MPI's pending requests
+        self.world, self.problem, self.schedule, self.graph = world, problem, schedule, graph
+        self.requests, self.gpu_share = [], None  # requests are the pending ones of MPI
         shares = home.shares_of(sizes["images"], world.size)
         share = shares[world.rank] if world.rank < len(shares) else slice(0, 0)
         inputs, outputs = dcgan.arrays(sizes)
         self.network = problem.network if device.is_first() else device.empty(*inputs["network"])
         latents, pictures = device.shared(problem.latents), device.shared(problem.pictures)
-        self.is_away = latents is None
-        if self.is_away:
-            kinds, share = (inputs["latents"], outputs["pictures"]), slice(0, share.stop - share.start)
-            latents, pictures = (device.empty((share.stop, *shape[1:]), dtype) for shape, dtype in kinds)
+        self.is_remote = latents is None
+        if self.is_remote:
+            specs, share = (inputs["latents"], outputs["pictures"]), slice(0, share.stop - share.start)
+            latents, pictures = (device.empty((share.stop, *shape[1:]), dtype) for shape, dtype in specs)
         self.latents, self.pictures = latents[share], pictures[share]
-        away = world.allgather(self.is_away)
-        self.away = [(rank, share) for rank, share in enumerate(shares) if away[rank]] if device.is_first() else []
+        are_remote, self.remote = world.allgather(self.is_remote), []
+        if device.is_first():
+            self.remote = [(rank, share) for rank, share in enumerate(shares) if are_remote[rank]]
         if len(self.latents):
             rank_problem = SimpleNamespace(sizes=sizes, network=self.network, latents=latents, pictures=pictures)
-            self.card = Card(self, rank_problem, share, cut(len(self.latents)), streams, how)
+            self.gpu_share = RankShare(self, rank_problem, share, schedule(len(self.latents)), streams, options)
 
     def load(self):
         """Load the first rank's network on every GPU."""
         self.world.Bcast(self.network)
-        if self.card:
-            self.card.load(self.network, self.graph)
-        self.world.Barrier()  # capturing a graph drew pictures, in memory that the first rank writes to from now on
+        if self.gpu_share:
+            self.gpu_share.load(self.network, self.graph)
+        self.world.Barrier()  # capturing a graph drew pictures; from now on the first rank writes to the same memory
 
     def run(self):
-        """Draw all pictures: when it ends on the first rank, they are in its array."""
-        self.world.Barrier()  # now the latents are complete, and the pictures may be overwritten
-        self.requests = [self.world.Isend(rows(self.whole.latents[share]), rank) for rank, share in self.away]
-        if self.is_away and self.card:
+        """Draw all pictures; when this returns on the first rank, they are in its array."""
+        self.world.Barrier()  # the first rank has written the latents and read the previous pictures
+        self.requests = [self.world.Isend(rows(self.problem.latents[share]), rank) for rank, share in self.remote]
+        if self.is_remote and self.gpu_share:
             self.world.Recv(rows(self.latents), 0)
         self.wait()
-        for rank, share in self.away:
-            pictures = self.whole.pictures[share]
-            batches = itertools.chain(*self.cut(len(pictures)))
+        for rank, share in self.remote:
+            pictures = self.problem.pictures[share]
+            batches = itertools.chain(*self.schedule(len(pictures)))
             self.requests += [self.world.Irecv(rows(pictures[part]), rank) for part in batches]
-        if self.card:
-            self.card.run()
-            if self.is_away and self.graph:
-                for batch in self.card.batches:
+        if self.gpu_share:
+            self.gpu_share.run()
+            if self.is_remote and self.graph:
+                for batch in self.gpu_share.batches:
                     self.send(self.pictures[batch.images])
         self.wait()
         self.world.Barrier()
@@ -106,40 +108,40 @@ class Rank:
         self.requests = []
 
     def send(self, pictures):
-        """Send a batch, once it is on the host, from another node to the first rank."""
+        """Start to send a batch, which must be on the host, to the first rank."""
         self.requests.append(self.world.Isend(rows(pictures), 0))
 
-    def get_on(self):
-        """Let MPI make progress, which it does only while it is called."""
+    def make_progress(self):
+        """Call MPI, because it makes progress only while it is called."""
         for request in self.requests:
             request.Test()
 
 
-class Card(home.Card):
-    """A rank's GPU. Between batches, unless they are a graph, MPI sends pictures from other nodes to the first rank."""
+class RankShare(home.GpuShare):
+    """A rank's GPU. Unless all batches are one graph, a remote rank sends pictures between batches."""
 
-    def __init__(self, rank, problem, share, groups, streams, how):
-        super().__init__(0, problem, share, groups, "pinned", "hidden", streams, how)
+    def __init__(self, rank, problem, images, groups, streams, options):
+        super().__init__(0, problem, images, groups, "pinned", "hidden", streams, options)
         self.rank = rank
 
-    def arrive(self, batch):
-        """Do the host's part, as in `home`: here, MPI's."""
+    def complete(self, batch):
+        """Do the host's part of a copy: if the rank is remote, start to send the batch; let MPI make progress."""
         if self.rank.graph:
             return
-        if self.rank.is_away:
-            batch.slot.gone.synchronize()
-            self.rank.send(self.home.pictures[batch.images])
-        self.rank.get_on()
+        if self.rank.is_remote:
+            batch.slot.copied.synchronize()
+            self.rank.send(self.host.pictures[batch.images])
+        self.rank.make_progress()
 
 
 def rows(array):
-    """An MPI buffer of an array, with elements of an MPI datatype along its first axis, fewer than 2**31."""
+    """An MPI buffer of an array, of which a row is one element, because MPI counts at most 2**31 - 1 elements."""
     return [array, len(array), row_type(array.strides[0])]
 
 
 @functools.cache
 def row_type(size):
-    """An MPI datatype of `size` bytes."""
+    """The MPI datatype of a row of `size` bytes."""
     from mpi4py import MPI
 
     return MPI.BYTE.Create_contiguous(size).Commit()

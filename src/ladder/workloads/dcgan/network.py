@@ -1,8 +1,8 @@
 """A network of random weights, and the latents of the images.
 
 Trivial parameters would hide faults. So the arrays of a batch norm are far from 0, from 1 and from each other, biases
-aren't zero, no filter is symmetric, about half of all channels' values pass a ReLU, and a picture's values before tanh
-are about 0.5. The statistics of batch norms are those of a few latents, as after a training.
+aren't zero, no filter is symmetric, about half of all values pass a ReLU, and values before tanh have a magnitude of
+about 0.5. As after a training, the mean and variance of a batch norm are close to those of its inputs.
 """
 
 import functools
@@ -12,7 +12,7 @@ import numpy as np
 from ladder.workloads.dcgan import exact, layout
 
 POOL = 64  # latents from which every round selects
-FEW = 8  # latents for the statistics
+STATISTICS_LATENTS = 8  # from which the batch norms' statistics are computed
 
 
 def latents(seed):
@@ -21,44 +21,48 @@ def latents(seed):
 
 
 def order(images, seed, round):
-    """The index in the pool of every image of a round, (images,)."""
+    """The index in the pool of every image of a round (images,)."""
     return np.random.default_rng([seed, 1, round]).integers(0, POOL, images)
 
 
 def of(sizes, data):
-    """The network (count,) of these sizes: the data if weights are trained. Callers must not modify it."""
+    """The network (count,) of these sizes; `data` is the trained one. Callers must not modify it."""
     return data if sizes["weights"] == "trained" else random(sizes["channels"], sizes["seed"])
 
 
 @functools.lru_cache(maxsize=2)
 def random(channels, seed):
-    """A network (count,) of random weights, float32; callers must not modify it."""
+    """A network (count,) of random weights, float32. Callers must not modify it."""
     generator = np.random.default_rng([seed, 2])
     network = np.empty(layout.count(channels), np.float32)
-    parts, last = layout.parts(network, channels), len(layout.layers(channels))
+    parts, layers = layout.parts(network, channels), len(layout.layers(channels))
     draw_weights(generator, parts["proj_w"], parts["proj_b"], layout.LATENT, size=2.0)
-    values = exact.project(widened(parts, "proj"), latents(seed)[:FEW].astype(np.float64), exact.Exact())
-    for index in range(last):
+    values = latents(seed)[:STATISTICS_LATENTS].astype(np.float64)
+    values = exact.project(to_float64(parts, "proj"), values, exact.Exact())
+    for index in range(layers):
         draw_norm(generator, parts, index, values)
-        values = exact.normalise(widened(parts, f"bn{index}_"), index, values, exact.Exact())
-        name, size = f"tconv{index + 1}", 2.0 if index + 1 < last else 0.4
-        # 25 / 4 taps contribute to an element on average.
+        values = exact.normalise(to_float64(parts, f"bn{index}_"), index, values, exact.Exact())
+        name, size = f"tconv{index + 1}", 2.0 if index + 1 < layers else 0.4
+        # On average, a quarter of a filter's taps contribute to an element.
         terms = (values**2).mean() * values.shape[-1] * layout.TAPS**2 / 4
         draw_weights(generator, parts[f"{name}_w"], parts[f"{name}_b"], terms, size)
-        if index + 1 < last:
-            values = exact.transpose(widened(parts, name), index + 1, values, exact.Exact())
+        if index + 1 < layers:
+            values = exact.transposed_convolution(to_float64(parts, name), index + 1, values, exact.Exact())
     network.flags.writeable = False
     return network
 
 
 def draw_weights(generator, weights, bias, terms, size):
-    """Weights whose sums of products have a standard deviation of `size`, and biases of about half of that."""
+    """Write weights whose sums of products have a standard deviation of `size`, and biases of about half of that.
+
+    `terms` is the sum of the squared inputs of an element.
+    """
     weights[...] = generator.uniform(-1, 1, weights.shape) * size * (3 / terms) ** 0.5
     bias[...] = signs(generator, bias.shape) * generator.uniform(0.3, 0.6, bias.shape) * size
 
 
 def draw_norm(generator, parts, index, values):
-    """A batch norm close to the statistics of its inputs."""
+    """Write a batch norm whose mean and variance are close to those of its inputs."""
     beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
     deviation = values.std(axis=(0, 1, 2))
     mean[...] = values.mean(axis=(0, 1, 2)) + 0.2 * signs(generator, mean.shape) * deviation
@@ -68,9 +72,10 @@ def draw_norm(generator, parts, index, values):
 
 
 def signs(generator, shape):
+    """Random numbers, each -1 or 1."""
     return generator.choice([-1.0, 1.0], shape)
 
 
-def widened(parts, prefix):
-    """The arrays of one layer in float64."""
+def to_float64(parts, prefix):
+    """The arrays whose names start with `prefix`, in float64."""
     return {name: array.astype(np.float64) for name, array in parts.items() if name.startswith(prefix)}

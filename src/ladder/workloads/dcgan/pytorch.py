@@ -1,9 +1,9 @@
-"""Peer: PyTorch's transposed convolutions on the CPU, batch by batch, batch norms folded, channels last."""
+"""Peer: PyTorch's transposed convolutions on the CPU, batch by batch, with folded batch norms."""
 
 import torch
 
 from ladder.harness.steps import Steps
-from ladder.workloads.dcgan.in_torch import Generator
+from ladder.workloads.dcgan.torch_generator import Generator
 
 DEVICE = "host"
 RUNTIME = "torch"
@@ -13,7 +13,7 @@ LIMITS = {"pictures": ("float32",)}
 
 
 def setup(problem, *, threads: int, batch: int = 16):
-    """The timed batches, each with a copy to the caller's array, and the loading of the network."""
+    """The timed batches, each with a copy to the caller's array, and the loading of the network before them."""
     torch.set_num_threads(threads)
     latents, network, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
     generator = Generator(network, problem.sizes["channels"])

@@ -1,8 +1,8 @@
 """Peer: PyTorch's transposed convolutions on a GPU, by cuDNN's fastest algorithms, batch by batch.
 
-Batch norms are folded, images channels last. `math` is the precision, `graph` makes all batches one CUDA graph,
-`compiled` is `torch.compile`, which fuses the operations between the convolutions, and `turned` avoids the copies that
-cut off the additional row and column (see `in_torch`).
+Batch norms are folded, and the memory format is channels last. `math` is the precision. `graph` makes all batches one
+CUDA graph. `compiled` applies `torch.compile`, which fuses the operations between the convolutions. `turned` avoids the
+copies that cut off an additional row and column (see `torch_generator`).
 """
 
 from typing import Literal
@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 
 from ladder.harness.steps import Steps
-from ladder.workloads.dcgan import in_torch
+from ladder.workloads.dcgan import torch_generator
 from ladder.workloads.mlp.pytorch_cuda import captured
 
 DEVICE = "cuda"
@@ -31,8 +31,8 @@ def setup(
 ):
     """The timed batches, and the loading of the network."""
     latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
-    generator = in_torch.on_card(network, problem.sizes["channels"], math, turned)
-    draw = in_torch.drawing(generator, compiled)
+    generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)
+    draw = torch_generator.draw_function(generator, compiled)
 
     @torch.inference_mode()
     def run():

@@ -1,6 +1,6 @@
 """Peer: PyTorch on a GPU, from latents to pictures in the caller's page-locked array on the host.
 
-Like `pytorch_cuda`; a separate stream copies a batch's pictures to the host while the next batch is drawn.
+Like `pytorch_cuda`, but a separate stream copies a batch's pictures to the host while the next batch is drawn.
 """
 
 from typing import Literal
@@ -9,7 +9,7 @@ import torch
 
 from ladder import cuda
 from ladder.harness.steps import Steps
-from ladder.workloads.dcgan import in_torch
+from ladder.workloads.dcgan import torch_generator
 
 DEVICE = "offload"
 RUNTIME = "cuda"
@@ -31,8 +31,8 @@ def setup(
         cuda.lock_pages(array)
     latents, host_network, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
     network = torch.empty_like(host_network, device="cuda")
-    generator = in_torch.on_card(network, problem.sizes["channels"], math, turned)
-    draw, link = in_torch.drawing(generator, compiled), torch.cuda.Stream()
+    generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)
+    draw, copy_stream = torch_generator.draw_function(generator, compiled), torch.cuda.Stream()
 
     def load():
         network.copy_(host_network)
@@ -42,13 +42,13 @@ def setup(
     @torch.inference_mode()
     def run():
         device_latents = latents.cuda(non_blocking=True)
-        kept = []  # until the end, so that their memory isn't reused while it is copied
+        batches = []  # references until the end, so PyTorch doesn't reuse memory that is still copied
         for part, out in zip(device_latents.split(batch), pictures.split(batch), strict=True):
-            drawn = draw(part).permute(0, 2, 3, 1).float()
-            kept.append(drawn)
-            link.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(link):
-                out.copy_(drawn, non_blocking=True)
-        link.synchronize()
+            device_pictures = draw(part).permute(0, 2, 3, 1).float()
+            batches.append(device_pictures)
+            copy_stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(copy_stream):
+                out.copy_(device_pictures, non_blocking=True)
+        copy_stream.synchronize()
 
     return Steps([(None, run)], prepare=[("load", load)])

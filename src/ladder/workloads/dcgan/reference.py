@@ -1,7 +1,7 @@
 """The pictures of the pool in plain float64 NumPy, and a bound for the effect of rounding.
 
-The network runs without and with errors of a precision's size wherever a variant rounds. The bound of a picture's
-elements is the largest distance between the two, times the confidence factor of `ladder.harness.validation`.
+The network is evaluated twice: exactly, and with random errors as large as a precision's rounding, wherever a variant
+rounds. The largest difference of the two, the drift, times CONFIDENCE of `ladder.harness.validation` is the bound.
 """
 
 import numpy as np
@@ -22,5 +22,5 @@ def compute(sizes, data):
 
 
 def bound(reference, precision):
-    """The bound of a picture's elements in a precision."""
+    """The largest error that a picture's elements may have in a precision."""
     return CONFIDENCE * float(reference[f"drift_{precision}"])

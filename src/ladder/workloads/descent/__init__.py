@@ -35,7 +35,7 @@ RUNGS = {
     "cublas": "cuBLAS, all scalars on the GPU, single calls or a CUDA graph",
     "cuda_fused": "one launch per iteration, products and sums fused",
     "cuda_persistent": "one cooperative launch per solve, A in registers or shared memory if it fits",
-    "cuda_cluster": "one cluster of blocks that exchange q through distributed shared memory",
+    "cuda_cluster": "one cluster of blocks that exchange q = A r through distributed shared memory",
     "cuda_symmetric": "each element of A is read once and used twice",
     "numpy_loop": "peer: hand-written loop in NumPy",
     "scipy_cg": "peer: SciPy's conjugate gradients",

@@ -61,7 +61,7 @@ struct ClusterExchange {
     mbarrier_address = map_shared_rank(shared_address(mbarriers), rank);
     for (int i = threadIdx.x; i < LENGTH; i += BLOCK) products[0][i] = products[1][i] = 0;
     if (threadIdx.x == 0)
-      for (int i = 0; i < 2; ++i) mbarriers[i].begin(1), publish_mbarriers();
+      for (int i = 0; i < 2; ++i) mbarriers[i].init(1), publish_mbarriers();
   }
 
   __device__ __forceinline__ void prepare() const { cluster_barrier(); }  // all mbarriers have begun
@@ -69,7 +69,7 @@ struct ClusterExchange {
 
   __device__ __forceinline__ void begin(int step) const {
     const unsigned bytes = (n + ROWS_PER_WARP - 1) / ROWS_PER_WARP * ROWS_PER_WARP * sizeof(REAL);
-    if (threadIdx.x == 0) mbarriers[step & 1].expect(bytes);
+    if (threadIdx.x == 0) mbarriers[step & 1].arrive_and_expect(bytes);
   }
 
   // Send this warp's sums (ROWS_PER_WARP) to all blocks that have rows.

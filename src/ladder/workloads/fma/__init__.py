@@ -1,10 +1,10 @@
-"""FMA: a recurrence x <- a x + b from many starts, each step one fused multiply-add in registers; a ceiling.
+"""FMA: the recurrence x <- a x + b from many start values, one fused multiply-add per step in registers; a ceiling.
 
-With a = 1 - 1/length and b = 1/length, both rounded to the dtype, x goes from its start in [0, 1) more than half of the
-way towards 1: every step counts, and none can be skipped or folded. It is compute-bound, without tensor cores, since a
-start is loaded and an end stored once per `length` steps.
+With a = 1 - 1/length and b = 1/length, both rounded to the dtype, x moves from its start in [0, 1) more than half of
+the way to 1 in `length` steps: every step changes the result, and none can be skipped or folded. It is compute-bound,
+without tensor cores: a value is loaded and stored once per `length` steps.
 
-Shapes: x and out (elements,).
+Shapes: the start values x and the end values out (elements,).
 """
 
 from types import SimpleNamespace
@@ -16,26 +16,26 @@ from ladder.harness.validation import compare, unit_roundoff
 RUNGS = {
     "cuda": "several recurrences in the registers of each GPU thread",
 }
-# The results that ceilings are taken from.
+# The ceiling that the results set.
 CEILING = "multiply-adds"
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
 
 
 def arrays(sizes):
     """Inputs and outputs as {name: (shape, dtype)}."""
-    kind = ((sizes["elements"],), sizes["dtype"])
-    return {"x": kind}, {"out": kind}
+    array = ((sizes["elements"],), sizes["dtype"])
+    return {"x": array}, {"out": array}
 
 
 def fill(inputs, sizes, round, data):
-    """Write the starts of a round in place; their name."""
+    """Write the start values of a round in place. Return the name of their array."""
     generator = np.random.default_rng([sizes["seed"], round])
     generator.random(out=inputs["x"], dtype=inputs["x"].dtype)
     return ["x"]
 
 
 def cost(sizes):
-    """FLOPs, two per step, and bytes loaded and stored."""
+    """FLOPs, two per step of an element, and bytes loaded and stored."""
     flops = 2 * sizes["elements"] * sizes["length"]
     bytes = 2 * np.dtype(sizes["dtype"]).itemsize * sizes["elements"]
     return SimpleNamespace(flops=flops, bytes=bytes, precision=sizes["dtype"])
@@ -43,19 +43,19 @@ def cost(sizes):
 
 def factors(sizes):
     """a and b of the recurrence in the case's dtype."""
-    kind = np.dtype(sizes["dtype"]).type
-    return kind(1 - 1 / sizes["length"]), kind(1 / sizes["length"])
+    dtype = np.dtype(sizes["dtype"]).type
+    return dtype(1 - 1 / sizes["length"]), dtype(1 / sizes["length"])
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare every end with the recurrence's closed form in float64.
+    """Compare every end value with the recurrence's closed form in float64.
 
-    A step rounds once, by at most u times its result, and later steps shrink that error; so the error is at most length
-    u times the largest value, which is the start or the end.
+    A step rounds once, by at most the unit roundoff u times its result, and later steps shrink that error. The error is
+    therefore at most length u times the largest value, which is the start or the end.
     """
-    a, b = (float(factor) for factor in factors(sizes))
+    a, b = map(float, factors(sizes))
     start, length = inputs["x"].astype(np.float64), sizes["length"]
-    fixed = b / (1 - a)  # 1 - a is exact
-    expected = fixed + (start - fixed) * a**length
-    steps = length * unit_roundoff(precision) + 8 * unit_roundoff("float64")
-    return [compare("ends", outputs["out"], expected, steps * np.maximum(start, expected))], None
+    fixed_point = b / (1 - a)  # 1 - a is exact
+    expected = fixed_point + (start - fixed_point) * a**length
+    factor = length * unit_roundoff(precision) + 8 * unit_roundoff("float64")  # the second for the closed form
+    return [compare("ends", outputs["out"], expected, factor * np.maximum(start, expected))], None

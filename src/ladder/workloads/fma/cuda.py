@@ -12,7 +12,7 @@ SOURCE = "cuda.cu"
 
 
 def setup(problem, *, block: int = 128, chains: int = 8):
-    """The recurrence of every element, with `chains` of them per thread."""
+    """The recurrence of every element, with `chains` elements per thread."""
     sizes = problem.sizes
     kernel = cuda.kernel("fma", "cuda", "recurrence", sizes["dtype"], block=block, chains=chains)
     arguments = (problem.x, problem.out, np.int64(sizes["elements"]), np.int32(sizes["length"]), *factors(sizes))

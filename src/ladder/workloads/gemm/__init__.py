@@ -6,12 +6,12 @@
 | tn | out = A^T B | K x M | K x N | weight gradient: activations^T times delta |
 | nt | out = A B^T + C | M x K | N x K | back-propagated delta, with an addend C of M x N |
 
-Inputs are uniform in [-1, 1) from the seed, or A is part of the images of the data set (`source`): a row per image, a
-column per pixel, scaled to [0, 1]. In the second round random inputs are whole numbers, scaled by a power of two, so
-that the result is exact in every order of summation, and must be equal.
+Inputs are drawn uniformly from [-1, 1) by the seed. If `source` is a data set, A is cut from its images: a row per
+image, a column per pixel, scaled to [0, 1]. In the second round random inputs are whole numbers, scaled by a power of
+two; the result is then exact in every order of summation, and must be equal.
 
-A variant's module may have a function `product(form)`, which returns `multiply(a, b, out, c=None)`, for the products of
-trainings. Arrays are C-contiguous and of one dtype, float64 or float32.
+A variant's module may have a function `product(form)`, which returns `multiply(a, b, out, c=None)`; other workloads
+use it for their products. Arrays are C-contiguous and of one dtype, float64 or float32.
 """
 
 from types import SimpleNamespace
@@ -58,10 +58,10 @@ SENSITIVITY = [
     ("blas", {"threads": 1}, {"form": "nn", "m": 37, "n": 29, "k": 64}),
     ("blas", {"threads": 1}, {"form": "nn", "m": 257, "n": 259, "k": 261}),
 ]
-# The number of products up to which every element is recomputed; beyond, rows are sampled and all are projected.
+# Up to this number m n k every element is recomputed. For larger products, sampled rows are, and projections of all.
 FULL_CHECK = 2**24
 SAMPLED_ROWS = 8
-FEW = 9  # sums of fewer products have a bound for each sum, which doesn't hold for a sum of many of them
+MIN_TERMS = 9  # below it `random_sum_factor` bounds a single sum, but not a sum of many such sums
 
 
 def refuse(sizes):
@@ -88,7 +88,7 @@ def data_set(sizes):
     return None if sizes["source"] == "random" else sizes["source"]
 
 
-def are_whole(sizes, round):
+def has_whole_inputs(sizes, round):
     """Whether a round's inputs are whole numbers."""
     return round == 1 and sizes["source"] == "random"
 
@@ -100,13 +100,13 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write all inputs of a round in place, other values in each round; the names of those written."""
+    """Write all inputs of a round in place, with other values in each round. Return their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for name in sorted(inputs):
         array = inputs[name]
         if name == "a" and data is not None:
-            array[...] = cut(data.train_images, array.shape, round)
-        elif are_whole(sizes, round):
+            array[...] = crop(data.train_images, array.shape, round)
+        elif has_whole_inputs(sizes, round):
             whole_numbers(generator, array, whole_bits(sizes["k"] + 1, sizes["dtype"]))
         else:
             generator.random(dtype=array.dtype, out=array)
@@ -115,7 +115,7 @@ def fill(inputs, sizes, round, data):
     return list(inputs)
 
 
-def cut(images, shape, round):
+def crop(images, shape, round):
     """The first columns of `shape[0]` images, scaled to [0, 1], starting at a different one each round."""
     rows, columns = shape
     start = round * 17
@@ -124,7 +124,7 @@ def cut(images, shape, round):
 
 
 def cost(sizes):
-    """FLOPs of the product (an FMA is two) and the minimum of bytes moved: each operand once."""
+    """FLOPs of the product, two per FMA, and the minimum number of bytes moved: each operand once."""
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
     size = np.dtype(sizes["dtype"]).itemsize
     addend = sizes["form"] == "nt"
@@ -135,30 +135,30 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare with plain sums in float64 or better: every element, or sampled rows, and projections of all.
+    """Compare with plain sums in float64 or better: every element, or sampled rows and projections of all elements.
 
-    The projections are Freivalds' (1977): out x is compared with A (B x), for a random vector x of signs, from the
-    right and from the left, so that every element of a large result takes part in a comparison. NumPy computes them,
-    and the bound includes its rounding.
+    The projections are Freivalds' (1977): for a vector x of random signs, out x is compared with A (B x), and out^T x
+    with B^T (A^T x), so that every element of a large result takes part in a comparison. NumPy computes them, and the
+    bound includes its rounding.
     """
     arrays = [inputs["a"], inputs["b"], inputs.get("c"), outputs["out"]]
     a, b, c, out = (array if array is None else array.astype(np.float64, copy=False) for array in arrays)
     a = a.T if sizes["form"] == "tn" else a
     b = b.T if sizes["form"] == "nt" else b
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
-    everything = m * n * k <= FULL_CHECK
-    rows = np.arange(m) if everything else sampled_rows(m, sizes["seed"])
+    is_full = m * n * k <= FULL_CHECK
+    rows = np.arange(m) if is_full else sampled_rows(m, sizes["seed"])
     exact, addend = reference_type(k, sizes["dtype"]), 0 if c is None else c[rows]
     expected = np.einsum("ik,kj->ij", a[rows], b, dtype=exact) + addend
     signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
     by_rows, by_columns = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
-    projected = {} if everything else {"rows": (*by_rows, signs[:n]), "columns": (*by_columns, signs[n:])}
-    if are_whole(sizes, round):
+    directions = {} if is_full else {"rows": (*by_rows, signs[:n]), "columns": (*by_columns, signs[n:])}
+    if has_whole_inputs(sizes, round):
         checks = [compare("product, whole numbers", out[rows], expected, 0.0)]
-        if not everything:  # elements that aren't whole numbers are detected directly, other errors by exact sums
+        if not is_full:  # elements that aren't whole numbers are detected directly, other errors by exact sums
             scaled = out * 4.0 ** whole_bits(k + 1, sizes["dtype"])
             checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
-        for name, operands in projected.items():
+        for name, operands in directions.items():
             checks.append(compare(f"{name} projected, whole numbers", *projection(*operands), 0.0))
         return checks, None
     # k roundings of the products and one of the addend.
@@ -167,26 +167,26 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     checks = [compare("product", out[rows], expected, factor * scale)]
     if precision != "tf32x3":
         squares = np.einsum("ik,kj->ij", np.square(a[rows]), np.square(b)) + np.square(addend)
-        of_random_signs = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact)
-        checks.append(compare("product, random signs", out[rows], expected, of_random_signs * np.sqrt(squares)))
-    for name, operands in projected.items():
+        random_sign_factor = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact)
+        checks.append(compare("product, random signs", out[rows], expected, random_sign_factor * np.sqrt(squares)))
+    for name, operands in directions.items():
         checks += projections(f"{name} projected", *operands, precision)
     return checks, None
 
 
 def sampled_rows(m, seed):
-    """Sorted row numbers: the first, the last, and others drawn at random."""
-    drawn = np.random.default_rng(seed).integers(0, m, SAMPLED_ROWS - 2)
-    return np.unique([0, m - 1, *drawn])
+    """Sorted row numbers: the first, the last, and random ones."""
+    random_rows = np.random.default_rng(seed).integers(0, m, SAMPLED_ROWS - 2)
+    return np.unique([0, m - 1, *random_rows])
 
 
 def projection(a, b, c, out, signs):
-    """out x, and A (B x) + C x."""
+    """out x and A (B x) + C x, where x are the signs."""
     return out @ signs, a @ (b @ signs) + (0 if c is None else c @ signs)
 
 
 def projections(name, a, b, c, out, signs, precision):
-    """The Checks of a projection, for all data and for random signs; the bounds have both sides' rounding."""
+    """The Checks of a projection: one for any data, and one for random signs. The bounds include NumPy's rounding."""
     computed, expected = projection(a, b, c, out, signs)
     scale, squares = np.abs(a) @ np.abs(b).sum(axis=1), np.square(a) @ np.square(b).sum(axis=1)
     if c is not None:
@@ -197,7 +197,7 @@ def projections(name, a, b, c, out, signs, precision):
     checks = [compare(name, computed, expected, (product_factor(k + 1, precision) + check_factor) * scale)]
     if precision != "tf32x3":
         # Large errors of many short sums are as improbable as those of one longer sum.
-        factor, check_factor = (random_sum_factor(max(k + 1, FEW), kind) for kind in (precision, np.float64))
-        factor += check_factor + 2 * random_sum_factor(max(n, FEW), np.float64)
+        factor, check_factor = (random_sum_factor(max(k + 1, MIN_TERMS), kind) for kind in (precision, np.float64))
+        factor += check_factor + 2 * random_sum_factor(max(n, MIN_TERMS), np.float64)
         checks.append(compare(f"{name}, random signs", computed, expected, factor * np.sqrt(squares)))
     return checks

@@ -1,4 +1,4 @@
-"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`; the same bottleneck, a different compiler."""
+"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`; it has the same bottleneck."""
 
 import ctypes
 from typing import Literal

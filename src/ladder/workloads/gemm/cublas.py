@@ -2,7 +2,7 @@
 
 cuBLAS expects column-major matrices, so a row-major product is computed as its transpose, out^T = op(B)^T op(A)^T, and
 nothing is copied. The addend of nt is copied into the result and added with beta = 1 in the same call. For float32,
-`math` = tf32 uses tensor cores with operands rounded to 11 bits, a lower precision with its own bound.
+`math` = tf32 uses tensor cores on operands rounded to 11 significant bits, and has its own error bound.
 """
 
 import ctypes
@@ -13,14 +13,14 @@ from ladder.errors import LadderError
 DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
-NAMES = {"float64": "cublasDgemm_v2", "float32": "cublasSgemm_v2"}
+FUNCTIONS = {"float64": "cublasDgemm_v2", "float32": "cublasSgemm_v2"}
 
 
 def product(form, math="default"):
     """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
     if math not in MATH:
         raise LadderError(f"math={math!r} of gemm/cublas must be one of {', '.join(MATH)}.")
-    blas, transposed = handle(math), (ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn"))
+    blas, transpositions = handle(math), (ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn"))
 
     def multiply(a, b, out, c=None):
         (m, n), k = map(ctypes.c_int, out.shape), ctypes.c_int(a.shape[0 if form == "tn" else 1])
@@ -29,7 +29,7 @@ def product(form, math="default"):
         alpha, beta = factor(1, out.dtype), factor(c is not None, out.dtype)
         operands = (pointer(b), ctypes.c_int(b.shape[1]), pointer(a), ctypes.c_int(a.shape[1]))
         use_current_stream(blas)
-        call(NAMES[out.dtype.name], blas, *transposed, n, m, k, alpha, *operands, beta, pointer(out), n)
+        call(FUNCTIONS[out.dtype.name], blas, *transpositions, n, m, k, alpha, *operands, beta, pointer(out), n)
 
     return multiply
 

@@ -1,39 +1,40 @@
 // A thread computes a column of a block's tile, with its BM sums in registers. A tile of op(A), BM x BK, is transposed
 // in shared memory; an element of op(B) is loaded from global memory to a register and multiplied by the BM elements of
-// a column of that tile, which all threads read at once, in vectors: one operand of every FMA is in a register.
+// a column of that tile, which all threads read at once, in vectors. So one operand of every FMA is in a register.
 //
 // While a tile is multiplied, the next one is copied asynchronously into the other of two buffers; an element of op(B)
-// is replaced by the one BK further as soon as it has been used.
+// is replaced by that BK further along k as soon as it has been used.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM)), block BN, no dynamic shared memory. The grid's y is at most 65535.
 #include "operands.cuh"
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
 
-constexpr int A_ROW = BM / V + 1;  // vectors, padded by one against bank conflicts of the transposition
-constexpr int KEPT = (BM + BK) * sizeof(REAL) / 4;  // registers of a thread for its sums and its elements of op(B)
+constexpr int A_ROW = BM / V + 1;  // vectors in a row of a tile, padded by one: the transposition has no bank conflicts
+constexpr int DATA_REGISTERS = (BM + BK) * sizeof(REAL) / 4;  // for a thread's sums and its elements of op(B)
 
 static_assert(BM % V == 0 && BK % V == 0, "BM and BK must be multiples of 16 bytes: 4 for float32, 2 for float64.");
 static_assert(BM * BK % BN == 0, "The BN threads must share the BM x BK elements of a tile evenly.");
 static_assert(BN <= 1024, "A block has at most 1024 threads: lower BN.");
-static_assert(KEPT <= 160, "A thread's sums and elements of B don't fit in its registers: lower BM or BK.");
+static_assert(DATA_REGISTERS <= 160, "A thread's sums and elements of B don't fit in its registers: lower BM or BK.");
 static_assert(2 * BK * A_ROW <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM or BK.");
 
-// Elements p to p + V - 1 of column j of op(B) (k, n), zeros outside; `wide`: rows of B are aligned to vectors.
+// Elements p to p + V - 1 of column j of op(B) (k, n), zeros outside. `wide` says that rows of B are aligned to
+// vectors.
 template <Form form>
-__device__ __forceinline__ Vector column_of(const REAL *__restrict__ b, int p, int j, int n, int k, bool wide) {
+__device__ __forceinline__ Vector load_column(const REAL *__restrict__ b, int p, int j, int n, int k, bool wide) {
   Vector elements = {};
   if (form == Form::nt && wide) {
     if (j < n && p < k) elements = *reinterpret_cast<const Vector *>(b + b_index<form>(p, j, n, k));
   } else {
 #pragma unroll
     for (int v = 0; v < V; ++v)
-      if (j < n && p + v < k) elements.of[v] = b[b_index<form>(p + v, j, n, k)];
+      if (j < n && p + v < k) elements.value[v] = b[b_index<form>(p + v, j, n, k)];
   }
   return elements;
 }
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   __shared__ Vector tiles[2][BK][A_ROW];  // [buffer][p][row of the result]
@@ -42,19 +43,19 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
 
   auto load_tile = [&](int start) {
 #pragma unroll
-    for (int done = 0; done < BM * BK; done += BN) {
-      const int e = done + threadIdx.x;
+    for (int offset = 0; offset < BM * BK; offset += BN) {
+      const int e = offset + threadIdx.x;  // of the elements of the tile
       // Neighbouring threads read neighbouring addresses, whichever index is the contiguous one.
       const int i = form == Form::tn ? e % BM : e / BK, p = form == Form::tn ? e / BM : e % BK;
-      copy_async<sizeof(REAL)>(&tiles[start / BK % 2][p][i / V].of[i % V], a + a_index<form>(top + i, start + p, m, k),
-                               top + i < m && start + p < k);
+      copy_async<sizeof(REAL)>(&tiles[start / BK % 2][p][i / V].value[i % V],
+                               a + a_index<form>(top + i, start + p, m, k), top + i < m && start + p < k);
     }
   };
 
-  Vector of_b[BK / V];
+  Vector b_vectors[BK / V];
   load_tile(0);
 #pragma unroll
-  for (int q = 0; q < BK / V; ++q) of_b[q] = column_of<form>(b, q * V, j, n, k, wide);
+  for (int q = 0; q < BK / V; ++q) b_vectors[q] = load_column<form>(b, q * V, j, n, k, wide);
   REAL sums[BM] = {};
   for (int start = 0; start < k; start += BK) {
     wait_for_copies();
@@ -68,11 +69,11 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       for (int v = 0; v < V; ++v)
 #pragma unroll
         for (int i = 0; i < BM / V; ++i) {
-          const Vector of_a = tile[q * V + v][i];
+          const Vector a_vector = tile[q * V + v][i];
 #pragma unroll
-          for (int u = 0; u < V; ++u) sums[i * V + u] += of_a.of[u] * of_b[q].of[v];
+          for (int u = 0; u < V; ++u) sums[i * V + u] += a_vector.value[u] * b_vectors[q].value[v];
         }
-      of_b[q] = column_of<form>(b, start + BK + q * V, j, n, k, wide);
+      b_vectors[q] = load_column<form>(b, start + BK + q * V, j, n, k, wide);
     }
   }
 
@@ -80,8 +81,8 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
 #pragma unroll
   for (int i = 0; i < BM; ++i) {
     if (top + i >= m) return;
-    const size_t place = size_t(top + i) * n + j;
-    out[place] = c ? sums[i] + c[place] : sums[i];
+    const size_t index = size_t(top + i) * n + j;
+    out[index] = c ? sums[i] + c[index] : sums[i];
   }
 }
 

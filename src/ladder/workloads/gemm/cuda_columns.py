@@ -1,4 +1,4 @@
-"""GEMM on the GPU with a column of a tile per thread, whose sums and element of B are in registers.
+"""GEMM on the GPU with a column of a tile per thread; its sums and an element of B are in registers.
 
 A block computes `bm` x `bn` elements of the result in steps of `bk`, with `bn` threads. Only A is in shared memory: an
 element of B is loaded from global memory to a register, and multiplied by `bm` elements of A that are the same for all

@@ -1,9 +1,9 @@
-// GEMM on tensor cores: float64 in full precision, float32 with operands rounded to TF32 (10 bits of mantissa).
+// GEMM on tensor cores: float64 in full precision, float32 with operands rounded to TF32, 11 significant bits.
 //
 // A block computes BM x BN elements of out, a warp WM x WN of them in registers. Tiles of op(A) and op(B), BK deep, are
 // copied to shared memory through a ring of STAGES buffers, STAGES - 1 of which are filled while one is in use.
-// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each sums over its part of k, and they add their
-// sums through distributed shared memory, in a fixed order.
+// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each block sums over its part of k, and the sums
+// are then added through distributed shared memory, in a fixed order.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block 32 * BM / WM * (BN / WN), dynamic shared memory
 // sizeof(REAL) * STAGES * (BM + BN) * BK bytes, or, if that is more and SPLITK > 1, sizeof(REAL) * BM * BN.
@@ -16,19 +16,21 @@
 #include "split_k.cuh"
 #include "vector.cuh"
 
-constexpr int LINE = 8 * V;           // elements in a line of 128 bytes, which covers all banks once
-constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // depth (k) of an instruction; float64: 8 needs more registers
-constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along n
-constexpr int A_TILE = BM * BK / V, STAGE = (BM + BN) * BK / V;   // in vectors
-constexpr int PARTIAL = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;     // vectors of sums that a cluster exchanges
-constexpr int SHARED_VECTORS = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
-// A thread needs registers for its sums, its fragments of A and B at a depth of 8, and 40 more. The launch bounds
-// request as many blocks per multiprocessor as then fit, so that the compiler doesn't use many more registers.
+constexpr int LINE = 8 * V;  // elements in a line of 128 bytes, which covers all banks once
+constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // depth along k of an instruction; for float64, 8 needs more registers
+constexpr int WARPS = BN / WN;  // along n
+constexpr int THREADS = 32 * (BM / WM) * WARPS;
+constexpr int A_TILE = BM * BK / V, STAGE = (BM + BN) * BK / V;  // in vectors
+constexpr int PARTIAL_VECTORS = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // of sums that a cluster exchanges
+constexpr int SHARED_VECTORS = STAGES * STAGE > PARTIAL_VECTORS ? STAGES * STAGE : PARTIAL_VECTORS;
+// A thread needs registers for its sums, for its fragments of A and B at a depth of 8, and 40 more, at least 104.
+// Launch bounds of as many blocks as then fit on a multiprocessor keep the compiler from using many more.
 constexpr int SUMS = WM * WN / 32 * sizeof(REAL) / 4, FRAGMENTS = (WM / 4 + WN / 4) * sizeof(REAL) / 4;
 constexpr int REGISTERS_PER_THREAD = SUMS + FRAGMENTS + 40;
 constexpr int REGISTERS_PER_BLOCK = THREADS * (REGISTERS_PER_THREAD > 104 ? REGISTERS_PER_THREAD : 104);
 constexpr int MIN_BLOCKS = REGISTERS_PER_BLOCK < 65536 ? 65536 / REGISTERS_PER_BLOCK : 1;
 
+// The shared memory that a block can have.
 #if !defined(__CUDA_ARCH__)
 constexpr int MAX_SHARED_KIB = 227;
 #else
@@ -52,12 +54,12 @@ struct alignas(2 * sizeof(REAL)) Pair {
 };
 
 template <typename Type>
-__device__ __forceinline__ bool aligned(const REAL *pointer) {
+__device__ __forceinline__ bool is_aligned(const REAL *pointer) {
   return reinterpret_cast<size_t>(pointer) % sizeof(Type) == 0;
 }
 
-// Store a pair of sums, or only its first one unless `both`, at `to`. If `c` isn't null, add its elements. A wide
-// store requires aligned `to` and `c`.
+// Store a pair of sums at `to`, or only its first sum unless `both`, plus the elements of `c` unless that is null. A
+// wide store is a single access; it requires aligned `to` and `c`.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool both, bool wide) {
   if (wide) {
     if (c) {
@@ -71,10 +73,11 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
   }
 }
 
-// The index of vector `u` of row `r` in a tile with rows of `width` vectors. Lanes that read together are in 4 rows and
-// 2 neighbouring vectors of each (float32 along k: 8 rows, 1 vector), and all rows begin in the same bank: swizzling
-// the vectors of a line, differently in each of these rows, puts them into different banks. The positions of vectors 0
-// to 7 of a line, on the left for float32 along k, on the right otherwise (vector 5 of row 3 is at 6 or at 3):
+// The index of vector `u` of row `r` in a tile with rows of `width` vectors. The lanes of one access read 2
+// neighbouring vectors of each of 4 rows (float32 along k: 1 vector of each of 8 rows), and all rows begin in the same
+// bank. Swizzling the vectors of a line, differently in each of these rows, puts them into different banks. The
+// positions of vectors 0 to 7 of a line, on the left for float32 along k, on the right otherwise (vector 5 of row 3 is
+// at 6 or at 3):
 //
 //   row 0   0 1 2 3 4 5 6 7   0 1 2 3 4 5 6 7
 //   row 1   1 0 3 2 5 4 7 6   2 3 0 1 6 7 4 5
@@ -82,54 +85,55 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
 //   row 3   3 2 1 0 7 6 5 4   6 7 4 5 2 3 0 1
 //   row 4   4 5 6 7 0 1 2 3   0 1 2 3 4 5 6 7
 template <int width, bool along_k>
-__device__ __forceinline__ unsigned swizzled(unsigned r, unsigned u) {
+__device__ __forceinline__ unsigned swizzle(unsigned r, unsigned u) {
   return r * width + u / 8 * 8 + (u % 8 ^ (along_k && V == 4 ? r % 8 : r % 4 * 2));
 }
 
-// Start the copy of a tile (rows, width) of vectors, contiguous like the matrix along k or along m (or n). `corner` is
-// its first element in global memory, where rows are `stride` apart. From there the matrix has `rows_left` rows and
-// `columns_left` columns; elements beyond are 0. A wide copy requires aligned rows.
+// Start the copy of a tile (rows, width) of vectors, whose rows, like the matrix's, are contiguous along k or along m
+// (or n). `corner` is its first element in global memory, where rows are `stride` apart. From there the matrix has
+// `remaining_rows` rows and `remaining_columns` columns; elements beyond are 0. A wide copy requires aligned rows.
 template <int rows, int width, bool along_k>
-__device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int rows_left, int columns_left,
-                                     bool wide) {
+__device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int remaining_rows,
+                                     int remaining_columns, bool wide) {
   if (wide) {
     constexpr int step = THREADS / width;
     const int u = threadIdx.x % width, first = threadIdx.x / width;
     const REAL *from = corner + size_t(first) * stride + u * V;
 #pragma unroll
-    for (int done = 0; done < rows; done += step, from += size_t(step) * stride)
-      if (rows % step == 0 || first + done < rows)
-        copy_async<16>(&tile[swizzled<width, along_k>(first + done, u)], from,
-                       first + done < rows_left && u * V < columns_left);
+    for (int row_offset = 0; row_offset < rows; row_offset += step, from += size_t(step) * stride)
+      if (rows % step == 0 || first + row_offset < rows)
+        copy_async<16>(&tile[swizzle<width, along_k>(first + row_offset, u)], from,
+                       first + row_offset < remaining_rows && u * V < remaining_columns);
   } else {
 #pragma unroll 1
     for (unsigned e = threadIdx.x; e < rows * width * V; e += THREADS) {
       int r = e / (width * V), j = e % (width * V);
-      copy_async<sizeof(REAL)>(&tile[swizzled<width, along_k>(r, j / V)].of[j % V], corner + size_t(r) * stride + j,
-                               r < rows_left && j < columns_left);
+      copy_async<sizeof(REAL)>(&tile[swizzle<width, along_k>(r, j / V)].value[j % V], corner + size_t(r) * stride + j,
+                               r < remaining_rows && j < remaining_columns);
     }
   }
 }
 
-// The index in a tile of a lane's first element: (first + g, t) of op(A) or (t, first + g) of op(B).
+// The index in a tile of a lane's first element: (first + g, t) of op(A) or (t, first + g) of op(B), g and t as in
+// mma().
 template <int width, bool along_k>
 __device__ __forceinline__ int lane_index(int first, int g, int t) {
   const int r = along_k ? first + g : t, e = along_k ? t : first + g;
-  return swizzled<width, along_k>(r, e / V) * V + e % V;
+  return swizzle<width, along_k>(r, e / V) * V + e % V;
 }
 
-// The element of a tile (rows, width) that is `offset` along m (or n), a multiple of 8, and `k_offset` along k, a
-// multiple of 4, away from a lane's first one, which has the index `lane_first`. Such offsets leave the bits of the row
-// that swizzled() uses unchanged, and set only bits of the vector's index that were 0 before the swizzle, so that an
-// exclusive or adds them. After unrolling the offsets are constants, and the index takes hardly an instruction.
+// The element of a tile (rows, width) at an offset from the lane's first element, whose index is `lane_first`: `offset`
+// along m (or n), a multiple of 8, and `k_offset` along k, a multiple of 4. Such offsets don't change the bits of the
+// row that swizzle() uses, and set only bits of the vector's index that were 0 before swizzling; hence an exclusive or
+// adds them. Unrolling makes the offsets constants, so that computing the index takes hardly an instruction.
 template <int width, bool along_k>
 __device__ __forceinline__ REAL element(const Vector *tile, int lane_first, int offset, int k_offset) {
   const int rows = along_k ? offset : k_offset, elements = along_k ? k_offset : offset;
-  const int at = (lane_first ^ elements % LINE) + rows * width * V + elements / LINE * LINE;
-  return rounded(reinterpret_cast<const REAL *>(tile)[at]);
+  const int index = (lane_first ^ elements % LINE) + rows * width * V + elements / LINE * LINE;
+  return to_mma_operand(reinterpret_cast<const REAL *>(tile)[index]);
 }
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   extern __shared__ Vector memory[];
@@ -139,12 +143,12 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
   const int a_stride = a_along_k ? k : m, b_stride = b_along_k ? k : n;
   // A tile is copied in vectors if all rows of the matrix are aligned to vectors.
-  const bool a_wide = a_stride % V == 0 && aligned<Vector>(a), b_wide = b_stride % V == 0 && aligned<Vector>(b);
-  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / BLOCKS_PER_TILE + 1;
-  const int first = min(int(blockIdx.z) * share, tiles), count = min(share, tiles - first);
+  const bool a_wide = a_stride % V == 0 && is_aligned<Vector>(a), b_wide = b_stride % V == 0 && is_aligned<Vector>(b);
+  const int tiles = (k - 1) / BK + 1, tiles_per_block = (tiles - 1) / BLOCKS_PER_TILE + 1;
+  const int first = min(int(blockIdx.z) * tiles_per_block, tiles), count = min(tiles_per_block, tiles - first);
 
-  // Start the copies of a tile to the buffer `tile` % STAGES. After the last tile, commit empty groups, so that
-  // wait_for_groups() may count on the same number of pending groups.
+  // Start to copy both tiles of step `tile` to the buffer `tile` % STAGES. After the last tile commit empty groups, so
+  // that wait_for_groups() always has the same number of pending groups.
   auto load_tiles = [&](int tile) {
     if (tile < count) {
       Vector *a_tile = memory + tile % STAGES * STAGE;
@@ -191,14 +195,14 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     }
   }
 
-  const bool out_wide = n % 2 == 0 && aligned<Pair>(out) && aligned<Pair>(c);
+  const bool out_wide = n % 2 == 0 && is_aligned<Pair>(out) && is_aligned<Pair>(c);
   // Store elements (i, j) and (i, j + 1) of the block's tile.
   auto store_pair = [&](int i, int j, Pair pair) {
     if (i >= m - row || j >= n - column) return;
-    size_t at = size_t(row + i) * n + column + j;
-    store(out + at, c ? c + at : c, pair, j + 1 < n - column, out_wide);
+    size_t index = size_t(row + i) * n + column + j;
+    store(out + index, c ? c + index : c, pair, j + 1 < n - column, out_wide);
   };
-  Pair *const partial = reinterpret_cast<Pair *>(memory);
+  Pair *const partial_sums = reinterpret_cast<Pair *>(memory);
   if (BLOCKS_PER_TILE > 1) __syncthreads();  // the sums overwrite tiles that other warps may be reading
 #pragma unroll
   for (int i = 0; i < WM / 16; ++i)
@@ -206,12 +210,12 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     for (int h = 0; h < 2; ++h)
 #pragma unroll
       for (int j = 0; j < WN / 8; ++j) {
-        const int at_i = warp_row + i * 16 + h * 8 + g, at_j = warp_column + j * 8 + t * 2;
+        const int tile_row = warp_row + i * 16 + h * 8 + g, tile_column = warp_column + j * 8 + t * 2;
         const Pair pair = {sums[i][j][h * 2], sums[i][j][h * 2 + 1]};
         if constexpr (BLOCKS_PER_TILE > 1)
-          partial[(at_i * BN + at_j) / 2] = pair;
+          partial_sums[(tile_row * BN + tile_column) / 2] = pair;
         else
-          store_pair(at_i, at_j, pair);
+          store_pair(tile_row, tile_column, pair);
       }
   if constexpr (BLOCKS_PER_TILE > 1) {
     cluster_barrier();
@@ -219,7 +223,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       Pair total = {};
 #pragma unroll
       for (int rank = 0; rank < BLOCKS_PER_TILE; ++rank) {
-        const Pair part = *map_shared_rank(partial + e, rank);
+        const Pair part = *map_shared_rank(partial_sums + e, rank);
         total.x += part.x, total.y += part.y;
       }
       store_pair(e * 2 / BN, e * 2 % BN, total);

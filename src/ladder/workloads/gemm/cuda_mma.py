@@ -1,9 +1,9 @@
-"""GEMM on the GPU's tensor cores: FP64 MMA for float64; for float32 TF32, which rounds operands to 11 bits.
+"""GEMM on the GPU's tensor cores: FP64 MMA for float64; TF32 for float32, with operands of 11 significant bits.
 
 A block computes `bm` x `bn` elements of the result in steps of `bk`, a warp `wm` x `wn` of them; `stages` tiles are in
-flight or in use. Bound by the tensor cores, and by shared memory if warps' tiles are small. With `splitk` > 1, a
-cluster of `splitk` blocks shares the sums of one tile, for results of few tiles and long sums (on GPUs before compute
-capability 9.0, which have no clusters, one block computes the whole tile).
+flight or in use. Bound by the tensor cores, or by shared memory if the tiles of a warp are small. With `splitk` > 1, a
+cluster of `splitk` blocks shares the sums of a tile, for results of few tiles and long sums. GPUs before compute
+capability 9.0 have no clusters; there one block computes the whole tile.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_mma.cu"
 PRECISION = {"float32": "tf32"}
-# For large results; for smaller ones; for long sums; for the smallest. Each was the fastest in its range on an H200,
-# and with no more shared memory than the GPUs of all architectures have, 99 KiB.
+# From large results to small ones; with splitk > 1 for long sums. Each was the fastest in its range on an H200 among
+# those within 99 KiB of shared memory, which the GPUs of all architectures have.
 TILES = {
     "float64": (
         {"bm": 128, "bn": 64, "bk": 16, "wm": 64, "wn": 32, "stages": 4, "splitk": 1},

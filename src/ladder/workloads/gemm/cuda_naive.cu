@@ -3,7 +3,7 @@
 // Launch: grid (ceil(n / BLOCK), ceil(m / BLOCK)), block (BLOCK, BLOCK), no dynamic shared memory.
 #include "operands.cuh"
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ void product(GEMM_ARGUMENTS) {
   // Neighbouring threads have neighbouring columns, so that stores, and loads of B for nn and tn, are coalesced.
@@ -12,8 +12,8 @@ __device__ void product(GEMM_ARGUMENTS) {
   if (i >= m || j >= n) return;
   REAL sum = 0;
   for (int p = 0; p < k; ++p) sum += a[a_index<form>(i, p, m, k)] * b[b_index<form>(p, j, n, k)];
-  const size_t place = size_t(i) * n + j;
-  out[place] = c ? sum + c[place] : sum;
+  const size_t index = size_t(i) * n + j;
+  out[index] = c ? sum + c[index] : sum;
 }
 
 static_assert(BLOCK * BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");

@@ -1,7 +1,7 @@
 """GEMM on the GPU, a thread per element of the result, with operands in global memory.
 
-Bound by its loads: each FMA loads two elements, most of which hit the L1 cache, so that the load units are the
-bottleneck, neither memory nor the floating-point units.
+Bound by the load units, neither by memory nor by the floating-point units: each FMA loads two elements, most of which
+hit the L1 cache.
 """
 
 from ladder.workloads.gemm import launch

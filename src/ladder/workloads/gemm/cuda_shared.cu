@@ -3,7 +3,7 @@
 // Launch: grid (ceil(n / BLOCK), ceil(m / BLOCK)), block (BLOCK, BLOCK), no dynamic shared memory.
 #include "operands.cuh"
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ void product(GEMM_ARGUMENTS) {
   // Padded by a column, so that reading along a column has no bank conflicts.
@@ -36,8 +36,8 @@ __device__ void product(GEMM_ARGUMENTS) {
     __syncthreads();  // all threads have read them
   }
   if (i >= m || j >= n) return;
-  const size_t place = size_t(i) * n + j;
-  out[place] = c ? sum + c[place] : sum;
+  const size_t index = size_t(i) * n + j;
+  out[index] = c ? sum + c[index] : sum;
 }
 
 static_assert(BLOCK * BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");

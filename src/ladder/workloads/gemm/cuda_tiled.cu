@@ -2,8 +2,8 @@
 //
 // A block computes BM x BN elements of out, in steps of BK along k: it copies a tile of op(A) and one of op(B) to
 // shared memory asynchronously, double-buffered. A thread has TM x TN sums.
-// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each sums over its part of k, and they add their
-// sums through distributed shared memory, in a fixed order.
+// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each block sums over its part of k, and the sums
+// are then added through distributed shared memory, in a fixed order.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block BM / TM * (BN / TN), no dynamic shared memory.
 // The grid's y is at most 65535. SPLITK is 1 by default.
@@ -14,21 +14,21 @@
 #include "tiled.cuh"
 #include "vector.cuh"
 
-constexpr int PARTIAL = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // vectors of sums that a cluster exchanges
-constexpr int MEMORY = TILES > PARTIAL ? TILES : PARTIAL;
-static_assert(MEMORY <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
+constexpr int PARTIAL_VECTORS = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // of sums that a cluster exchanges
+constexpr int SHARED_VECTORS = TILES > PARTIAL_VECTORS ? TILES : PARTIAL_VECTORS;
+static_assert(SHARED_VECTORS <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
-// A block's part of out (m, n), with the operands of operands.cuh.
+// Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
-  __shared__ Vector memory[MEMORY];
+  __shared__ Vector memory[SHARED_VECTORS];
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
   if (blockIdx.z >= BLOCKS_PER_TILE) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
   // A tile is read in vectors if the rows of the matrix are aligned to them.
-  const bool a_wide = m % V == 0 && aligned(a), b_wide = n % V == 0 && aligned(b);
-  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / BLOCKS_PER_TILE + 1;
-  const int first = min(int(blockIdx.z) * share, tiles), last = min(first + share, tiles);
+  const bool a_wide = m % V == 0 && is_aligned(a), b_wide = n % V == 0 && is_aligned(b);
+  const int tiles = (k - 1) / BK + 1, tiles_per_block = (tiles - 1) / BLOCKS_PER_TILE + 1;
+  const int first = min(int(blockIdx.z) * tiles_per_block, tiles), last = min(first + tiles_per_block, tiles);
 
   auto load_tiles = [&](int tile) {
     int p = tile * BK;
@@ -38,7 +38,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
                                form == Form::nt ? k : n, n - column, k - p, b_wide);
   };
 
-  const Place at;
+  const ThreadPosition position;
   REAL sums[TM][TN] = {};
   if (first < last) load_tiles(first);
   for (int tile = first; tile < last; ++tile) {
@@ -46,41 +46,41 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     // After this barrier the tile is complete, and the other buffer is free.
     __syncthreads();
     if (tile + 1 < last) load_tiles(tile + 1);
-    multiply_add(sums, a_tiles, b_tiles, tile, at);
+    multiply_add(sums, a_tiles, b_tiles, tile, position);
   }
 
-  const bool out_wide = n % V == 0 && aligned(out) && aligned(c);
+  const bool out_wide = n % V == 0 && is_aligned(out) && is_aligned(c);
   // Store elements (i, j) to (i, j + V - 1) of the block's tile.
-  auto finish = [&](int i, int j, Vector vector) {
+  auto store_vector = [&](int i, int j, Vector vector) {
     if (i >= m - row || j >= n - column) return;
-    size_t at = size_t(row + i) * n + column + j;
-    store(out + at, c ? c + at : c, vector, n - column - j, out_wide);
+    size_t index = size_t(row + i) * n + column + j;
+    store(out + index, c ? c + index : c, vector, n - column - j, out_wide);
   };
   if (BLOCKS_PER_TILE > 1) __syncthreads();  // the sums overwrite tiles that other threads may be reading
 #pragma unroll
   for (int i = 0; i < TM; ++i)
 #pragma unroll
     for (int j = 0; j < TN / V; ++j) {
-      const int at_i = at.row(i), at_j = at.column(j);
+      const int tile_row = position.row(i), tile_column = position.column(j);
       Vector vector;
 #pragma unroll
-      for (int v = 0; v < V; ++v) vector.of[v] = sums[i][j * V + v];
+      for (int v = 0; v < V; ++v) vector.value[v] = sums[i][j * V + v];
       if constexpr (BLOCKS_PER_TILE > 1)
-        memory[(at_i * BN + at_j) / V] = vector;
+        memory[(tile_row * BN + tile_column) / V] = vector;
       else
-        finish(at_i, at_j, vector);
+        store_vector(tile_row, tile_column, vector);
     }
   if constexpr (BLOCKS_PER_TILE > 1) {
     cluster_barrier();
-    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL; e += BLOCKS_PER_TILE * THREADS) {
+    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL_VECTORS; e += BLOCKS_PER_TILE * THREADS) {
       Vector total = {};
 #pragma unroll
       for (int rank = 0; rank < BLOCKS_PER_TILE; ++rank) {
         Vector partial = *map_shared_rank(memory + e, rank);
 #pragma unroll
-        for (int v = 0; v < V; ++v) total.of[v] += partial.of[v];
+        for (int v = 0; v < V; ++v) total.value[v] += partial.value[v];
       }
-      finish(e * V / BN, e * V % BN, total);
+      store_vector(e * V / BN, e * V % BN, total);
     }
     cluster_barrier();  // no block exits while its sums are read
   }

@@ -2,8 +2,8 @@
 
 A block computes `bm` x `bn` elements of the result in steps of `bk`, a thread `tm` x `tn` of them, so that an element
 read from shared memory is used by `tm` or `tn` FMAs. Bound by the floating-point units if the tiles are large enough.
-With `splitk` > 1, a cluster of `splitk` blocks shares the sums of one tile, for results of few tiles and long sums (on
-GPUs before compute capability 9.0, which have no clusters, one block computes the whole tile).
+With `splitk` > 1, a cluster of `splitk` blocks shares the sums of a tile, for results of few tiles and long sums. GPUs
+before compute capability 9.0 have no clusters; there one block computes the whole tile.
 """
 
 from ladder.build import binaries
@@ -13,7 +13,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_tiled.cu"
-# For large results; for smaller ones; for long sums; for the smallest. Each was the fastest in its range on an H200.
+# From large results to small ones; with splitk > 1 for long sums. Each was the fastest in its range on an H200.
 TILES = {
     "float64": (
         {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "splitk": 1},

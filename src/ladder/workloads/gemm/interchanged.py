@@ -3,7 +3,7 @@
 Every access is contiguous and the inner iterations are independent, so the compiler vectorises them. Each iteration
 loads and stores an element of the result, three memory accesses per multiply-add: a thread is bound by the bandwidth
 of its L1 cache if a row of the result and B fit, else by that of L2 or L3. The form nt, whose B is transposed, keeps a
-dot product as the innermost loop, and the compiler may reorder its sum to vectorise it (`reassoc`).
+dot product as the innermost loop, whose sum the compiler may reorder to vectorise it (`reassoc`).
 """
 
 import numba

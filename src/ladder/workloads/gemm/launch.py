@@ -1,4 +1,4 @@
-"""What the CUDA variants' launchers share: arguments, grid, dynamic shared memory, and the choice of tiles by shape."""
+"""The launch of the CUDA variants' kernels: arguments, grid, shared memory, and the choice of tiles by shape."""
 
 from math import ceil
 
@@ -7,33 +7,32 @@ import numpy as np
 from ladder import cuda
 from ladder.errors import LadderError
 
-NO_ARRAY = np.uintp(0)
-MAX_ROWS = 65535
-# The dynamic shared memory that a block can have without opting in.
-STATIC_SHARED = 48 * 2**10
-# The overhead of a block, in steps along k.
-START = 64
+NULL = np.uintp(0)  # the address of an array that is missing
+MAX_ROWS = 65535  # of blocks in a grid
+# Bytes of dynamic shared memory that a block can have without opting in.
+DEFAULT_SHARED = 48 * 2**10
+# The overhead of a block, as a number of steps along k.
+BLOCK_OVERHEAD = 64
 
 
 def product(variant, form, geometry, tilings):
     """`multiply(a, b, out, c=None)` by a form's kernel, on arrays of the GPU; shapes as in `ladder.workloads.gemm`.
 
-    `tilings` is a sequence of a variant's tunings, from which one is chosen by the shape, or {dtype: sequence}.
-    `geometry(sizes, **tiling)` returns grid, block, and the bytes of dynamic shared memory for a product of these
-    sizes.
+    `tilings` are a variant's tunings, among which `fastest` chooses: a sequence, or {dtype: sequence}.
+    `geometry(sizes, **tiling)` returns grid, block, and bytes of dynamic shared memory for a product of these sizes.
     """
 
     def multiply(a, b, out, c=None):
         (m, n), k, dtype = out.shape, a.shape[0 if form == "tn" else 1], out.dtype.name
         tiling = fastest(tilings[dtype] if isinstance(tilings, dict) else tilings, m, n, k)
         kernel = cuda.kernel("gemm", variant, f"gemm_{form}", dtype, **tiling)
-        blocks, threads, shared = geometry({"form": form, "m": m, "n": n, "k": k, "dtype": dtype}, **tiling)
-        if blocks[1] > MAX_ROWS:
-            raise LadderError(f"A grid of gemm/{variant} has at most {MAX_ROWS} rows of blocks: take larger tiles.")
-        if shared > STATIC_SHARED:
+        grid, block, shared = geometry({"form": form, "m": m, "n": n, "k": k, "dtype": dtype}, **tiling)
+        if grid[1] > MAX_ROWS:
+            raise LadderError(f"A grid of gemm/{variant} has at most {MAX_ROWS} rows of blocks: choose larger tiles.")
+        if shared > DEFAULT_SHARED:
             kernel.max_dynamic_shared_size_bytes = shared
         counts = np.int32(m), np.int32(n), np.int32(k)
-        kernel(blocks, threads, (a, b, NO_ARRAY if c is None else c, out, *counts), shared_mem=shared)
+        kernel(grid, block, (a, b, NULL if c is None else c, out, *counts), shared_mem=shared)
 
     return multiply
 
@@ -58,12 +57,12 @@ def fastest(tilings, m, n, k):
 def cost(m, n, k, multiprocessors, bm, bn, bk, splitk=1, **others):
     """A tiling's predicted time in arbitrary units: that of the multiprocessor with the most blocks.
 
-    A block's time is that of its FMAs, padding included, plus a constant; FMAs of small tiles take longer, since each
-    of their elements is used less often.
+    A block's time is that of its FMAs, padding included, plus a constant. FMAs of small tiles take longer, since each
+    loaded element is used by fewer of them.
     """
     blocks = ceil(m / bm) * ceil(n / bn) * splitk
     steps = ceil(k / (bk * splitk)) * bk
-    return ceil(blocks / multiprocessors) * bm * bn * (steps + START) * (1 + 8 / bm + 8 / bn)
+    return ceil(blocks / multiprocessors) * bm * bn * (steps + BLOCK_OVERHEAD) * (1 + 8 / bm + 8 / bn)
 
 
 def setup(problem, multiply):

@@ -1,12 +1,12 @@
 """GEMM as three nested loops, the outermost shared among OpenMP threads; one thread is the serial program.
 
-Each element of the result is one dot product, summed in order in one accumulator: a chain of dependent additions, so a
-thread is bound by their latency (3 or 4 cycles; a product is never fused into the sum, since the latency of an FMA is
-longer on some CPUs and never shorter), and in the forms nn and tn by the cache lines of which a strided walk through B
-(and A) uses one element.
+Each element of the result is one dot product, summed in order in one accumulator. A thread is bound by the latency of
+this chain of additions, 3 or 4 cycles each; products aren't fused into the sum, since the latency of an FMA is longer
+on some CPUs and never shorter. In the forms nn and tn it is also bound by cache lines, since strided accesses to B (and
+A) use one element of each line.
 
 Numba's OpenMP layer gives each thread one contiguous block of rows, OpenMP's schedule(static), and can express no other
-schedule: by `numba.get_thread_id`, `numba.parallel_chunksize` has no effect on the assignment of rows there.
+schedule: `numba.parallel_chunksize` has no effect there on the assignment of rows, as `numba.get_thread_id` shows.
 """
 
 import numba

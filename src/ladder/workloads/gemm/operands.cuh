@@ -15,12 +15,13 @@ __device__ __forceinline__ size_t b_index(int p, int j, int n, int k) {
   return form == Form::nt ? size_t(j) * k + p : size_t(p) * n + j;
 }
 
-// out (m, n) = op(A) (m, k) op(B) (k, n) + C (m, n); C may be null, for no addend, or out itself. A kernel per form,
-// all with these arguments.
+// The arguments of every kernel: out (m, n) = op(A) (m, k) op(B) (k, n) + C (m, n). C may be null, for no addend, or
+// out itself.
 #define GEMM_ARGUMENTS \
   const REAL *__restrict__ a, const REAL *__restrict__ b, const REAL *c, REAL *out, int m, int n, int k
 
-// The three kernels of a source by its template `product<form>`, with attributes such as launch bounds.
+// The three kernels of a source, one per form, from its template `product<form>`, with attributes such as launch
+// bounds.
 #define GEMM_KERNELS(attributes)                                    \
   extern "C" __global__ void attributes gemm_nn(GEMM_ARGUMENTS) {   \
     product<Form::nn>(a, b, c, out, m, n, k);                       \

@@ -1,4 +1,4 @@
-// The clusters of SPLITK blocks that share a tile of a product: each sums over its part of k. SPLITK is 1 by default.
+// Clusters of SPLITK blocks that share a tile of a product: each block sums over its part of k. SPLITK is 1 by default.
 #pragma once
 
 #ifndef SPLITK

@@ -5,7 +5,7 @@ Multiplication", ACM TOMS 34(3), 2008, with the loops of F. Van Zee and R. van d
 Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3), 2015, transposed for row-major
 arrays. From the outermost loop to the innermost:
 
-    MC rows of out              their part of A, MC × KC, is packed and stays in L3    `_rectangle`
+    MC rows of out              their part of A, MC × KC, is packed and stays in L3    `_multiply_rectangle`
     KC of the inner dimension
     NC columns of out           their part of B, KC × NC, is packed and stays in L2
     MR rows                     one panel of A, MR × KC, stays in L1                   `_macro_kernel`
@@ -13,11 +13,11 @@ arrays. From the outermost loop to the innermost:
 
 A packed panel holds its elements in the order in which the micro-kernel reads them: MR of A (or NR of
 B) for the first k, then those for the second, and so on, with zeros where the matrix ends. Packing also
-transposes as needed, so the three forms differ in nothing else. Each thread computes one rectangle of
+transposes as needed, so the three forms differ only there. Each thread computes one rectangle of
 out, with its own panels.
 
 Bottleneck: for each k the micro-kernel issues MR·NR/lanes fused multiply-adds for MR + NR/lanes
-loads (24 for 11 with AVX-512), so a large product is bound by the multiply-add units: its lower bound is
+loads (24 for 11 with AVX-512 in float64), so a large product is bound by the multiply-add units: its lower bound is
 2·M·N·K FLOPs over cores × units × lanes × 2 × clock. Small and skinny products also pay for packing, which
 moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for padding
 to whole panels. Prefetching out or B in software gained less than 1 %: the hardware prefetches the
@@ -66,9 +66,9 @@ def _register_block():
 
 VECTOR_BYTES, MR, NR_VECTORS = _register_block()
 NR_BYTES = VECTOR_BYTES * NR_VECTORS  # NR = NR_BYTES / itemsize
-SQUARE = math.gcd(MR, NR_BYTES // 8, 8)  # side, a power of two, of the squares that are packed in registers
+SQUARE = math.gcd(MR, NR_BYTES // 8, 8)  # side of the squares that are transposed in registers, a power of two
 
-options = {"cache": True, "error_model": "numpy", "nogil": True}
+OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True}
 
 
 class _Vectors:
@@ -104,14 +104,14 @@ class _Vectors:
         return self.builder.call(function, [x, y, z])
 
 
-def _address(context, builder, array_type, array, at):
-    """Pointer to element number `at` of a contiguous array."""
-    return builder.gep(context.make_array(array_type)(context, builder, array).data, [at])
+def _address(context, builder, array_type, array, offset):
+    """Pointer to the element of a contiguous array with the flat index `offset`."""
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [offset])
 
 
 @intrinsic
 def _nr(typingctx, array):
-    """NR for the dtype of `array`, known to the compiler."""
+    """NR for the dtype of `array`, as a compile-time constant."""
 
     def codegen(context, builder, signature, args):
         return context.get_constant(types.intp, NR_BYTES // (array.dtype.bitwidth // 8))
@@ -120,92 +120,92 @@ def _nr(typingctx, array):
 
 
 @intrinsic
-def _micro_kernel(typingctx, depth, a, a_at, b, b_at, addend, add, c, c_at, c_stride):
+def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride):
     """c (MR × NR) = panel of a (depth × MR), transposed, · panel of b (depth × NR), plus addend if `add`.
 
-    The arrays are contiguous; `*_at` is the flat index of the first element; c_stride is the
-    distance between rows of c and of addend, which starts at c_at too. It is written in LLVM IR
+    The arrays are contiguous; `*_offset` is the flat index of the first element. c_stride is the
+    distance between rows of c and of addend, which starts at c_offset too. The kernel is in LLVM IR
     because the compiler doesn't keep the sums of an equivalent loop in registers.
     """
 
     def codegen(context, builder, signature, args):
-        depth, a, a_at, b, b_at, addend, add, c, c_at, c_stride = args
+        depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride = args
         index = depth.type
         itemsize = signature.args[1].dtype.bitwidth // 8
         vectors = _Vectors(context, builder, signature.args[1].dtype, VECTOR_BYTES // itemsize)
         tile = [(i, j) for i in range(MR) for j in range(NR_VECTORS)]
 
-        def step(pointer, count):
+        def advance(pointer, count):
             return builder.gep(pointer, [index(count)])
 
-        a_start = _address(context, builder, signature.args[1], a, a_at)
-        b_start = _address(context, builder, signature.args[3], b, b_at)
-        before = builder.block
+        a_start = _address(context, builder, signature.args[1], a, a_offset)
+        b_start = _address(context, builder, signature.args[3], b, b_offset)
+        entry = builder.block
         loop = builder.append_basic_block("over_k")  # the hot loop: it runs `depth` times
         builder.branch(loop)
 
         builder.position_at_end(loop)
         k, a_k, b_k = builder.phi(index), builder.phi(a_start.type), builder.phi(b_start.type)
         sums = {ij: builder.phi(vectors.type) for ij in tile}
-        a_column = [vectors.broadcast(builder.load(step(a_k, i))) for i in range(MR)]
-        b_row = [vectors.load(step(b_k, j * vectors.lanes)) for j in range(NR_VECTORS)]
+        a_column = [vectors.broadcast(builder.load(advance(a_k, i))) for i in range(MR)]
+        b_row = [vectors.load(advance(b_k, j * vectors.lanes)) for j in range(NR_VECTORS)]
         new_sums = {(i, j): vectors.multiply_add(a_column[i], b_row[j], sums[i, j]) for i, j in tile}
         next_k = builder.add(k, index(1))
-        for phi, first, following in [
+        for phi, initial, next_value in [
             (k, index(0), next_k),
-            (a_k, a_start, step(a_k, MR)),
-            (b_k, b_start, step(b_k, NR_VECTORS * vectors.lanes)),
+            (a_k, a_start, advance(a_k, MR)),
+            (b_k, b_start, advance(b_k, NR_VECTORS * vectors.lanes)),
             *[(sums[ij], vectors.zero, new_sums[ij]) for ij in tile],
         ]:
-            phi.add_incoming(first, before)
-            phi.add_incoming(following, loop)
-        done = builder.append_basic_block("store")
-        builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, done)
+            phi.add_incoming(initial, entry)
+            phi.add_incoming(next_value, loop)
+        store = builder.append_basic_block("store")
+        builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, store)
 
-        builder.position_at_end(done)
+        builder.position_at_end(store)
         with builder.if_else(add) as branches:
-            for branch, plus_addend in zip(branches, (True, False), strict=True):
+            for branch, with_addend in zip(branches, (True, False), strict=True):
                 with branch:
                     for i, j in tile:
-                        at = builder.add(c_at, builder.mul(c_stride, index(i)))
-                        at = builder.add(at, index(j * vectors.lanes))
+                        offset = builder.add(c_offset, builder.mul(c_stride, index(i)))
+                        offset = builder.add(offset, index(j * vectors.lanes))
                         value = new_sums[i, j]
-                        if plus_addend:
-                            more = vectors.load(_address(context, builder, signature.args[5], addend, at))
-                            value = builder.fadd(value, more)
-                        vectors.store(value, _address(context, builder, signature.args[7], c, at))
+                        if with_addend:
+                            addends = vectors.load(_address(context, builder, signature.args[5], addend, offset))
+                            value = builder.fadd(value, addends)
+                        vectors.store(value, _address(context, builder, signature.args[7], c, offset))
         return context.get_dummy_value()
 
-    return types.void(depth, a, a_at, b, b_at, addend, add, c, c_at, c_stride), codegen
+    return types.void(depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride), codegen
 
 
 @intrinsic
-def _move_square(typingctx, source, source_at, source_stride, target, target_at, target_stride, transpose):
-    """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; indices as in `_micro_kernel`."""
+def _move_square(typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose):
+    """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; offsets as in `_micro_kernel`."""
     if source.layout != "C" or source.dtype != target.dtype:
         raise numba.TypingError(f"A product needs C-contiguous arrays of one dtype, not {source} for {target.dtype}.")
 
     def codegen(context, builder, signature, args):
-        source, source_at, source_stride, target, target_at, target_stride, transpose = args
+        source, source_offset, source_stride, target, target_offset, target_stride, transpose = args
         vectors = _Vectors(context, builder, signature.args[0].dtype, SQUARE)
 
-        def row(which, array, at, stride, i):
-            at = builder.add(at, builder.mul(stride, stride.type(i)))
-            return _address(context, builder, signature.args[which], array, at)
+        def row(argument, array, offset, stride, i):
+            offset = builder.add(offset, builder.mul(stride, stride.type(i)))
+            return _address(context, builder, signature.args[argument], array, offset)
 
-        rows = [vectors.load(row(0, source, source_at, source_stride, i)) for i in range(SQUARE)]
+        rows = [vectors.load(row(0, source, source_offset, source_stride, i)) for i in range(SQUARE)]
         with builder.if_else(transpose) as branches:
             for branch, values in zip(branches, (None, rows), strict=True):
                 with branch:
-                    for i, value in enumerate(values or _transposed(vectors, rows)):
-                        vectors.store(value, row(3, target, target_at, target_stride, i))
+                    for i, value in enumerate(values or _transpose(vectors, rows)):
+                        vectors.store(value, row(3, target, target_offset, target_stride, i))
         return context.get_dummy_value()
 
-    return types.void(source, source_at, source_stride, target, target_at, target_stride, transpose), codegen
+    return types.void(source, source_offset, source_stride, target, target_offset, target_stride, transpose), codegen
 
 
-def _transposed(vectors, rows):
-    """Rows of a transposed square: swap the off-diagonal quarters, then those of each quarter, and so on."""
+def _transpose(vectors, rows):
+    """The rows of the transposed square: swap the off-diagonal quarters, then those of each quarter, and so on."""
     lanes, half = len(rows), len(rows) // 2
     while half:
         # Element j of the new upper (lower) row of a pair, counted through both old rows.
@@ -216,14 +216,14 @@ def _transposed(vectors, rows):
     return rows
 
 
-@njit(**options)
+@njit(**OPTIONS)
 def _even_step(extent, limit, unit):
     """The step, a multiple of `unit`, that cuts `extent` into equal parts of at most `limit`."""
     parts = -(-extent // limit)
     return -(-extent // (parts * unit)) * unit
 
 
-@njit(**options)
+@njit(**OPTIONS)
 def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
     """Pack operand[first : first + count, k_first : k_first + depth] into panels of `width`.
 
@@ -234,20 +234,20 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
         for square_k in range(0, depth, SQUARE):
             for square_i in range(panel, panel + width, SQUARE):
                 i, k = first + square_i, k_first + square_k
-                target_at = panel * depth + square_k * width + square_i - panel
+                target_offset = panel * depth + square_k * width + square_i - panel
                 if square_i + SQUARE <= count and square_k + SQUARE <= depth:
-                    source_at = i * stride + k if inner_last else k * stride + i
-                    _move_square(operand, source_at, stride, panels, target_at, width, inner_last)
+                    source_offset = i * stride + k if inner_last else k * stride + i
+                    _move_square(operand, source_offset, stride, panels, target_offset, width, inner_last)
                 else:
                     for q in range(min(SQUARE, depth - square_k)):
                         for p in range(SQUARE):
                             value = 0
                             if square_i + p < count:
                                 value = operand[i + p, k + q] if inner_last else operand[k + q, i + p]
-                            panels[target_at + q * width + p] = value
+                            panels[target_offset + q * width + p] = value
 
 
-@njit(**options)
+@njit(**OPTIONS)
 def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, first_column, columns, tile):
     """A block of out = packed A · packed B, plus addend if `add`; `tile` is a buffer for one micro-tile.
 
@@ -257,35 +257,35 @@ def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, 
     flat_out, flat_addend = out.ravel(), addend.ravel()
     for i in range(0, rows, MR):
         for j in range(0, columns, nr):
-            at = (first_row + i) * out.shape[1] + first_column + j
-            whole = i + MR <= rows and j + nr <= columns
-            if whole:
-                target, target_at, stride = flat_out, at, out.shape[1]
+            offset = (first_row + i) * out.shape[1] + first_column + j
+            is_whole = i + MR <= rows and j + nr <= columns
+            if is_whole:
+                target, target_offset, stride = flat_out, offset, out.shape[1]
             else:
-                target, target_at, stride = tile, 0, nr
+                target, target_offset, stride = tile, 0, nr
             _micro_kernel(
                 depth, a_panels, i * depth, b_panels, j * depth,
-                flat_addend, add and whole, target, target_at, stride,
+                flat_addend, add and is_whole, target, target_offset, stride,
             )  # fmt: skip
-            if not whole:
+            if not is_whole:
                 for p in range(min(MR, rows - i)):
                     for q in range(min(nr, columns - j)):
-                        here = at + p * out.shape[1] + q
-                        flat_out[here] = tile[p * nr + q] + (flat_addend[here] if add else 0)
+                        index = offset + p * out.shape[1] + q
+                        flat_out[index] = tile[p * nr + q] + (flat_addend[index] if add else 0)
 
 
-@njit(**options)
-def _rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspace):
+@njit(**OPTIONS)
+def _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspace):
     """The part of the product in the half-open ranges `rows` and `columns` of out, on one thread."""
     inner = a.shape[1] if a_inner_last else a.shape[0]
     nr = _nr(out)
     mc = _even_step(rows[1] - rows[0], MC, MR)
     nc = _even_step(columns[1] - columns[0], NC, nr)
-    kc_most = KC_BYTES // a.itemsize
-    kc = _even_step(inner, kc_most, SQUARE)
-    a_panels = workspace[: MC * kc_most]
-    b_panels = workspace[MC * kc_most : (MC + NC) * kc_most]
-    tile = workspace[(MC + NC) * kc_most :]
+    max_kc = KC_BYTES // a.itemsize
+    kc = _even_step(inner, max_kc, SQUARE)
+    a_panels = workspace[: MC * max_kc]
+    b_panels = workspace[MC * max_kc : (MC + NC) * max_kc]
+    tile = workspace[(MC + NC) * max_kc :]
     for i in range(rows[0], rows[1], mc):
         m = min(mc, rows[1] - i)
         for k in range(0, inner, kc):
@@ -294,46 +294,46 @@ def _rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns
             for j in range(columns[0], columns[1], nc):
                 n = min(nc, columns[1] - j)
                 _pack(b_panels, nr, b, b_inner_last, j, n, k, depth)
-                so_far = addend if k == 0 else out
-                _macro_kernel(depth, a_panels, b_panels, so_far, add or k > 0, out, i, m, j, n, tile)
+                partial = addend if k == 0 else out
+                _macro_kernel(depth, a_panels, b_panels, partial, add or k > 0, out, i, m, j, n, tile)
 
 
-@njit(**options)
+@njit(**OPTIONS)
 def _grid(row_panels, column_panels, threads):
     """Rows and columns of a grid of `threads` rectangles whose largest has as few micro-tiles as possible."""
-    best, best_work = 1, row_panels * column_panels + 1
+    best_rows, min_work = 1, row_panels * column_panels + 1
     for rows in range(1, threads + 1):
         if threads % rows == 0:
             work = -(-row_panels // rows) * -(-column_panels // (threads // rows))
-            if work < best_work:
-                best, best_work = rows, work
-    return best, threads // best
+            if work < min_work:
+                best_rows, min_work = rows, work
+    return best_rows, threads // best_rows
 
 
-@njit(**options)
-def _share(panels, width, extent, parts, part):
-    """Part number `part` of `extent`, cut into `parts` between panels: a half-open range."""
+@njit(**OPTIONS)
+def _part_range(panels, width, extent, parts, part):
+    """The half-open range of part number `part` of `extent`, which is cut into `parts` at edges of panels."""
     return min(extent, panels * part // parts * width), min(extent, panels * (part + 1) // parts * width)
 
 
-@njit(parallel=True, **options)
+@njit(parallel=True, **OPTIONS)
 def _multiply(a, a_inner_last, b, b_inner_last, addend, add, out, workspaces, threads):
-    """The whole product: one rectangle of out per thread; the workspaces have a row per thread."""
+    """The product, with one rectangle of out per thread; `workspaces` has a row per thread."""
     m, n = out.shape
     nr = _nr(out)
     row_panels, column_panels = -(-m // MR), -(-n // nr)
     grid_rows, grid_columns = _grid(row_panels, column_panels, threads)
     for part in prange(grid_rows * grid_columns):
-        rows = _share(row_panels, MR, m, grid_rows, part // grid_columns)
-        columns = _share(column_panels, nr, n, grid_columns, part % grid_columns)
+        rows = _part_range(row_panels, MR, m, grid_rows, part // grid_columns)
+        columns = _part_range(column_panels, nr, n, grid_columns, part % grid_columns)
         if rows[0] < rows[1] and columns[0] < columns[1]:
-            _rectangle(
+            _multiply_rectangle(
                 a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspaces[part]
             )  # fmt: skip
 
 
 def _workspaces(threads):
-    """Bytes for the packed panels of A and B and one micro-tile of each thread, aligned to cache lines."""
+    """A buffer of bytes for each thread's packed panels of A and B and one micro-tile, aligned to cache lines."""
     size = (MC + NC) * KC_BYTES + MR * NR_BYTES
     memory = np.empty(threads * size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
@@ -362,6 +362,6 @@ def product(form):
 
 
 def setup(problem, *, threads: int):
-    """The timed call for a problem with sizes["form"], a, b, c (None unless the form is nt) and out."""
+    """The timed product, on as many threads as the harness has set."""
     multiply = product(problem.sizes["form"])
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

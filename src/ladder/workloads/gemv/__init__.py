@@ -1,11 +1,11 @@
 """GEMV, the product of a matrix and a vector: y = M x.
 
-M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed; in large
-arrays the numbers repeat (`ladder.devices.chunked`). In the second round they are whole numbers, scaled by a power of
-two, so that the result is exact in every order of summation, and must be equal. Every element of the matrix is used
-once, for two FLOPs: a large product is bound by the bandwidth at which it is read.
+Inputs are drawn uniformly from [-1, 1) by the seed; in large arrays the numbers repeat (`ladder.devices.chunked`). In
+the second round they are whole numbers, scaled by a power of two; the result is then exact in every order of summation,
+and must be equal. Every element of the matrix is used once, for two FLOPs: a large product is bound by the bandwidth at
+which the matrix is read.
 
-Shapes: matrix (n, m), x (m,) and y (n,), all of one dtype, float64 or float32.
+Shapes: matrix (n, m), x (m,) and y (n,), row-major and all of one dtype, float64 or float32.
 """
 
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
 SENSITIVITY = [("blas", {"threads": 1}, {"n": 37, "m": 17}), ("blas", {"threads": 1}, {"n": 37, "m": 64})]
 
 
-def are_whole(round):
+def has_whole_inputs(round):
     """Whether a round's inputs are whole numbers."""
     return round == 1
 
@@ -47,11 +47,11 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place, with no copy of the matrix; their names."""
+    """Write the inputs of a round in place, without a copy of the matrix. Return their names."""
     generator = np.random.default_rng([sizes["seed"], round])
 
     def draw(part):
-        if are_whole(round):
+        if has_whole_inputs(round):
             whole_numbers(generator, part, whole_bits(sizes["m"], sizes["dtype"]))
             return
         generator.random(out=part, dtype=part.dtype)
@@ -64,7 +64,7 @@ def fill(inputs, sizes, round, data):
 
 
 def cost(sizes):
-    """FLOPs, two for each element of the matrix, and bytes: every array once."""
+    """FLOPs, two per element of the matrix, and bytes moved: every array once."""
     n, m = sizes["n"], sizes["m"]
     size = np.dtype(sizes["dtype"]).itemsize
     return SimpleNamespace(flops=2 * n * m, bytes=(n * m + n + m) * size, precision=sizes["dtype"])
@@ -77,7 +77,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     """
     exact = reference_type(sizes["m"], sizes["dtype"])
     expected, scale = sums(inputs["matrix"], inputs["x"], exact)
-    if are_whole(round):
+    if has_whole_inputs(round):
         return [compare("product, whole numbers", outputs["y"], expected, 0.0)], None
     bound = random_sum_factor(sizes["m"], precision) + random_sum_factor(sizes["m"], exact)
     return [compare("product", outputs["y"], expected, bound * scale)], None
@@ -86,7 +86,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 def sums(matrix, x, exact=np.float64):
     """M x in type `exact`, and the root of each row's sum of squared products; M is not copied.
 
-    A thread has few long calls: with many short ones it would mostly wait for Python's global interpreter lock.
+    Each thread makes few long calls, since in many short ones it would mostly wait for the global interpreter lock.
     """
     n, x = len(matrix), x.astype(exact)
     squared, (expected, squares) = x * x, np.zeros((2, n), exact)

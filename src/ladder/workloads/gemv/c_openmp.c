@@ -1,4 +1,4 @@
-/* y (n) = matrix (n, m) x (m) by OpenMP, with the rows scheduled by OMP_SCHEDULE; REAL is double or float. */
+/* y (n) = matrix (n, m) x (m) by OpenMP, with rows assigned as OMP_SCHEDULE says; REAL is double or float. */
 void gemv(const REAL *matrix, const REAL *x, REAL *y, long n, long m)
 {
 #pragma omp parallel for schedule(runtime)

@@ -1,4 +1,4 @@
-// y (n) = matrix (n, m) x (m), with a thread per row.
+// GEMV with a thread per row.
 //
 // Launch: grid ceil(n / BLOCK), block BLOCK, no dynamic shared memory.
 #include "thread_per_row.cuh"

@@ -1,5 +1,4 @@
-// y (n) = matrix (n, m) x (m), with a thread per row; BLOCK elements of x at a time are staged in shared memory for the
-// block's BLOCK rows.
+// GEMV with a thread per row; BLOCK elements of x at a time are staged in shared memory for a block's BLOCK rows.
 //
 // Launch: grid ceil(n / BLOCK), block BLOCK, no dynamic shared memory.
 #include "thread_per_row.cuh"
@@ -18,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
 #pragma unroll 16  // independent loads
       for (int p = 0; p < count; ++p) sum += matrix[i * m + start + p] * part[p];
     }
-    __syncthreads();  // all threads have read it
+    __syncthreads();  // all threads have read the part
   }
   if (i < n) y[i] = sum;
 }

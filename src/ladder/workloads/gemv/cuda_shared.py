@@ -1,9 +1,9 @@
 """GEMV on the GPU, a thread per row of the row-major matrix, x staged block by block in shared memory.
 
-This saves loads of x, which all threads of a warp read at the same address and mostly hit a cache: for each staged
-element of x, a block's threads still read `block` elements of the matrix, in as many lines. So the bottleneck is that
-of `cuda_naive`, and the saved bytes are a small part of the matrix's; in exchange, its threads wait for every part of x
-before they load the next elements of the matrix, and the warps of a block wait for each other.
+Staging saves loads of x, but few bytes: all threads of a warp read x at the same address, and mostly hit a cache. For
+each staged element of x, a block's threads still read `block` elements of the matrix, in as many cache lines, so the
+bottleneck is that of `cuda_naive`. In exchange, threads wait for every part of x before they load the next elements of
+the matrix, and the warps of a block wait for each other.
 """
 
 from ladder.workloads.gemv import launch

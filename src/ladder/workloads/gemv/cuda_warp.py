@@ -1,10 +1,10 @@
-"""GEMV on the GPU, a warp or a block for several rows at once, by 16-byte accesses; bound by the GPU's memory.
+"""GEMV on the GPU, a warp or a block for several rows at once, with 16-byte accesses; bound by the GPU's memory.
 
-A team of `team` threads reads consecutive elements of `rows` rows, with `unroll` pending accesses to each; unaligned
-rows are read element by element. Loads of the matrix bypass the caches, so that x stays there, and an access to x is
-used for `rows` rows. If there are too few rows to occupy the GPU, their columns are split over blocks, and a second
-kernel adds the partial sums in a fixed order: the result is bitwise reproducible. A matrix of a few megabytes is bound
-by the latency of a launch and of the first loads.
+A team of `team` threads reads consecutive elements of `rows` rows, with `unroll` pending accesses per row; unaligned
+rows are read element by element. Loads of the matrix bypass the caches, so that x stays there; an element of x is
+loaded once for `rows` rows. If there are too few rows to occupy the GPU, their columns are split over blocks, and a
+second kernel adds the partial sums in a fixed order: the result is bitwise reproducible. A product with a matrix of a
+few megabytes is bound by the latency of a launch and of the first loads.
 """
 
 import numpy as np
@@ -16,33 +16,33 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_warp.cu"
-# For large matrices of long rows; for others; for rows so short that a block would be too wide. Close to the fastest of
-# 84 tilings on an H200 for each of twelve shapes.
+# For large matrices of long rows; for most others; for rows that are too short for a team of 128. Each is close to the
+# fastest of 84 tilings on an H200 for the shapes, of twelve, that it is chosen for.
 TILES = (
     {"block": 512, "team": 512, "rows": 4, "unroll": 4},
     {"block": 256, "team": 128, "rows": 1, "unroll": 4},
     {"block": 256, "team": 32, "rows": 4, "unroll": 2},
 )
 ACCESS = 16  # bytes
-# Columns are split until each multiprocessor has BLOCKS blocks, or each block STEPS steps.
-BLOCKS, STEPS = 16, 4
-LARGE = 2**23  # accesses
+# Columns are split until each multiprocessor has TARGET_BLOCKS blocks, or each block only MIN_STEPS steps.
+TARGET_BLOCKS, MIN_STEPS = 16, 4
+LARGE_SIZE = 2**23  # accesses to the matrix
 
 
-def suited(n, m, itemsize):
+def pick_tiling(n, m, itemsize):
     """The tiling of TILES for a matrix's shape."""
-    long, usual, narrow = TILES
+    long, default, narrow = TILES
     accesses = m * itemsize / ACCESS
     is_long = n >= long["rows"] and accesses >= 2 * long["team"] * long["unroll"]
-    if is_long and n * accesses >= LARGE:
+    if is_long and n * accesses >= LARGE_SIZE:
         return long
-    return usual if accesses >= usual["team"] else narrow
+    return default if accesses >= default["team"] else narrow
 
 
-def division(n, m, width, multiprocessors, block, team, rows, unroll):
-    """The numbers of blocks along the rows, of parts of their columns, and of a part's columns (whole `width`s)."""
+def divide(n, m, width, multiprocessors, block, team, rows, unroll):
+    """The number of blocks along the rows, that of parts of the columns, and a part's columns, whole `width`s."""
     groups = -(-n // (rows * (block // team)))
-    max_parts = min(BLOCKS * multiprocessors // groups, m // (STEPS * team * unroll * width))
+    max_parts = min(TARGET_BLOCKS * multiprocessors // groups, m // (MIN_STEPS * team * unroll * width))
     step = team * width
     columns = -(-m // (max(1, max_parts) * step)) * step
     return groups, -(-m // columns), columns
@@ -52,10 +52,11 @@ def setup(problem, *, block: int = 0, team: int = 0, rows: int = 0, unroll: int 
     """The timed product with this tiling, or by default with that of TILES for the shape."""
     matrix, x, y = problem.matrix, problem.x, problem.y
     (n, m), dtype = matrix.shape, y.dtype
-    (tiling,) = binaries.tiling_or((suited(n, m, dtype.itemsize),), block=block, team=team, rows=rows, unroll=unroll)
+    default = (pick_tiling(n, m, dtype.itemsize),)
+    (tiling,) = binaries.tiling_or(default, block=block, team=team, rows=rows, unroll=unroll)
     is_wide = not any(address % ACCESS for address in (matrix.data.ptr, x.data.ptr, m * dtype.itemsize))
     width = ACCESS // dtype.itemsize if is_wide else 1
-    groups, parts, columns = division(n, m, width, cuda.multiprocessors(), **tiling)
+    groups, parts, columns = divide(n, m, width, cuda.multiprocessors(), **tiling)
     product, add_up = (
         cuda.kernel("gemv", "cuda_warp", name, dtype.name, **tiling)
         for name in ("gemv_wide" if is_wide else "gemv_single", "add_up")
@@ -64,6 +65,6 @@ def setup(problem, *, block: int = 0, team: int = 0, rows: int = 0, unroll: int 
     threads, arguments = (tiling["block"],), (matrix, x, out, np.int64(n), np.int64(m), np.int64(columns))
     steps = [("product", lambda: product((groups, parts), threads, arguments))]
     if parts > 1:
-        grid, of_sums = (-(-n * 32 // tiling["block"]),), (out, y, np.int64(n), np.int32(parts))
-        steps += [("partial sums", lambda: add_up(grid, threads, of_sums))]
+        grid, sum_arguments = (-(-n * 32 // tiling["block"]),), (out, y, np.int64(n), np.int32(parts))
+        steps += [("partial sums", lambda: add_up(grid, threads, sum_arguments))]
     return steps

@@ -1,4 +1,4 @@
-"""The launch of the CUDA variants with a thread per row of the row-major matrix."""
+"""The launch of the CUDA variants that have a thread per row of the row-major matrix."""
 
 import numpy as np
 

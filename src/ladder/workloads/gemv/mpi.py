@@ -1,7 +1,7 @@
 """GEMV on MPI ranks, one per core: the rows of the matrix are scattered, x is broadcast, y is gathered.
 
-Each rank computes like `openmp` on one thread. If the matrix is sent (`mode` = ship), bound by the memory through which
-it is copied, more than once for every byte that the product reads; if it stays (resident), by the total bandwidth of
+Each rank computes like `openmp` on one thread. If every product sends the matrix (`mode` = ship), bound by the copies,
+which move each byte of it through memory more than once; if the matrix is resident, by the total memory bandwidth of
 all ranks, plus the latency of a broadcast and a gather.
 """
 

@@ -1,13 +1,13 @@
 """GEMV by cuBLAS on MPI ranks with a GPU each: all communication goes through the hosts' memory.
 
-If the matrix is sent (`mode` = ship), bound by MPI's copies between processes, and by the link to the GPUs; if it stays
-(resident), by the GPUs' memory, plus the latency of a broadcast, a gather and four copies. With `chunks` > 1 the GPU
-computes while MPI sends.
+If every product sends the matrix (`mode` = ship), bound by MPI's copies between processes and by the link to the GPUs;
+if the matrix is resident, by the GPUs' memory, plus the latency of a broadcast, a gather and four copies. With `chunks`
+> 1 the GPU computes while MPI sends.
 """
 
 from typing import Literal
 
-from ladder.workloads.gemv import cards, ranks
+from ladder.workloads.gemv import gpus, ranks
 
 DEVICE = "mpi_cuda"
 RUNTIME = "cuda"
@@ -18,11 +18,11 @@ class Link:
     """MPI between pinned arrays of the hosts, copied from and to the GPUs in the rank's stream."""
 
     def __init__(self, problem, rank):
-        self.rank, self.whole, self.is_first = rank, problem.matrix, rank.is_first
+        self.rank, self.matrix, self.is_first = rank, problem.matrix, rank.is_first
         # The first rank's rows are copied to its GPU directly.
         self.staged = problem.matrix if rank.is_first else problem.device.empty(rank.matrix.shape, rank.matrix.dtype)
         self.element, self.row = ranks.types(problem.sizes)
-        self.sent, self.leaving = {}, []
+        self.requests, self.copies = {}, []  # of pieces of the matrix; of pieces of y to the host
 
     def broadcast(self):
         """Broadcast x to every GPU."""
@@ -30,45 +30,49 @@ class Link:
         self.rank.x.set(self.rank.host.x, stream=self.rank.stream)
 
     def layout(self, piece):
-        """Rows and first rows of a piece of every rank."""
-        firsts, counts = zip(*(parts[piece] for parts in self.rank.parts), strict=True)
+        """The numbers of rows, and the first rows, of a piece of every rank."""
+        firsts, counts = zip(*(pieces[piece] for pieces in self.rank.pieces_by_rank), strict=True)
         return list(counts), list(firsts)
+
+    def local_rows(self, piece):
+        """The slice and the number of this rank's rows in a piece."""
+        return self.rank.slices[piece], self.rank.pieces_by_rank[self.rank.world.rank][piece][1]
 
     def send(self, piece):
         """Start to send a piece of the matrix to every host."""
-        here, mine = self.rank.pieces[piece], self.rank.parts[self.rank.world.rank][piece][1]
-        whole = [self.whole, *self.layout(piece), self.row] if self.is_first else None
-        buffer = ranks.in_place() if self.is_first else [self.staged[here], mine, self.row]
-        self.sent[piece] = self.rank.world.Iscatterv(whole, buffer)
+        rows, count = self.local_rows(piece)
+        send_buffer = [self.matrix, *self.layout(piece), self.row] if self.is_first else None
+        receive_buffer = ranks.in_place() if self.is_first else [self.staged[rows], count, self.row]
+        self.requests[piece] = self.rank.world.Iscatterv(send_buffer, receive_buffer)
 
     def receive(self, piece):
         """Copy a piece to the GPU once it has arrived."""
-        self.sent.pop(piece).Wait()
-        here = self.rank.pieces[piece]
-        if here.stop > here.start:
-            self.rank.matrix[here].set(self.staged[here], stream=self.rank.stream)
+        self.requests.pop(piece).Wait()
+        rows = self.rank.slices[piece]
+        if rows.stop > rows.start:
+            self.rank.matrix[rows].set(self.staged[rows], stream=self.rank.stream)
 
     def collect(self, piece):
         """Enqueue the copy of a piece of y to the host, after its computation."""
-        here = self.rank.pieces[piece]
-        if here.stop > here.start:
-            self.rank.y[here].get(out=self.rank.host.y[here], stream=self.rank.stream, blocking=False)
-        self.leaving.append((piece, self.rank.stream.record()))
+        rows = self.rank.slices[piece]
+        if rows.stop > rows.start:
+            self.rank.y[rows].get(out=self.rank.host.y[rows], stream=self.rank.stream, blocking=False)
+        self.copies.append((piece, self.rank.stream.record()))
 
     def finish(self):
         """Gather the collected pieces of y, each as soon as it is on its host."""
         requests = []
-        for piece, copied in self.leaving:
+        for piece, copied in self.copies:
             copied.synchronize()
-            here, mine = self.rank.pieces[piece], self.rank.parts[self.rank.world.rank][piece][1]
-            whole = [self.rank.host.y, *self.layout(piece), self.element] if self.is_first else None
-            buffer = ranks.in_place() if self.is_first else [self.rank.host.y[here], mine, self.element]
-            requests.append(self.rank.world.Igatherv(buffer, whole))
+            rows, count = self.local_rows(piece)
+            receive_buffer = [self.rank.host.y, *self.layout(piece), self.element] if self.is_first else None
+            send_buffer = ranks.in_place() if self.is_first else [self.rank.host.y[rows], count, self.element]
+            requests.append(self.rank.world.Igatherv(send_buffer, receive_buffer))
         for request in requests:
             request.Wait()
-        self.leaving.clear()
+        self.copies.clear()
 
 
 def setup(problem, *, ranks: int, mode: Literal["ship", "resident"], chunks: int = 1):
     """The product's steps on the ranks that the launcher has started, each rank's rows in `chunks` pieces."""
-    return cards.steps(problem, mode, chunks, Link)
+    return gpus.steps(problem, mode, chunks, Link)

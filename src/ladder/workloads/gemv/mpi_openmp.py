@@ -1,6 +1,6 @@
 """GEMV on MPI ranks with OpenMP threads in each: fewer, larger messages than with a rank per core.
 
-Otherwise like `mpi`, with the same bottlenecks.
+The bottlenecks are those of `mpi`.
 """
 
 from functools import partial

@@ -1,9 +1,9 @@
 """GEMV by cuBLAS on MPI ranks with a GPU each: ranks communicate between GPUs by NCCL.
 
-If the matrix is sent (`mode` = ship), bound by the link of the first rank's host to its GPU, which all rows pass: rows
-for other GPUs are forwarded while the next arrive. If it stays (resident), bound by the GPUs' memory, plus the latency
-of a broadcast, a gather and two copies. With `chunks` > 1 a GPU computes while the next rows, or previous results, are
-sent. With `graph` on, a GPU's part of a product with a resident matrix is one CUDA graph.
+If every product sends the matrix (`mode` = ship), bound by the link of the first rank's host to its GPU, which all rows
+cross: rows for other GPUs are forwarded while the next arrive. If the matrix is resident, bound by the GPUs' memory,
+plus the latency of a broadcast, a gather and two copies. With `chunks` > 1 a GPU computes while the next rows, or the
+previous results, are sent. With `graph` on, a GPU's part of a product with a resident matrix is one CUDA graph.
 """
 
 import functools
@@ -13,114 +13,115 @@ from typing import Literal
 from ladder import cuda
 from ladder.devices import mpi
 from ladder.errors import LadderError
-from ladder.workloads.gemv import cards
+from ladder.workloads.gemv import gpus
 
 DEVICE = "mpi_cuda"
 RUNTIME = "cuda"
 REQUIRES = ("mpi4py", "cupy")
-# The bytes of a buffer on the first GPU for rows that are forwarded to another.
-PART = 2**28
+# The size of a buffer on the first GPU for rows that are forwarded to another.
+BUFFER_BYTES = 2**28
 
 
 class Link:
-    """NCCL between GPUs; with several pieces, in a separate stream from the one that computes.
+    """NCCL between GPUs in `stream`: with one piece the rank's stream, which computes, else a separate one.
 
-    Copies from the first rank's host are in a third stream.
+    Copies from the first rank's host are in a third stream, `copy_stream`.
     """
 
     def __init__(self, problem, rank):
         self.nccl = load_nccl()
-        self.rank, self.whole = rank, problem.matrix
+        self.rank, self.matrix = rank, problem.matrix
         self.type = {"float64": self.nccl.NCCL_FLOAT64, "float32": self.nccl.NCCL_FLOAT32}[problem.sizes["dtype"]]
-        self.columns = problem.sizes["m"]
-        stream = functools.partial(cuda.load_cupy().cuda.Stream, non_blocking=True)
-        self.stream, self.copying = rank.stream if len(rank.pieces) == 1 else stream(), stream()
-        self.rows = max(PART // rank.x.nbytes, 1)
-        # Rows of other ranks arrive in one of two buffers while the previous ones are sent from the other; each has an
-        # event that marks it as free.
-        others = [rows for parts in rank.parts[1:] for _, rows in parts] if rank.is_first else []
-        shape, free = (min(self.rows, max(others, default=0)), self.columns), self.stream.record()
-        self.passing = deque((cuda.empty(shape, rank.x.dtype), free) for _ in range(2))
-        self.arrived = {}
-        self.cards = communicator()
+        make_stream = functools.partial(cuda.load_cupy().cuda.Stream, non_blocking=True)
+        self.stream = rank.stream if len(rank.slices) == 1 else make_stream()
+        self.copy_stream = make_stream()
+        self.buffer_rows = max(BUFFER_BYTES // rank.x.nbytes, 1)
+        # Rows of other ranks arrive in one of two buffers while earlier rows are sent from the other. The event of a
+        # buffer marks it as free.
+        counts = [rows for pieces in rank.pieces_by_rank[1:] for _, rows in pieces] if rank.is_first else []
+        shape = (min(self.buffer_rows, max(counts, default=0)), problem.sizes["m"])
+        free = self.stream.record()
+        self.buffers = deque((cuda.empty(shape, rank.x.dtype), free) for _ in range(2))
+        self.arrival_events = {}
+        self.communicator = communicator()
 
-    def to(self, array, peer):
+    def send_array(self, array, peer):
         """Enqueue the sending of an array to another rank's GPU."""
         if array.size:
-            self.cards.send(array.data.ptr, array.size, self.type, peer, self.stream.ptr)
+            self.communicator.send(array.data.ptr, array.size, self.type, peer, self.stream.ptr)
 
-    def into(self, array, peer):
+    def receive_array(self, array, peer):
         """Enqueue the receiving of an array from another rank's GPU."""
         if array.size:
-            self.cards.recv(array.data.ptr, array.size, self.type, peer, self.stream.ptr)
+            self.communicator.recv(array.data.ptr, array.size, self.type, peer, self.stream.ptr)
 
     def broadcast(self):
         """Broadcast x to every GPU."""
         x = self.rank.x
-        follow(self.stream, self.rank.stream)
+        wait_for_stream(self.stream, self.rank.stream)
         if self.rank.is_first:
             cuda.copy_in(x, self.rank.host.x, self.stream)
-        self.cards.bcast(x.data.ptr, x.size, self.type, 0, self.stream.ptr)
-        follow(self.rank.stream, self.stream)
+        self.communicator.bcast(x.data.ptr, x.size, self.type, 0, self.stream.ptr)
+        wait_for_stream(self.rank.stream, self.stream)
 
     def send(self, piece):
         """Enqueue the sending of a piece of the matrix to every GPU, the first rank's last."""
-        matrix = self.rank.matrix[self.rank.pieces[piece]]
+        rows = self.rank.matrix[self.rank.slices[piece]]
         if self.rank.is_first:
-            for peer, parts in reversed(list(enumerate(self.rank.parts))):
-                first, count = parts[piece]
-                rows = self.whole[first : first + count]
+            for peer, pieces in reversed(list(enumerate(self.rank.pieces_by_rank))):
+                first, count = pieces[piece]
+                host_rows = self.matrix[first : first + count]
                 if peer:
-                    for part in self.parts(rows):
-                        self.pass_on(part, peer)
+                    for part in self.split(host_rows):
+                        self.forward(part, peer)
                 elif count:
-                    matrix.set(rows, stream=self.copying)
-            self.arrived[piece] = self.copying.record()
+                    rows.set(host_rows, stream=self.copy_stream)
+            self.arrival_events[piece] = self.copy_stream.record()
         else:
-            for part in self.parts(matrix):
-                self.into(part, 0)
-            self.arrived[piece] = self.stream.record()
+            for part in self.split(rows):
+                self.receive_array(part, 0)
+            self.arrival_events[piece] = self.stream.record()
 
-    def parts(self, rows):
-        """Rows split into the parts in which they are sent."""
-        return [rows[first : first + self.rows] for first in range(0, len(rows), self.rows)]
+    def split(self, rows):
+        """The parts of rows that are sent one by one, each at most a buffer."""
+        return [rows[first : first + self.buffer_rows] for first in range(0, len(rows), self.buffer_rows)]
 
-    def pass_on(self, rows, peer):
+    def forward(self, rows, peer):
         """Enqueue the forwarding of rows from the first rank's host to another GPU."""
-        buffer, free = self.passing.popleft()
-        here = buffer[: len(rows)]
-        self.copying.wait_event(free)
-        here.set(rows, stream=self.copying)
-        follow(self.stream, self.copying)
-        self.to(here, peer)
-        self.passing.append((buffer, self.stream.record()))
+        buffer, free = self.buffers.popleft()
+        array = buffer[: len(rows)]
+        self.copy_stream.wait_event(free)
+        array.set(rows, stream=self.copy_stream)
+        wait_for_stream(self.stream, self.copy_stream)
+        self.send_array(array, peer)
+        self.buffers.append((buffer, self.stream.record()))
 
     def receive(self, piece):
         """Let the computing stream wait for a piece."""
-        self.rank.stream.wait_event(self.arrived.pop(piece))
+        self.rank.stream.wait_event(self.arrival_events.pop(piece))
 
     def collect(self, piece):
         """Enqueue the sending of a piece of y to the first GPU, after its computation."""
-        follow(self.stream, self.rank.stream)
+        wait_for_stream(self.stream, self.rank.stream)
         self.nccl.groupStart()
         if self.rank.is_first:
-            for peer, parts in enumerate(self.rank.parts):
-                first, count = parts[piece]
+            for peer, pieces in enumerate(self.rank.pieces_by_rank):
+                first, count = pieces[piece]
                 if peer:
-                    self.into(self.rank.y[first : first + count], peer)
+                    self.receive_array(self.rank.y[first : first + count], peer)
         else:
-            self.to(self.rank.y[self.rank.pieces[piece]], 0)
+            self.send_array(self.rank.y[self.rank.slices[piece]], 0)
         self.nccl.groupEnd()
 
     def finish(self):
         """Enqueue the copy of y to the host, once it is complete."""
         if self.rank.is_first:
             cuda.copy_out(self.rank.y, self.rank.host.y, self.stream)
-        follow(self.rank.stream, self.stream)
+        wait_for_stream(self.rank.stream, self.stream)
 
 
-def follow(stream, other):
-    """Let later work in a stream wait for the current work in the other."""
+def wait_for_stream(stream, other):
+    """Let later work in `stream` wait for all work enqueued in `other`."""
     if stream is not other:
         stream.wait_event(other.record())
 
@@ -134,12 +135,12 @@ def communicator():
 
 
 def load_nccl():
-    """CuPy's NCCL. Raises LadderError if there is none."""
+    """CuPy's module of NCCL. Raises LadderError if there is none."""
     cuda.load_cupy()
     from cupy.cuda import nccl
 
     if not nccl.available:
-        raise LadderError("CuPy finds no NCCL: `pip install 'ladder[gpu]'` brings it.")
+        raise LadderError("CuPy finds no NCCL: `pip install 'ladder[gpu]'` installs it.")
     return nccl
 
 
@@ -147,4 +148,4 @@ def setup(
     problem, *, ranks: int, mode: Literal["ship", "resident"], chunks: int = 1, graph: Literal["off", "on"] = "off"
 ):
     """The product's steps on the ranks that the launcher has started, each rank's rows in `chunks` pieces."""
-    return cards.steps(problem, mode, chunks, Link, graph)
+    return gpus.steps(problem, mode, chunks, Link, graph)

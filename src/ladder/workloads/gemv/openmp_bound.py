@@ -1,16 +1,16 @@
-"""The product of `openmp` on pinned threads, each with its rows in the nearest memory.
+"""GEMV as in `openmp`, on threads bound to cores, each with its rows in the nearest memory.
 
-OpenMP binds every thread to a core, `binding` = spread (distant cores, so that few threads use all sockets' memory) or
-close (neighbouring cores, which share caches). The pages of matrix and result are first touched by the thread that will
-use them, since Linux places a page near the core that touches it first. Memory-bound; with one NUMA node it differs
-from `openmp` only in that threads don't migrate.
+OpenMP binds every thread to a core: with `binding` = spread to distant cores, so that few threads use all sockets'
+memory, with close to neighbouring cores, which share caches. Each thread first touches the pages of matrix and result
+that it will use, since Linux places a page near the core that touches it first. Memory-bound; on a single NUMA node it
+differs from `openmp` only in that threads don't migrate.
 """
 
 from typing import Literal
 
 import numba
 
-from ladder.workloads.gemv.openmp import OPTIONS, multiply, part_of
+from ladder.workloads.gemv.openmp import OPTIONS, multiply, row_range
 
 DEVICE = "host"
 RUNTIME = "numba"
@@ -21,13 +21,13 @@ ENVIRONMENT = {"OMP_PROC_BIND": "{binding}", "OMP_PLACES": "cores"}
 def touch(matrix, y, threads):
     """Write zeros, each thread to the rows that it has in `multiply`."""
     for thread in numba.prange(threads):
-        first, end = part_of(len(y), thread, threads)
+        first, end = row_range(len(y), thread, threads)
         matrix[first:end] = 0
         y[first:end] = 0
 
 
 def first_touch(problem):
-    """Place the pages of the new arrays."""
+    """Touch the pages of the new arrays, each on the thread that will use it."""
     touch(problem.matrix, problem.y, numba.get_num_threads())
 
 

@@ -1,7 +1,7 @@
-"""What the variants on MPI ranks share: each rank's part of the rows, and its communication.
+"""The partition of the rows among MPI ranks and the steps of a product, for all variants on ranks.
 
-The first rank's part of matrix and result stays in place. A row is one element of an MPI datatype, so that a matrix of
-more than 2**31 elements or bytes can be sent.
+The first rank's part of matrix and result stays in place. Messages are counted in an MPI datatype of a whole row, so
+that a matrix of more than 2**31 elements or bytes can be sent.
 """
 
 from itertools import pairwise
@@ -11,8 +11,8 @@ import numpy as np
 from ladder.harness.steps import Steps
 
 
-def rows_of(count, ranks):
-    """Partition `count` rows among ranks: a list of each rank's number of rows, and one of each rank's first row.
+def partition(count, ranks):
+    """Partition `count` rows among ranks: the list of their numbers of rows, and that of their first rows.
 
     The numbers differ by at most one.
     """
@@ -36,14 +36,14 @@ def in_place():
 
 
 def steps(problem, multiply, mode):
-    """The Steps of a product: `multiply(matrix, x, y)` computes a rank's part.
+    """The Steps of a product, of which `multiply(matrix, x, y)` computes a rank's part.
 
-    In the mode `ship` every timed call scatters the matrix; in `resident` it is scattered beforehand, and a call
+    With `mode` = ship every timed call scatters the matrix. With resident it is scattered beforehand, and a call
     communicates only x and y.
     """
     world, n, m = problem.device.communicator(), problem.sizes["n"], problem.sizes["m"]
     dtype = np.dtype(problem.sizes["dtype"])
-    counts, firsts = rows_of(n, world.size)
+    counts, firsts = partition(n, world.size)
     count, is_first = counts[world.rank], world.rank == 0
     element, row = types(problem.sizes)
     if is_first:
@@ -52,17 +52,17 @@ def steps(problem, multiply, mode):
         matrix, x, y = (problem.device.empty(shape, dtype) for shape in ((count, m), (m,), (count,)))
 
     def scatter():
-        whole = [problem.matrix, counts, firsts, row] if is_first else None
-        world.Scatterv(whole, in_place() if is_first else [matrix, count, row])
+        send_buffer = [problem.matrix, counts, firsts, row] if is_first else None
+        world.Scatterv(send_buffer, in_place() if is_first else [matrix, count, row])
 
     def gather():
-        whole = [problem.y, counts, firsts, element] if is_first else None
-        world.Gatherv(in_place() if is_first else [y, count, element], whole)
+        receive_buffer = [problem.y, counts, firsts, element] if is_first else None
+        world.Gatherv(in_place() if is_first else [y, count, element], receive_buffer)
 
-    sending = [("scatter", scatter)]
-    rest = [
+    scattering = [("scatter", scatter)]
+    product = [
         ("broadcast", lambda: world.Bcast([x, element])),
         ("compute", lambda: multiply(matrix, x, y)),
         ("gather", gather),
     ]
-    return Steps([*sending, *rest]) if mode == "ship" else Steps(rest, prepare=sending)
+    return Steps([*scattering, *product]) if mode == "ship" else Steps(product, prepare=scattering)

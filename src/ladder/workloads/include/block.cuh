@@ -4,7 +4,7 @@
 
 constexpr int WARPS_OF_BLOCK = (BLOCK + WARP - 1) / WARP;
 
-// The sums of two values over a block's threads, returned in all of them, in a fixed order; scratch (64) is in shared
+// Replace `a` and `b` in all threads of a block by their sums over these, in a fixed order; scratch (64) is in shared
 // memory.
 __device__ __forceinline__ void sum_of_block(REAL &a, REAL &b, REAL *scratch) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;

@@ -1,4 +1,5 @@
-// Operations on vectors (count) of REAL, one thread per element by a linear index; excess threads do nothing.
+// Elementwise operations on vectors (count) of REAL, a macro: one thread per element, numbered linearly over the grid.
+// Excess threads do nothing.
 //
 // Launch: a grid and a block along x, at least `count` threads in all, no dynamic shared memory.
 #pragma once

@@ -1,5 +1,5 @@
-// The two halves of a matrix-vector product by a linear index. A thread of the reduction sums LOAD contiguous elements,
-// with 16-byte accesses if they are aligned.
+// The two steps of a matrix-vector product, `product` and `reduction`, with threads numbered linearly over the grid. A
+// thread of `reduction` sums LOAD contiguous elements, with 16-byte accesses if they are aligned.
 //
 // Launch: a grid and a block along x, no dynamic shared memory: at least rows * columns threads for `product`, rows *
 // ceil(columns / LOAD) for `reduction`. Excess threads do nothing.
@@ -13,7 +13,7 @@ struct alignas(16) Vector {
   REAL value[WIDTH];
 };
 
-// LOAD elements of from (count), zeros after the last.
+// The first LOAD elements of from (count), with zeros after the last.
 struct Part {
   REAL value[LOAD];
 
@@ -21,9 +21,9 @@ struct Part {
     if (count >= LOAD && reinterpret_cast<size_t>(from) % sizeof(Vector) == 0) {
 #pragma unroll
       for (unsigned v = 0; v < LOAD / WIDTH; ++v) {
-        const Vector some = reinterpret_cast<const Vector *>(from)[v];
+        const Vector vector = reinterpret_cast<const Vector *>(from)[v];
 #pragma unroll
-        for (unsigned w = 0; w < WIDTH; ++w) value[v * WIDTH + w] = some.value[w];
+        for (unsigned w = 0; w < WIDTH; ++w) value[v * WIDTH + w] = vector.value[w];
       }
     } else {
 #pragma unroll
@@ -38,7 +38,7 @@ extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *prod
   if (i < rows * columns) products[i] = matrix[i] * x[i % columns];
 }
 
-// One pass: sums (rows, ceil(columns / LOAD)) are those of every LOAD elements of a row of terms (rows, columns).
+// One pass: sums (rows, ceil(columns / LOAD)) of LOAD neighbouring elements each in the rows of terms (rows, columns).
 extern "C" __global__ void __launch_bounds__(MAX_THREADS)
     reduction(const REAL *terms, REAL *sums, unsigned rows, unsigned columns) {
   const unsigned i = linear_index(), parts = (columns + LOAD - 1) / LOAD;

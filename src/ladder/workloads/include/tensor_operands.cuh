@@ -1,4 +1,5 @@
-// The operands of tensor cores: float32 rounded to TF32, or half precision as its bits.
+// The types of tensor cores' operands, each with its conversion from float32: TF32 as a float, or the bits of half
+// precision.
 #pragma once
 #include "ptx/arithmetic.cuh"
 #include "ptx/math.cuh"
@@ -6,37 +7,39 @@
 template <Math math>
 struct Operand {
   using Type = unsigned short;
-  static __device__ __forceinline__ Type of(float x) { return math == Math::float16 ? to_float16(x) : to_bfloat16(x); }
+  static __device__ __forceinline__ Type convert(float x) {
+    return math == Math::float16 ? to_float16(x) : to_bfloat16(x);
+  }
 };
 
 template <>
 struct Operand<Math::tf32> {
   using Type = float;
-  static __device__ __forceinline__ Type of(float x) { return rounded(x); }
+  static __device__ __forceinline__ Type convert(float x) { return to_mma_operand(x); }
 };
 
-// The type of results: that of operands, or unrounded float32.
+// The type of results, which are the next layer's operands or unrounded float32.
 template <Math math, bool is_operand>
 struct Result : Operand<math> {};
 
 template <Math math>
 struct Result<math, false> {
   using Type = float;
-  static __device__ __forceinline__ Type of(float x) { return x; }
+  static __device__ __forceinline__ Type convert(float x) { return x; }
 };
 
-// to (rows, width) = from (rows, c) as operands, with zeros in channels c to width - 1.
+// to (rows, width) = from (rows, c) converted to operands, with zeros in channels c to width - 1.
 template <Math math>
 __device__ __forceinline__ void write_operands(const float *__restrict__ from, typename Operand<math>::Type *to,
                                                long long rows, int c, int width) {
-  const long long all = rows * width, step = (long long)(gridDim.x) * blockDim.x;
-  for (long long at = (long long)(blockIdx.x) * blockDim.x + threadIdx.x; at < all; at += step) {
+  const long long count = rows * width, step = (long long)(gridDim.x) * blockDim.x;
+  for (long long at = (long long)(blockIdx.x) * blockDim.x + threadIdx.x; at < count; at += step) {
     const int channel = at % width;
-    to[at] = Operand<math>::of(channel < c ? from[at / width * c + channel] : 0.0f);
+    to[at] = Operand<math>::convert(channel < c ? from[at / width * c + channel] : 0.0f);
   }
 }
 
-// The kernels `<math>_operands` of a source, to (rows, width) from (rows, c).
+// The kernels `<math>_operands` of a source, which convert from (rows, c) to (rows, width).
 //
 // Launch: any grid along x, block 256, no dynamic shared memory.
 #define OPERAND_KERNEL(math)                                                                                          \

@@ -1,24 +1,25 @@
-// Tiled products without tensor cores: a block of THREADS has BM x BN sums, a thread TM x TN of them, in steps of BK.
-// The tiles of both operands are in shared memory, double-buffered: Vector [TILES].
+// Tiled products without tensor cores: a block computes BM x BN sums in steps of BK along k, each of its THREADS
+// threads TM x TN of them. Both operands' tiles are in shared memory, double-buffered: Vector [TILES]. p is an index
+// along k.
 #pragma once
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
 
-constexpr int ROWS = BM / TM, COLUMNS = BN / TN;   // threads along m and n
+constexpr int ROWS = BM / TM, COLUMNS = BN / TN;  // of a block's threads, along m and n
 constexpr int THREADS = ROWS * COLUMNS;
-constexpr int WARPS = COLUMNS < 8 ? 1 : COLUMNS / 8;  // along n, each of 4 x 8 threads; less than 8 columns are narrow
-constexpr int A_ROW = BM / V + 1, B_ROW = BN / V + 1;  // vectors in a row of a tile: one more than needed, see load()
+constexpr int WARPS = COLUMNS < 8 ? 1 : COLUMNS / 8;  // along n, of 4 x 8 threads each if there are 8 columns or more
+constexpr int A_ROW = BM / V + 1, B_ROW = BN / V + 1;  // vectors in a row of a tile, padded by one: see load()
 constexpr int TILES = 2 * BK * (A_ROW + B_ROW);        // vectors in both buffers
-// Registers for a thread: twice its sums, at least MIN_REGISTERS. The launch bounds of as many blocks as then fit on a
-// multiprocessor keep the compiler from using more.
-constexpr int SUMS = TM * TN * sizeof(REAL) / 4;
+// A thread needs twice as many registers as its sums, at least MIN_REGISTERS. Launch bounds of as many blocks as then
+// fit on a multiprocessor keep the compiler from using more.
+constexpr int SUMS = TM * TN * sizeof(REAL) / 4;  // registers of a thread
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr int MIN_REGISTERS = 144;  // the code for these GPUs spills with 128
 #else
 constexpr int MIN_REGISTERS = 128;
 #endif
-constexpr int REGISTERS = (THREADS + 31) / 32 * 32 * (SUMS > 64 ? 2 * SUMS : MIN_REGISTERS);
-constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int REGISTERS_PER_BLOCK = (THREADS + 31) / 32 * 32 * (SUMS > 64 ? 2 * SUMS : MIN_REGISTERS);
+constexpr int MIN_BLOCKS = REGISTERS_PER_BLOCK < 65536 ? 65536 / REGISTERS_PER_BLOCK : 1;
 
 static_assert(BM % TM == 0 && BN % TN == 0, "A thread's elements must divide the block's: BM by TM, BN by TN.");
 static_assert(TM % V == 0 && TN % V == 0, "TM and TN must be multiples of 16 bytes: 4 for float32, 2 for float64.");
@@ -28,44 +29,47 @@ static_assert(THREADS <= 1024, "A block has at most 1024 threads: raise TM or TN
 static_assert(BK % 8 == 0, "BK must be a multiple of 8.");
 static_assert(SUMS <= 128, "A thread's TM x TN sums don't fit in its registers: lower TM or TN.");
 
-__device__ __forceinline__ bool aligned(const void *pointer) { return reinterpret_cast<size_t>(pointer) % 16 == 0; }
+__device__ __forceinline__ bool is_aligned(const void *pointer) { return reinterpret_cast<size_t>(pointer) % 16 == 0; }
 
-// Store the first `count` (at least 1) of V sums plus the addend, to (count) and c (count) or null. A wide store
-// requires aligned `to` and `c` and all V.
+// to (count) = the first `count`, at least 1, of V sums, plus c (count) unless that is null. A wide store is a single
+// access; it requires that `to` and `c` are aligned and count >= V.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int count, bool wide) {
   if (wide) {
     if (c) {
       Vector addend = *reinterpret_cast<const Vector *>(c);
 #pragma unroll
-      for (int v = 0; v < V; ++v) sums.of[v] += addend.of[v];
+      for (int v = 0; v < V; ++v) sums.value[v] += addend.value[v];
     }
     *reinterpret_cast<Vector *>(to) = sums;
   } else {
 #pragma unroll
     for (int v = 0; v < V; ++v)
-      if (v < count) to[v] = c ? sums.of[v] + c[v] : sums.of[v];
+      if (v < count) to[v] = c ? sums.value[v] + c[v] : sums.value[v];
   }
 }
 
-// Copy a tile, `length` (along m or n) x BK, from `corner` in device memory, an element of a matrix whose rows are
-// `stride` apart, to tile (BK, length / V + 1): in shared memory k is the first index, so that a thread reads its
-// elements of one k contiguously. Elements beyond the matrix, `left` and `k_left` away, are 0.
+// Start to copy a tile of `length` elements along m or n and BK along k to tile (BK, length / V + 1): k is the first
+// index, so that a thread reads its elements of one k contiguously. `corner` is the tile's first element in a matrix in
+// global memory, whose rows are contiguous along k or along m (or n) and `stride` apart. From there the matrix has
+// `remaining` elements along m or n and `k_remaining` along k; those beyond are 0. A wide copy requires aligned rows.
 template <int length, bool along_k>
-__device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int left, int k_left, bool wide) {
-  constexpr int row = length + V;
+__device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int remaining, int k_remaining,
+                                     bool wide) {
+  constexpr int pitch = length + V;  // of the rows of the tile
   REAL *const to = reinterpret_cast<REAL *>(tile);
   if constexpr (along_k) {
-    // Contiguous in k, hence transposed by the copy: a warp copies 8 of k (one or two sectors of memory) for 4 rows.
-    // A row of the tile is padded by one vector, so that these are in different banks.
+    // The matrix is contiguous along k, so the copy transposes: a warp copies 8 elements along k (one or two sectors of
+    // memory) of 4 rows. The padding of the tile's rows by one vector puts these into different banks.
     constexpr int step = THREADS / 8;
     const int p = threadIdx.x % 8, first = threadIdx.x / 8;
     const REAL *from = corner + size_t(first) * stride + p;
 #pragma unroll
-    for (int done = 0; done < length; done += step, from += size_t(step) * stride)
+    for (int offset = 0; offset < length; offset += step, from += size_t(step) * stride)
 #pragma unroll
       for (int q = 0; q < BK; q += 8)
-        if (length % step == 0 || first + done < length)
-          copy_async<sizeof(REAL)>(to + (p + q) * row + first + done, from + q, first + done < left && p + q < k_left);
+        if (length % step == 0 || first + offset < length)
+          copy_async<sizeof(REAL)>(to + (p + q) * pitch + first + offset, from + q,
+                                   first + offset < remaining && p + q < k_remaining);
   } else if (wide) {
     constexpr int width = length / V, step = THREADS / width;
     static_assert(THREADS % width == 0,
@@ -73,22 +77,22 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
     const int i = threadIdx.x % width * V, first = threadIdx.x / width;
     const REAL *from = corner + size_t(first) * stride + i;
 #pragma unroll
-    for (int done = 0; done < BK; done += step, from += size_t(step) * stride)
-      if (BK % step == 0 || first + done < BK)
-        copy_async<16>(to + (first + done) * row + i, from, i < left && first + done < k_left);
+    for (int offset = 0; offset < BK; offset += step, from += size_t(step) * stride)
+      if (BK % step == 0 || first + offset < BK)
+        copy_async<16>(to + (first + offset) * pitch + i, from, i < remaining && first + offset < k_remaining);
   } else {
 #pragma unroll 1
     for (unsigned e = threadIdx.x; e < length * BK; e += THREADS) {
       int p = e / length, i = e % length;
-      copy_async<sizeof(REAL)>(to + p * row + i, corner + size_t(p) * stride + i, i < left && p < k_left);
+      copy_async<sizeof(REAL)>(to + p * pitch + i, corner + size_t(p) * stride + i, i < remaining && p < k_remaining);
     }
   }
 }
 
-// A thread's position among those of a block.
-struct Place {
+// The position of a thread's sums within its block's tile.
+struct ThreadPosition {
   int x, y;
-  __device__ __forceinline__ Place() {
+  __device__ __forceinline__ ThreadPosition() {
     // A warp is 4 x 8 threads whose x and y alternate in the bits of the lane: neighbouring lanes then read the same
     // vector of a tile, and the hardware serves 16 lanes at once instead of 8. The lanes, a row for each y:
     //    0  1  4  5 16 17 20 21
@@ -103,31 +107,32 @@ struct Place {
       y = warp / WARPS * 4 + (lane >> 1 & 1 | lane >> 2 & 2);
     }
   }
-  // The indices of the thread's rows, and of its vectors of columns, within the block.
+  // The index, within the block's tile, of the thread's row i, and of the first column of its vector j.
   __device__ __forceinline__ int row(int i) const { return (i / V * ROWS + y) * V + i % V; }
   __device__ __forceinline__ int column(int j) const { return (j * COLUMNS + x) * V; }
 };
 
-// Add to a thread's sums (TM, TN) the product of the tiles of step `tile`: a_tiles (2, BK, A_ROW) and b_tiles (2, BK,
-// B_ROW), vectors.
+// Add the product of the tiles of step `tile` to a thread's sums (TM, TN). a_tiles (2, BK, A_ROW) and b_tiles (2, BK,
+// B_ROW) are buffers of vectors.
 __device__ __forceinline__ void multiply_add(REAL (&sums)[TM][TN], const Vector *a_tiles, const Vector *b_tiles,
-                                             int tile, const Place &at) {
-  const Vector *a_tile = a_tiles + tile % 2 * BK * A_ROW + at.y, *b_tile = b_tiles + tile % 2 * BK * B_ROW + at.x;
+                                             int tile, const ThreadPosition &position) {
+  const Vector *a_tile = a_tiles + tile % 2 * BK * A_ROW + position.y;
+  const Vector *b_tile = b_tiles + tile % 2 * BK * B_ROW + position.x;
 #pragma unroll
   for (int p = 0; p < BK; ++p) {
-    Vector of_a[TM / V], of_b[TN / V];
+    Vector a_vectors[TM / V], b_vectors[TN / V];
 #pragma unroll
-    for (int i = 0; i < TM / V; ++i) of_a[i] = a_tile[p * A_ROW + i * ROWS];
+    for (int i = 0; i < TM / V; ++i) a_vectors[i] = a_tile[p * A_ROW + i * ROWS];
 #pragma unroll
-    for (int j = 0; j < TN / V; ++j) of_b[j] = b_tile[p * B_ROW + j * COLUMNS];
+    for (int j = 0; j < TN / V; ++j) b_vectors[j] = b_tile[p * B_ROW + j * COLUMNS];
 #pragma unroll
     for (int i = 0; i < TM; ++i)
 #pragma unroll
       for (int step = 0; step < TN; ++step) {
-        // In serpentine order, so that consecutive operations share a factor, also at a row's end: the hardware's reuse
-        // cache holds it, whereas reading three float64 operands from registers takes a cycle more.
+        // In serpentine order consecutive operations share a factor, also at a row's end. The hardware's reuse cache
+        // holds that factor; reading three float64 operands from registers would take a cycle more.
         const int j = i % 2 ? TN - 1 - step : step;
-        sums[i][j] += of_a[i / V].of[i % V] * of_b[j / V].of[j % V];
+        sums[i][j] += a_vectors[i / V].value[i % V] * b_vectors[j / V].value[j % V];
       }
   }
 }

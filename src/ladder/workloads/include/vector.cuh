@@ -1,7 +1,7 @@
-// Vectors of 16 bytes, the widest access.
+// Vectors of 16 bytes, the widest access of a thread. REAL is the element type, a macro.
 #pragma once
 
-constexpr int V = 16 / sizeof(REAL);  // elements in a vector of 16 bytes
+constexpr int V = 16 / sizeof(REAL);  // elements in a vector
 struct alignas(16) Vector {
-  REAL of[V];
+  REAL value[V];
 };

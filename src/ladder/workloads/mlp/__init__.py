@@ -96,18 +96,18 @@ def fill(inputs, sizes, round, data):
     if round == 0:
         inputs["pixels"][...] = data.train_images[: sizes["images"]].reshape(-1, 784)
         inputs["labels"][...] = data.train_labels[: sizes["images"]]
-        for layer, (weights, bias) in enumerate(reference.initial(sizes), start=1):
+        for layer, (weights, bias) in enumerate(reference.initial_parameters(sizes), start=1):
             inputs[f"w{layer}"][...] = weights
             inputs[f"b{layer}"][...] = bias
     return ["order"] if round else list(inputs)
 
 
 def cost(sizes):
-    """FLOPs of an epoch's products (all layers except the first have a third one), and the bytes that it moves."""
+    """FLOPs of an epoch's products (two in the first layer, three in others), and the bytes that it must move."""
     widths = reference.layer_sizes(sizes)
     pairs = list(itertools.pairwise(widths))
-    products = sum(inner * outer * (2 if layer == 0 else 3) for layer, (inner, outer) in enumerate(pairs))
-    parameters = sum((inner + 1) * outer for inner, outer in pairs) * np.dtype(sizes["dtype"]).itemsize
+    products = sum(fan_in * fan_out * (2 if layer == 0 else 3) for layer, (fan_in, fan_out) in enumerate(pairs))
+    parameters = sum((fan_in + 1) * fan_out for fan_in, fan_out in pairs) * np.dtype(sizes["dtype"]).itemsize
     return SimpleNamespace(
         flops=2 * sizes["images"] * products,
         bytes=sizes["images"] * (784 + 8 + 8) + 2 * parameters,
@@ -116,7 +116,7 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
-    """Compare an epoch's losses and the weights after it with the reference; the checks and the curve's point."""
+    """Compare an epoch's losses and final weights with the reference; returns the checks and a point of the CURVE."""
     checks, parameters = [], []
     for layer in range(1, len(reference.layer_sizes(sizes))):
         for name in (f"w{layer}", f"b{layer}"):

@@ -1,8 +1,8 @@
 """One thread pool for Numba and OpenBLAS: OpenBLAS runs its parallel jobs on Numba's OpenMP threads.
 
-The idle threads of each runtime spin for a while. On cores that both runtimes use, they delay the other's working
-threads, which cost ten times more than parallel elementwise operations gain. OpenBLAS since 0.3.27 has a callback that
-runs its jobs elsewhere; an OpenBLAS built for OpenMP shares the threads anyway.
+The idle threads of each runtime spin for a while and delay the other runtime's working threads on the same cores. This
+delay costs ten times the gain of parallel elementwise operations. OpenBLAS since 0.3.27 accepts a callback that runs
+its jobs on other threads; an OpenBLAS built for OpenMP shares the threads anyway.
 """
 
 import ctypes
@@ -13,7 +13,8 @@ from numba import types
 from numba.extending import intrinsic
 from threadpoolctl import threadpool_info
 
-# The name depends on the build: SciPy's wheels prefix most symbols, and builds with 64-bit integers add a suffix.
+# The names that OpenBLAS's function may have: SciPy's wheels prefix most symbols, and builds with 64-bit integers add a
+# suffix.
 SETTERS = [
     f"{prefix}openblas_set_threads_callback_function{suffix}" for prefix in ("", "scipy_") for suffix in ("", "64_")
 ]
@@ -25,18 +26,18 @@ def call_job(context, job, index, data, buffer):
 
     def generate(context, builder, signature, arguments):
         job, index, data, buffer = arguments
-        whole, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-        function = ir.FunctionType(ir.VoidType(), [whole, pointer, whole]).as_pointer()
+        int32, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+        function = ir.FunctionType(ir.VoidType(), [int32, pointer, int32]).as_pointer()
         builder.call(builder.inttoptr(job, function), [index, builder.inttoptr(data, pointer), buffer])
         return context.get_dummy_value()
 
     return types.void(types.intp, types.int32, types.intp, types.int32), generate
 
 
-# Due to the signature, Numba loads it from the cache when the module is imported; the callback alone wouldn't.
+# With an explicit signature, Numba compiles run_jobs, or loads it from the cache, on import and not in the callback.
 @numba.njit(types.void(types.intp, types.intp, types.intp, types.intp, types.int32), parallel=True, cache=True)
 def run_jobs(job, count, size, jobs, buffer):
-    """Run `count` jobs concurrently, each on its own thread, since they wait for each other."""
+    """Run `count` jobs concurrently, each on a separate thread, since they wait for each other."""
     for i in numba.prange(count):
         call_job(job, numba.int32(i), jobs + i * size, buffer)
 
@@ -48,10 +49,10 @@ def callback(sync, job, count, size, jobs, buffer):
 
 
 def share(threads):
-    """Set Numba's threads, and let every loaded OpenBLAS use them; whether each loaded BLAS now does.
+    """Set Numba's threads, and let every loaded OpenBLAS use them; returns whether all loaded BLAS libraries do.
 
-    An OpenBLAS with more threads must keep its own, since its jobs run concurrently: on fewer threads, they would wait
-    for each other forever.
+    An OpenBLAS with more threads than Numba must keep its threads: its jobs wait for each other, and would deadlock on
+    fewer threads.
     """
     numba.set_num_threads(threads)
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]

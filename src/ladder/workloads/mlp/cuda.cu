@@ -1,22 +1,22 @@
-// The operations of the training other than its products. Deltas include the factor -rate from the loss on, so that an
-// update is an addition; for the weights it is the product's addend. Sums are in a fixed order.
+// The operations of the training other than its products. The loss's derivative includes the factor -rate, hence all
+// deltas do: updates are additions without a factor. Sums are in a fixed order.
 //
 // Launch: `gather` grid rows, block 256; `sigmoid` and `relu` grid ceil(count / 256), block 256; `softmax_loss` grid 1,
 // block 512; `sigmoid_slope` and `relu_slope` grid ceil(columns / 32), block (32, 32). No dynamic shared memory.
 #include "warp.cuh"
 
-// x (rows, columns) = rows order (rows) of pixels (images, columns / 4), four each, scaled to [0, 1]: a block per row,
-// four pixels per thread at a time.
+// x (rows, columns) = the rows order (rows) of pixels (images, columns / 4), which hold four pixels per element, scaled
+// to [0, 1]: a block per row.
 extern "C" __global__ void __launch_bounds__(256)
     gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
   const uchar4 *from = pixels + size_t(order[blockIdx.x]) * (columns / 4);
   REAL *to = x + size_t(blockIdx.x) * columns;
   for (int j = threadIdx.x; j < columns / 4; j += blockDim.x) {
-    const uchar4 some = from[j];
-    to[4 * j] = some.x / REAL(255);
-    to[4 * j + 1] = some.y / REAL(255);
-    to[4 * j + 2] = some.z / REAL(255);
-    to[4 * j + 3] = some.w / REAL(255);
+    const uchar4 four = from[j];
+    to[4 * j] = four.x / REAL(255);
+    to[4 * j + 1] = four.y / REAL(255);
+    to[4 * j + 2] = four.z / REAL(255);
+    to[4 * j + 3] = four.w / REAL(255);
   }
 }
 
@@ -43,13 +43,13 @@ extern "C" __global__ void __launch_bounds__(512, 1)
   for (int i = threadIdx.x; i < rows; i += blockDim.x) {
     REAL *row = z + size_t(i) * columns;
     const int label = labels[order[i]];
-    REAL top = row[0] + bias[0];
-    for (int j = 0; j < columns; ++j) top = max(top, row[j] += bias[j]);
-    const REAL logit = row[label] - top;
-    REAL mass = 0;
-    for (int j = 0; j < columns; ++j) mass += row[j] = exp(row[j] - top);
-    total += log(mass) - logit;
-    for (int j = 0; j < columns; ++j) row[j] = -rate * (row[j] / mass - (j == label)) / rows;
+    REAL largest = row[0] + bias[0];
+    for (int j = 0; j < columns; ++j) largest = max(largest, row[j] += bias[j]);
+    const REAL logit = row[label] - largest;
+    REAL denominator = 0;
+    for (int j = 0; j < columns; ++j) denominator += row[j] = exp(row[j] - largest);
+    total += log(denominator) - logit;
+    for (int j = 0; j < columns; ++j) row[j] = -rate * (row[j] / denominator - (j == label)) / rows;
   }
   total = sum_of_warp(total);
   if (lane == 0) totals[warp] = total;
@@ -69,14 +69,14 @@ extern "C" __global__ void __launch_bounds__(512, 1)
 // delta (rows, columns) <- delta times the derivative at a (rows, columns); bias (columns) <- bias + column sums of
 // delta, by a block of 32 x 32 threads per 32 columns.
 template <class Slope>
-__device__ void through(REAL *delta, const REAL *a, REAL *bias, int rows, int columns, Slope slope) {
+__device__ void apply_slope(REAL *delta, const REAL *a, REAL *bias, int rows, int columns, Slope slope) {
   __shared__ REAL sums[WARP][WARP + 1];
   const int j = blockIdx.x * WARP + threadIdx.x;
   REAL sum = 0;
   if (j < columns)
     for (int i = threadIdx.y; i < rows; i += WARP) {
-      const size_t place = size_t(i) * columns + j;
-      sum += delta[place] *= slope(a[place]);
+      const size_t index = size_t(i) * columns + j;
+      sum += delta[index] *= slope(a[index]);
     }
   sums[threadIdx.x][threadIdx.y] = sum;
   __syncthreads();  // all threads' sums are complete; a warp adds those of a column
@@ -87,9 +87,9 @@ __device__ void through(REAL *delta, const REAL *a, REAL *bias, int rows, int co
 // The same for the two activations: delta and a (rows, columns), bias (columns).
 extern "C" __global__ void __launch_bounds__(1024)
     sigmoid_slope(REAL *delta, const REAL *a, REAL *bias, int rows, int columns) {
-  through(delta, a, bias, rows, columns, [](REAL a) { return a * (1 - a); });
+  apply_slope(delta, a, bias, rows, columns, [](REAL a) { return a * (1 - a); });
 }
 extern "C" __global__ void __launch_bounds__(1024)
     relu_slope(REAL *delta, const REAL *a, REAL *bias, int rows, int columns) {
-  through(delta, a, bias, rows, columns, [](REAL a) { return REAL(a > 0); });
+  apply_slope(delta, a, bias, rows, columns, [](REAL a) { return REAL(a > 0); });
 }

@@ -1,8 +1,8 @@
 """MLP training on one GPU, the data set resident; its matrix products are those of any CUDA variant of `gemm`.
 
-One kernel gathers the images of an epoch. Deltas include the factor -rate from the loss on: the weights are then the
-addend of their gradient's product, and the update of a bias is part of the preceding kernel. With `graph` on, an epoch
-is one CUDA graph. For small batches bound by the latency of dependent kernels.
+One kernel gathers the images of an epoch. All deltas include the factor -rate, as the loss's derivative does: products
+add updates directly to the weights, and the kernel that computes a delta also updates the bias. With `graph` on, an
+epoch is one CUDA graph. For small batches bound by the latency of dependent kernels.
 """
 
 from functools import partial
@@ -25,12 +25,12 @@ def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
     """One epoch: the graph of its steps, or the steps by phase."""
     steps = list(epoch(problem, products.of(product)))
     if graph == "on":
-        return cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
+        return cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
     return steps
 
 
 def epoch(problem, multiply):
-    """The steps of an epoch, as (phase, function); `multiply` are its products by form."""
+    """The steps of an epoch, as (phase, function); `multiply` has its products, {form: function}."""
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
     kernel = partial(cuda.kernel, "mlp", "cuda", dtype=dtype.name)
     widths = [int(width) for width in sizes["layers"].split("-")]
@@ -47,7 +47,7 @@ def epoch(problem, multiply):
         rows = min(sizes["batch"], sizes["images"] - start)
         a = [images[start : start + rows], *(value[:rows] for value in values[1:])]
         d = [None, *(delta[:rows] for delta in deltas[1:])]
-        d[last] = a[last]  # the loss turns the logits into their delta in place
+        d[last] = a[last]  # the loss overwrites the logits by their delta
         for layer in range(1, last + 1):
             yield f"forward {layer}", partial(multiply["nn"], a[layer - 1], weights[layer], a[layer])
             if layer < last:

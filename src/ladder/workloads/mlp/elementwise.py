@@ -1,7 +1,7 @@
-"""The operations of the training other than its products, each one pass over its arrays on threads by rows.
+"""The operations of the training other than its products; each is one pass over its arrays, with threads sharing rows.
 
-They are fused, and memory-bound (here mostly by the L2 cache): an element is read once and written once. The sigmoid is
-bound by the polynomial of its exponential and by its division.
+They are memory-bound (here mostly by the L2 cache): an element is read once and written once. The sigmoid is bound by
+the polynomial of its exponential and by its division.
 """
 
 import numba
@@ -15,9 +15,9 @@ OPTIONS = EXACT | {"fastmath": {"contract", "reassoc", "nsz"}}
 
 @numba.njit(parallel=True, **EXACT)
 def gather(pixels, order, start, x):
-    """Rows `order[start:start + len(x)]` of the uint8 pixels into `x`, scaled to [0, 1].
+    """x <- rows `order[start:start + len(x)]` of the uint8 pixels, divided by 255.
 
-    Pixel / 255 without a division: with a fused multiply-add, the correction gives the correctly rounded quotient.
+    Multiplies by 1 / 255 and corrects the result: by a fused multiply-add, this is the correctly rounded quotient.
     """
     scale = x.dtype.type(255)
     inverse = x.dtype.type(1) / scale
@@ -71,18 +71,18 @@ def softmax_loss(z, bias, labels, order, start, loss, step):
     total = 0.0
     for i in range(rows):
         label = labels[order[start + i]]
-        top = z[i, 0] + bias[0]
+        largest = z[i, 0] + bias[0]
         for j in range(columns):
             z[i, j] += bias[j]
-            top = max(top, z[i, j])
-        logit = z[i, label] - top
-        mass = 0.0
+            largest = max(largest, z[i, j])
+        logit = z[i, label] - largest
+        denominator = 0.0
         for j in range(columns):
-            z[i, j] = np.exp(z[i, j] - top)
-            mass += z[i, j]
-        total += np.log(mass) - logit
+            z[i, j] = np.exp(z[i, j] - largest)
+            denominator += z[i, j]
+        total += np.log(denominator) - logit
         for j in range(columns):
-            z[i, j] /= mass * rows
+            z[i, j] /= denominator * rows
         z[i, label] -= z.dtype.type(1.0 / rows)
     loss[step] = total / rows
 

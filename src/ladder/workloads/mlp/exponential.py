@@ -1,4 +1,4 @@
-"""exp(x) that LLVM vectorises inside a Numba loop, whereas libm's function would be called for one element at a time.
+"""exp(x) that LLVM vectorises inside a Numba loop; libm's function would be called for each element.
 
 As in most vector libraries (Cephes: https://netlib.org/cephes): x = n ln 2 + r with integer n and |r| <= ln 2 / 2,
 where ln 2 is split in two parts so that r is exact to the last bit; exp(r) is its Taylor polynomial, truncated where
@@ -21,13 +21,13 @@ def exponential(x):
 
 
 @overload(exponential)
-def compiled(x):
+def implementation(x):
     if x == types.float64:
-        real, whole, mantissa, bias, degree = np.float64, np.int64, 52, 1023, 13
+        real, integer, mantissa, bias, degree = np.float64, np.int64, 52, 1023, 13
         lowest, highest = real(-708), real(709)
         ln2_high, ln2_low = real(0.693147180369123816490), real(1.90821492927058770002e-10)
     else:
-        real, whole, mantissa, bias, degree = np.float32, np.int32, 23, 127, 7
+        real, integer, mantissa, bias, degree = np.float32, np.int32, 23, 127, 7
         lowest, highest = real(-87), real(88)
         ln2_high, ln2_low = real(0.693359375), real(-2.12194440e-4)
     coefficients = tuple(real(1 / math.factorial(power)) for power in range(degree, -1, -1))
@@ -40,7 +40,7 @@ def compiled(x):
         value = zero
         for coefficient in coefficients:
             value = value * r + coefficient
-        return value * real_of_bits(whole((whole(n) + whole(bias)) << whole(mantissa)))
+        return value * real_of_bits(integer((integer(n) + integer(bias)) << integer(mantissa)))
 
     return body
 

@@ -1,9 +1,8 @@
 """MLP training on the CPU; its matrix products are those of any host variant of `gemm`.
 
-Everything else is one fused pass per operation (`elementwise`), on the same threads as the products: OpenBLAS uses
-Numba's (`blas_threads`); with any other BLAS the other operations use one thread. An epoch is bound by the products'
-FLOPs plus, per batch, the traffic of reading and writing the weights and their gradient, which dominates for small
-batches.
+Every other operation is one pass (`elementwise`), on the same threads as the products if they are Numba's or OpenBLAS
+can use Numba's (`blas_threads`), otherwise on one thread. An epoch is bound by the products' FLOPs plus, per batch, the
+traffic of reading and writing the weights and their gradient, which dominates for small batches.
 """
 
 from functools import partial
@@ -12,8 +11,7 @@ import numba
 import numpy as np
 
 from ladder.catalogue import workloads
-from ladder.workloads.mlp import blas_threads, products
-from ladder.workloads.mlp import elementwise as each
+from ladder.workloads.mlp import blas_threads, elementwise, products
 
 DEVICE = "host"
 USES = {"product": "gemm"}
@@ -30,35 +28,35 @@ def setup(problem, *, product: str, threads: int):
     last = len(widths) - 1
     weights = [None] + [getattr(problem, f"w{layer}") for layer in range(1, last + 1)]
     biases = [None] + [getattr(problem, f"b{layer}") for layer in range(1, last + 1)]
-    make = problem.device.empty
-    values = [make((sizes["batch"], width), dtype) for width in widths]
-    deltas = [make((sizes["batch"], width), dtype) for width in widths]
-    by_weights = [None] + [make(weights[layer].shape, dtype) for layer in range(1, last + 1)]
-    by_bias = [None] + [make(biases[layer].shape, dtype) for layer in range(1, last + 1)]
+    empty = problem.device.empty
+    values = [empty((sizes["batch"], width), dtype) for width in widths]
+    deltas = [empty((sizes["batch"], width), dtype) for width in widths]
+    weight_gradients = [None] + [empty(weights[layer].shape, dtype) for layer in range(1, last + 1)]
+    bias_gradients = [None] + [empty(biases[layer].shape, dtype) for layer in range(1, last + 1)]
     rate = dtype.type(sizes["rate"])
     activate, slope = {
-        "sigmoid": (each.sigmoid, each.sigmoid_slope),
-        "relu": (each.relu, each.relu_slope),
+        "sigmoid": (elementwise.sigmoid, elementwise.sigmoid_slope),
+        "relu": (elementwise.relu, elementwise.relu_slope),
     }[sizes["activation"]]
 
     def batch(step, start):
         """The steps of one batch, as (phase, function)."""
         rows = min(sizes["batch"], sizes["images"] - start)
         a, d = [value[:rows] for value in values], [delta[:rows] for delta in deltas]
-        d[last] = a[last]  # the loss turns the logits into their derivative in place
-        yield "gather", partial(each.gather, problem.pixels, problem.order, start, a[0])
+        d[last] = a[last]  # the loss overwrites the logits by their delta
+        yield "gather", partial(elementwise.gather, problem.pixels, problem.order, start, a[0])
         for layer in range(1, last + 1):
             yield f"forward {layer}", partial(multiply["nn"], a[layer - 1], weights[layer], a[layer])
             if layer < last:
                 yield "activation", partial(activate, a[layer], biases[layer])
         loss = (problem.labels, problem.order, start, problem.loss, step)
-        yield "loss", partial(each.softmax_loss, a[last], biases[last], *loss)
+        yield "loss", partial(elementwise.softmax_loss, a[last], biases[last], *loss)
         for layer in range(last, 0, -1):
-            yield f"gradient {layer}", partial(multiply["tn"], a[layer - 1], d[layer], by_weights[layer])
+            yield f"gradient {layer}", partial(multiply["tn"], a[layer - 1], d[layer], weight_gradients[layer])
             if layer > 1:
                 yield f"delta {layer - 1}", partial(multiply["nt"], d[layer], weights[layer], d[layer - 1])
-            yield "bias", partial(each.update_bias, biases[layer], d[layer], rate, by_bias[layer])
-            yield "update", partial(each.update_weights, weights[layer], by_weights[layer], rate)
+            yield "bias", partial(elementwise.update_bias, biases[layer], d[layer], rate, bias_gradients[layer])
+            yield "update", partial(elementwise.update_weights, weights[layer], weight_gradients[layer], rate)
             if layer > 1:
                 yield "activation", partial(slope, d[layer - 1], a[layer - 1])
 

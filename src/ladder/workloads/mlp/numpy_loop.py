@@ -27,18 +27,18 @@ def setup(problem, *, threads: int):
                     z = np.maximum(z, 0) if relu else 1 / (1 + np.exp(-z))
                 a.append(z)
             logits = a[-1] - a[-1].max(axis=1, keepdims=True)
-            likely = np.exp(logits)
-            total = likely.sum(axis=1, keepdims=True)
+            exponentials = np.exp(logits)
+            total = exponentials.sum(axis=1, keepdims=True)
             problem.loss[step] = (np.log(total[:, 0]) - logits[rows, labels]).mean()
-            delta = likely / total
+            delta = exponentials / total
             delta[rows, labels] -= 1
             delta /= dtype.type(len(index))
             for layer in reversed(range(count)):
-                by_weights, by_bias = a[layer].T @ delta, delta.sum(axis=0)
+                weight_gradient, bias_gradient = a[layer].T @ delta, delta.sum(axis=0)
                 if layer:
                     slope = a[layer] > 0 if relu else a[layer] * (1 - a[layer])
                     delta = (delta @ weights[layer].T) * slope
-                weights[layer] -= rate * by_weights
-                biases[layer] -= rate * by_bias
+                weights[layer] -= rate * weight_gradient
+                biases[layer] -= rate * bias_gradient
 
     return run

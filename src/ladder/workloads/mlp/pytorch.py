@@ -14,18 +14,18 @@ def setup(problem, *, threads: int):
     return epoch(problem, torch.from_numpy)
 
 
-def epoch(problem, tensor):
-    """A function that trains one epoch; `tensor` turns an array of the problem into a tensor on the same memory."""
+def epoch(problem, as_tensor):
+    """A function that trains one epoch; `as_tensor` makes a tensor that shares the memory of a problem's array."""
     sizes, dtype = problem.sizes, getattr(torch, problem.sizes["dtype"])
     count = len(sizes["layers"].split("-")) - 1
     parameters = [
-        tensor(getattr(problem, f"{letter}{layer + 1}")).requires_grad_() for layer in range(count) for letter in "wb"
+        as_tensor(getattr(problem, f"{name}{layer + 1}")).requires_grad_() for layer in range(count) for name in "wb"
     ]
     optimizer = torch.optim.SGD(parameters, lr=sizes["rate"])
     hidden = {"sigmoid": torch.sigmoid, "relu": torch.relu}[sizes["activation"]]
-    pixels = tensor(problem.pixels).to(dtype) / 255.0
-    labels, order = tensor(problem.labels), tensor(problem.order)
-    losses = tensor(problem.loss)
+    pixels = as_tensor(problem.pixels).to(dtype) / 255.0
+    labels, order = as_tensor(problem.labels), as_tensor(problem.order)
+    losses = as_tensor(problem.loss)
 
     def run():
         for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):

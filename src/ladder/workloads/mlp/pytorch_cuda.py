@@ -20,7 +20,7 @@ def setup(problem, *, graph: Literal["off", "on"] = "off"):
 
 
 def captured(run):
-    """A CUDA graph of a function, which runs once before on a separate stream, as PyTorch requires."""
+    """A function that launches a CUDA graph of `run`, which first runs on a separate stream, as PyTorch requires."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):

@@ -1,8 +1,9 @@
 """The reference of the training: mini-batch SGD in plain float64 NumPy, with a bound for the effect of rounding.
 
-There is no formula for the bound as for a single product, since every step amplifies earlier errors. So the training
-runs twice: without and with noise of the size of float32's rounding wherever a variant rounds. The bound is MARGIN
-times the distance between the two trajectories, scaled from float32's unit roundoff to that of the variant's dtype.
+A formula bounds the error of a single product, but not that of a training, where every step amplifies earlier errors.
+So the training runs twice: without noise, and with noise of the size of float32's rounding wherever a variant rounds.
+The bound is MARGIN times the distance between the two trajectories, scaled from float32's unit roundoff to that of the
+variant's dtype.
 """
 
 import itertools
@@ -12,7 +13,7 @@ import numpy as np
 from ladder.harness.validation import unit_roundoff
 
 NOISE = unit_roundoff(np.float32)
-# The noise of sums is that of rounding if all terms have one sign: correct variants stay within half the bound.
+# Correct variants stay within half the bound, because sums get the noise of sums whose terms all have one sign.
 MARGIN = 4.0
 
 
@@ -21,7 +22,7 @@ def layer_sizes(sizes):
     return [int(width) for width in sizes["layers"].split("-")]
 
 
-def initial(sizes):
+def initial_parameters(sizes):
     """Weights (fan_in x fan_out) and biases by layer, float64 values that float32 holds exactly.
 
     Weights are uniform in +-sqrt(6 / (fan_in + fan_out)) after Glorot and Bengio (2010), twice that for a ReLU's
@@ -48,7 +49,7 @@ def activate(name, z):
 
 
 def slope(name, a):
-    """The activation's derivative, from its value."""
+    """The activation's derivative, from the activation's value."""
     return (a > 0.0).astype(np.float64) if name == "relu" else a * (1.0 - a)
 
 
@@ -73,7 +74,7 @@ def cross_entropy(logits, labels):
 
 
 def gradients(parameters, x, labels, activation, product=np.matmul):
-    """The mean loss of a batch and its gradients as [(by weights, by bias), ...]."""
+    """The mean loss of a batch and its gradients by layer, [(with respect to weights, with respect to bias), ...]."""
     layers = forward(parameters, x, activation, product)
     loss, delta = cross_entropy(layers[-1], labels)
     pairs = []
@@ -86,11 +87,11 @@ def gradients(parameters, x, labels, activation, product=np.matmul):
 
 def accuracy(parameters, images, labels, activation):
     """The share of test images that are classified correctly."""
-    logits = forward(parameters, scaled(images), activation)[-1]
+    logits = forward(parameters, scale_pixels(images), activation)[-1]
     return float((logits.argmax(axis=1) == labels).mean())
 
 
-def scaled(images):
+def scale_pixels(images):
     """Images as rows of pixels in [0, 1], float64."""
     return images.reshape(len(images), -1) / 255.0
 
@@ -118,21 +119,22 @@ def trajectory(sizes, dataset, noise=None):
     """Train: per epoch the loss of every batch (epochs x steps), and the parameters after each epoch."""
     product = noise.product if noise else np.matmul
     images, labels = dataset.train_images[: sizes["images"]], dataset.train_labels[: sizes["images"]]
-    parameters = initial(sizes)
-    losses, after = [], []
+    parameters = initial_parameters(sizes)
+    losses, history = [], []
     for epoch in range(sizes["epochs"]):
-        visit = order(sizes, epoch)
+        visits = order(sizes, epoch)
         losses.append([])
         for start in range(0, sizes["images"], sizes["batch"]):
-            index = visit[start : start + sizes["batch"]]
-            loss, steps = gradients(parameters, scaled(images[index]), labels[index], sizes["activation"], product)
+            index = visits[start : start + sizes["batch"]]
+            x = scale_pixels(images[index])
+            loss, steps = gradients(parameters, x, labels[index], sizes["activation"], product)
             losses[-1].append(loss)
             pairs = zip(parameters, steps, strict=True)
             parameters = [(w - sizes["rate"] * dw, b - sizes["rate"] * db) for (w, b), (dw, db) in pairs]
             if noise:
                 parameters = [(noise.update(w), noise.update(b)) for w, b in parameters]
-        after.append(parameters)
-    return np.array(losses), after
+        history.append(parameters)
+    return np.array(losses), history
 
 
 def compute(sizes, dataset):
@@ -142,13 +144,13 @@ def compute(sizes, dataset):
     largest distance between the two trajectories up to that epoch.
     """
     losses, parameters = trajectory(sizes, dataset)
-    shaken_losses, shaken = trajectory(sizes, dataset, Noise())
-    arrays = {"loss": losses, "loss_drift": np.maximum.accumulate(np.abs(losses - shaken_losses).max(axis=1))}
+    noisy_losses, noisy = trajectory(sizes, dataset, Noise())
+    arrays = {"loss": losses, "loss_drift": np.maximum.accumulate(np.abs(losses - noisy_losses).max(axis=1))}
     for layer in range(len(parameters[0])):
         for part, letter in enumerate("wb"):
             exact = np.array([epoch[layer][part] for epoch in parameters])
-            moved = np.array([epoch[layer][part] for epoch in shaken])
-            drift = np.abs(exact - moved).reshape(len(exact), -1).max(axis=1)
+            perturbed = np.array([epoch[layer][part] for epoch in noisy])
+            drift = np.abs(exact - perturbed).reshape(len(exact), -1).max(axis=1)
             arrays[f"{letter}{layer + 1}"] = exact
             arrays[f"{letter}{layer + 1}_drift"] = np.maximum.accumulate(drift)
     return arrays

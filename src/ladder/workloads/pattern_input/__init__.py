@@ -1,10 +1,10 @@
 """Reading the patterns of a training: images of an IDX file become rows of numbers in [0, 1], as `backprop` takes them.
 
-A run opens the file, reads its bytes from the page cache, and writes every pixel divided by 255, which is compared
-bitwise. The second round reads the file's last images.
+A run opens the file, reads its bytes from the page cache, and writes every pixel divided by 255; the check compares the
+numbers bitwise. The first round reads the file's first images, the second round its last.
 
-Shapes: path (4096,) uint8, the file's name as a C string; first int64 (1,), the first image; the output out
-(images, 784).
+Shapes: path (4096,) uint8, the file's name as a C string; first (1,) int64, the number of the first image; the output
+out (images, 784).
 """
 
 from pathlib import Path
@@ -23,8 +23,8 @@ RUNGS = {
     "openmp_tasks": "an OpenMP task per block of images",
 }
 SIZES = {"images": int, "dtype": ("float32", "float64"), "source": ("mnist", "digits")}
-LONGEST = 4096  # bytes of a path, of which the last is 0
-PART = 4096  # images that are checked at once
+PATH_SIZE = 4096  # bytes of a path with the final 0
+CHUNK = 4096  # images that are checked at once
 
 
 def refuse(sizes):
@@ -40,19 +40,19 @@ def data_set(sizes):
 def load_data(folder):
     """The path of the images for training, as bytes, and the images themselves, uint8."""
     path = bytes(Path(folder, dataset.TRAIN_IMAGES).resolve())
-    if len(path) >= LONGEST:
-        raise LadderError(f"The path of {folder} is longer than the {LONGEST - 1} bytes that pattern_input takes.")
+    if len(path) >= PATH_SIZE:
+        raise LadderError(f"The path of {folder} is longer than the {PATH_SIZE - 1} bytes that pattern_input takes.")
     return SimpleNamespace(path=path, images=dataset.load(folder).train_images)
 
 
 def arrays(sizes):
     """Inputs and outputs as {name: (shape, dtype)}."""
-    inputs = {"path": ((LONGEST,), "uint8"), "first": ((1,), "int64")}
+    inputs = {"path": ((PATH_SIZE,), "uint8"), "first": ((1,), "int64")}
     return inputs, {"out": ((sizes["images"], 784), sizes["dtype"])}
 
 
 def fill(inputs, sizes, round, data):
-    """Write the path and the first image of a round in place; the names of both inputs."""
+    """Write the path and the first image's number of a round in place; returns the names of both inputs."""
     inputs["path"][...] = 0
     inputs["path"][: len(data.path)] = np.frombuffer(data.path, np.uint8)
     inputs["first"][0] = first_of(sizes, round, data)
@@ -60,12 +60,12 @@ def fill(inputs, sizes, round, data):
 
 
 def first_of(sizes, round, data):
-    """The first image of a round."""
+    """The number of the first image of a round."""
     return len(data.images) - sizes["images"] if round else 0
 
 
 def cost(sizes):
-    """A division per pixel, its byte read and its number written."""
+    """FLOPs: a division per pixel. Bytes: a byte read and a number written per pixel."""
     pixels = sizes["images"] * 784
     return SimpleNamespace(
         flops=pixels, bytes=pixels * (1 + np.dtype(sizes["dtype"]).itemsize), precision=sizes["dtype"]
@@ -73,10 +73,10 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
-    """Compare every number with the pixel's, which it must equal, in parts."""
+    """Compare every number with its exact value, in chunks; returns the worst check."""
     first, checks = first_of(sizes, round, data), []
-    for start in range(0, sizes["images"], PART):
-        end = min(start + PART, sizes["images"])
-        expected = reference.scaled(data.images[first + start : first + end])
+    for start in range(0, sizes["images"], CHUNK):
+        end = min(start + CHUNK, sizes["images"])
+        expected = reference.scale_pixels(data.images[first + start : first + end])
         checks.append(compare("patterns", outputs["out"][start:end], expected, 0.0))
     return [max(checks, key=lambda check: check.error)], None

@@ -8,9 +8,9 @@ int read_all(const char *path, long first, long count, REAL *out, long threads, 
     int is_read = file >= 0;
 #pragma omp parallel num_threads(threads)
 #pragma omp single
-    for (long at = 0; at < count; at += block) {
-#pragma omp task firstprivate(at) shared(is_read)
-        if (!read_patterns(file, first + at, block < count - at ? block : count - at, out + at * PIXELS)) {
+    for (long i = 0; i < count; i += block) {
+#pragma omp task firstprivate(i) shared(is_read)
+        if (!read_patterns(file, first + i, block < count - i ? block : count - i, out + i * PIXELS)) {
 #pragma omp atomic write
             is_read = 0;
         }

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define HEADER 16  /* bytes: a magic number and three extents */
+#define HEADER 16  /* bytes: a magic number and three dimensions */
 #define PIXELS 784 /* of an image */
 #define PIECE 32   /* images whose bytes and numbers fit in the L2 cache */
 

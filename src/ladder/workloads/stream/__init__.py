@@ -1,4 +1,4 @@
-"""STREAM: the memory bandwidth that a loop over long arrays reaches, after McCalpin's benchmark (1995); a ceiling.
+"""STREAM: the memory bandwidth of a loop over long arrays, after McCalpin's benchmark (1995); a ceiling.
 
 | kernel | does | bytes per element |
 | --- | --- | --- |
@@ -6,7 +6,7 @@
 | copy | out = a | 1 load, 1 store (and the write-allocate load, which isn't counted) |
 | triad | out = a + 3 b | 2 loads, 1 store |
 
-Inputs are uniform in [0, 1) from the seed; in large arrays the numbers repeat (`ladder.devices.chunked`).
+Inputs are drawn uniformly from [0, 1) by the seed; in large arrays the numbers repeat (`ladder.devices.chunked`).
 
 Shapes: a, b and out (elements,); for `read`, out holds one partial sum per block of `BLOCK` elements.
 """
@@ -22,7 +22,7 @@ RUNGS = {
     "openmp": "loops in Numba on OpenMP threads",
     "cuda": "16-byte accesses on a GPU",
 }
-# The results that ceilings are taken from.
+# The ceiling that the results set.
 CEILING = "bandwidth"
 SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
 ARRAYS = ("a", "b", "out")
@@ -31,9 +31,9 @@ SENSITIVITY = [
     ("openmp", {"threads": 1}, {"kernel": "copy", "elements": 1_027}),
     ("openmp", {"threads": 1}, {"kernel": "triad", "elements": 1_027}),
 ]
-BLOCK = 2**16
+BLOCK = 2**16  # elements of a partial sum
 PART = 2**18  # elements that are checked at once, few enough for a cache; a multiple of BLOCK
-FACTOR = 3.0
+FACTOR = 3.0  # of b in `triad`
 
 
 def arrays(sizes):
@@ -45,7 +45,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place, all of them; their names."""
+    """Write the inputs of a round in place. Return their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for array in inputs.values():
         chunked.fill(array, lambda part: generator.random(out=part, dtype=part.dtype))
@@ -53,20 +53,20 @@ def fill(inputs, sizes, round, data):
 
 
 def cost(sizes):
-    """FLOPs, and bytes loaded and stored."""
+    """FLOPs, and bytes loaded and stored, by kernel."""
     loads, stores, flops = {"read": (1, 0, 1), "copy": (1, 1, 0), "triad": (2, 1, 2)}[sizes["kernel"]]
     size = np.dtype(sizes["dtype"]).itemsize * sizes["elements"]
     return SimpleNamespace(flops=flops * sizes["elements"], bytes=(loads + stores) * size, precision=sizes["dtype"])
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare every element with the same arithmetic in float64, by parts of the arrays."""
+    """Compare every element with the same arithmetic in float64, part by part; the Check with the largest error."""
 
     def compare_from(start):
-        here = slice(start, start + PART)
-        ours = slice(start // BLOCK, (start + PART) // BLOCK) if sizes["kernel"] == "read" else here
-        parts = (array[here].astype(np.float64, copy=False) for array in inputs.values())
-        return compare_part(sizes["kernel"], outputs["out"][ours], precision, *parts)
+        elements = slice(start, start + PART)
+        results = slice(start // BLOCK, (start + PART) // BLOCK) if sizes["kernel"] == "read" else elements
+        parts = (array[elements].astype(np.float64, copy=False) for array in inputs.values())
+        return compare_part(sizes["kernel"], outputs["out"][results], precision, *parts)
 
     checks = chunked.map_threads(compare_from, range(0, sizes["elements"], PART))
     return [max(checks, key=lambda check: check.error)], None

@@ -1,33 +1,34 @@
 // STREAM on a GPU, on arrays (count). REAL is the element type. A block of BLOCK threads processes SPAN elements, those
-// of one partial sum of `read`; accesses are of 16 bytes, and the remaining elements are single accesses.
+// of one partial sum of `read`, with 16-byte accesses; the last elements are accessed one by one.
 //
 // Launch: grid ceil(count / SPAN), block BLOCK, no dynamic shared memory.
-constexpr long long SPAN = 65536;  // BLOCK of the workload
+constexpr long long SPAN = 65536;  // `BLOCK` in __init__.py
 constexpr int WIDTH = 16 / sizeof(REAL);
 struct alignas(16) Vector {
   REAL value[WIDTH];
 };
 
-// Call `whole(v)` for the vectors and `single(i)` for the remaining elements of this block's part of `count` elements.
-template <class Whole, class Single>
-__device__ void each(long long count, Whole whole, Single single) {
+// Call `on_vector(v)` for the whole vectors of this block's part of `count` elements, and `on_element(i)` for the
+// elements after these.
+template <class OnVector, class OnElement>
+__device__ void for_each(long long count, OnVector on_vector, OnElement on_element) {
   const long long first = (long long)blockIdx.x * SPAN;
   const long long last = first + SPAN < count ? first + SPAN : count;
   const long long vectors = last / WIDTH;
 #pragma unroll 4
-  for (long long v = first / WIDTH + threadIdx.x; v < vectors; v += BLOCK) whole(v);
-  for (long long i = vectors * WIDTH + threadIdx.x; i < last; i += BLOCK) single(i);
+  for (long long v = first / WIDTH + threadIdx.x; v < vectors; v += BLOCK) on_vector(v);
+  for (long long i = vectors * WIDTH + threadIdx.x; i < last; i += BLOCK) on_element(i);
 }
 
-// out (gridDim.x) = the sums over the blocks' elements of a (count).
+// out (gridDim.x) = the sum of each block's elements of a (count).
 extern "C" __global__ void __launch_bounds__(BLOCK) read(const REAL *a, REAL *out, long long count) {
   __shared__ REAL sums[BLOCK];
   REAL sum = 0;
-  each(
+  for_each(
       count,
       [&](long long v) {
-        const Vector some = reinterpret_cast<const Vector *>(a)[v];
-        for (int lane = 0; lane < WIDTH; ++lane) sum += some.value[lane];
+        const Vector vector = reinterpret_cast<const Vector *>(a)[v];
+        for (int lane = 0; lane < WIDTH; ++lane) sum += vector.value[lane];
       },
       [&](long long i) { sum += a[i]; });
   sums[threadIdx.x] = sum;
@@ -40,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) read(const REAL *a, REAL *ou
 
 // out (count) = a (count).
 extern "C" __global__ void __launch_bounds__(BLOCK) copy(const REAL *a, REAL *out, long long count) {
-  each(
+  for_each(
       count, [&](long long v) { reinterpret_cast<Vector *>(out)[v] = reinterpret_cast<const Vector *>(a)[v]; },
       [&](long long i) { out[i] = a[i]; });
 }
@@ -49,13 +50,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) copy(const REAL *a, REAL *ou
 extern "C" __global__ void __launch_bounds__(BLOCK)
     triad(const REAL *a, const REAL *b, REAL *out, long long count) {
   const REAL factor = 3;
-  each(
+  for_each(
       count,
       [&](long long v) {
-        Vector some = reinterpret_cast<const Vector *>(a)[v];
-        const Vector other = reinterpret_cast<const Vector *>(b)[v];
-        for (int lane = 0; lane < WIDTH; ++lane) some.value[lane] += factor * other.value[lane];
-        reinterpret_cast<Vector *>(out)[v] = some;
+        Vector result = reinterpret_cast<const Vector *>(a)[v];
+        const Vector b_vector = reinterpret_cast<const Vector *>(b)[v];
+        for (int lane = 0; lane < WIDTH; ++lane) result.value[lane] += factor * b_vector.value[lane];
+        reinterpret_cast<Vector *>(out)[v] = result;
       },
       [&](long long i) { out[i] = a[i] + factor * b[i]; });
 }

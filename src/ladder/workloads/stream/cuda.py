@@ -12,7 +12,7 @@ SOURCE = "cuda.cu"
 
 
 def setup(problem, *, block: int = 512):
-    """One pass over the arrays, with a thread block for the elements of each partial sum."""
+    """One pass over the arrays, with a thread block for every SPAN elements."""
     name, count = problem.sizes["kernel"], problem.sizes["elements"]
     kernel = cuda.kernel("stream", "cuda", name, problem.sizes["dtype"], block=block)
     operands = (problem.a, problem.b) if name == "triad" else (problem.a,)

@@ -17,7 +17,7 @@ OPTIONS = {
 @numba.njit(**OPTIONS)
 def read(a, out):
     for block in numba.prange(len(out)):
-        # A slice, since the compiler then knows that indices are in range; otherwise the loop isn't vectorised, and
+        # With a slice the compiler knows that indices are in range. Otherwise it doesn't vectorise the loop, which then
         # reaches a quarter of the bandwidth.
         part = a[block * BLOCK : (block + 1) * BLOCK]
         total = a.dtype.type(0)

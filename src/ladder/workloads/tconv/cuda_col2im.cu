@@ -24,6 +24,6 @@ add_up(const REAL *__restrict__ products, const REAL *__restrict__ bias, REAL *_
         if (right < h) sum += this_image[((size_t(down) * h + right) * TAPS * TAPS + r * TAPS + s) * k + channel];
       }
     }
-    row[index] = activated(sum, activation);
+    row[index] = apply_activation(sum, activation);
   }
 }

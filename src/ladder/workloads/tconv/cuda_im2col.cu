@@ -38,7 +38,7 @@ add_bias(REAL *__restrict__ out, const REAL *__restrict__ bias, long long count,
   const int channel_step = step % k;  // from one value of the thread to its next
   int channel = first % k;
   for (long long index = first; index < count; index += step) {
-    out[index] = activated(out[index] + bias[channel], activation);
+    out[index] = apply_activation(out[index] + bias[channel], activation);
     channel += channel_step;
     if (channel >= k) channel -= k;
   }

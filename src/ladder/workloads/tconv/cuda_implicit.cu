@@ -21,7 +21,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
   const int columns = PARITIES * k, column_blocks = (columns - 1) / BN + 1;
   const int first = blockIdx.y * BM, column = blockIdx.x % column_blocks * BN;
-  const bool is_packed_aligned = columns % V == 0 && aligned(packed);
+  const bool is_packed_aligned = columns % V == 0 && is_aligned(packed);
   const Position position(blockIdx.x / column_blocks, h);
   StepIterator<BK> steps(position, c);
 
@@ -35,7 +35,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
     steps.next();
   };
 
-  const Place thread_position;
+  const ThreadPosition thread_position;
   const int tiles = steps.count();
   REAL sums[TM][TN] = {};
   load_tiles(0);
@@ -56,7 +56,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
   }
   activate<TM * TN>(&sums[0][0], activation);
 
-  const bool is_out_aligned = PARITIES == 1 && k % V == 0 && aligned(out);
+  const bool is_out_aligned = PARITIES == 1 && k % V == 0 && is_aligned(out);
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
     const int row = first + thread_position.row(i);
@@ -68,7 +68,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
       if (is_out_aligned) {
         Vector vector;
 #pragma unroll
-        for (int v = 0; v < V; ++v) vector.of[v] = sums[i][j + v];
+        for (int v = 0; v < V; ++v) vector.value[v] = sums[i][j + v];
         if (thread_column < columns) *reinterpret_cast<Vector *>(row_out + thread_column) = vector;
       } else {
 #pragma unroll

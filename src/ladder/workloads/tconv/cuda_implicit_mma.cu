@@ -60,7 +60,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
-        for (int j = 0; j < WN / 8; ++j) mma_of<math>(sums[i][j], a_fragments[i], b_fragments[j / 2] + j % 2 * 2);
+        for (int j = 0; j < WN / 8; ++j) mma_packed<math>(sums[i][j], a_fragments[i], b_fragments[j / 2] + j % 2 * 2);
     }
   }
   const Rows<Out> row_address = {block, out, out_width};

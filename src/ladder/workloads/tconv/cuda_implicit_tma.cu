@@ -105,7 +105,7 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
     for (int channel = 0; channel < lines * depth; channel += depth, patch.next()) {
       const auto copy_patch = [&] {
         shared.patch_empty[patch.index].wait(patch.phase + 1);
-        shared.patch_full[patch.index].expect(PATCH * 16);
+        shared.patch_full[patch.index].arrive_and_expect(PATCH * 16);
         copy_box(shared.patches[patch.index], image, shared.patch_full[patch.index], channel, tile.image, tile.x - 1,
                  tile.y - 1);
       };
@@ -113,13 +113,13 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
       for (int row = 0; row < TAPS; ++row, stage.next(), next = (next + 1) % CLUSTER) {
         if (row == 0 && !is_first) copy_patch();
         shared.stage_empty[stage.index].wait(stage.phase + 1);
-        shared.stage_full[stage.index].expect(STAGE * 16);
+        shared.stage_full[stage.index].arrive_and_expect(STAGE * 16);
         if (next == tiles.rank)
-          copy_box_to((1 << CLUSTER) - 1, shared.stages[stage.index], packed, shared.stage_full[stage.index], channel,
+          multicast_box((1 << CLUSTER) - 1, shared.stages[stage.index], packed, shared.stage_full[stage.index], channel,
                       tile.column, row * TAPS);
         if (is_first && row == AHEAD - 1) {
-          wait_for_kernel_before();
-          let_next_begin();
+          wait_for_previous_kernel();
+          launch_dependents();
           copy_patch();
         }
       }
@@ -134,7 +134,7 @@ __device__ __forceinline__ void release(Mbarrier &empty) {
 }
 
 // Multiply the produced buffers, by one of GROUPS warpgroups, and call `epilogue(sums, tile, group)` for each tile. Its
-// sums (4, BN / 8, 4) are those of the four elements around a pixel, each in the layout of multiply_group().
+// sums (4, BN / 8, 4) are those of the four elements around a pixel, each in the layout of multiply_warpgroup().
 template <Math math, class Epilogue>
 __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int h, int lines,
                                          const Epilogue &epilogue) {
@@ -158,13 +158,13 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
           if (row == TAPS) break;
           shared.stage_full[stage.index].wait(stage.phase);
           if (unsigned(top + shift) < unsigned(h)) {  // else all pixels are zeros
-            begin_products();
+            fence_products();
 #pragma unroll
             for (int u = 0; u < LINE; u += 2)
 #pragma unroll
               for (int column = 0; column < TAPS; ++column) {
                 const Tap x(column);
-                multiply_group<math>(sums[2 * parity + x.parity],
+                multiply_warpgroup<math>(sums[2 * parity + x.parity],
                                      tile_descriptor(pixels + shift * PATCH_ROW + x.shift * PIXEL + u),
                                      tile_descriptor(shared.stages[stage.index] + column * TILE + u));
               }
@@ -196,7 +196,7 @@ struct Epilogue {
   using Out = typename Format::Type;
   static constexpr int V = 16 / sizeof(Out), LANES = 4;  // lanes of a row
   struct alignas(16) Values {
-    Out of[V];
+    Out value[V];
   };
   const float *bias;
   Out *out;
@@ -221,8 +221,8 @@ struct Epilogue {
           Values values;
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            values.of[v] =
-                Format::of(max_nan(sums[element][index / 8 + v / 2][half * 2 + v % 2] + addends[v], lower_bound));
+            values.value[v] =
+                Format::convert(max_nan(sums[element][index / 8 + v / 2][half * 2 + v % 2] + addends[v], lower_bound));
           const size_t pixel = (size_t(image) * 2 * h + 2 * y + element / 2) * 2 * h + 2 * x + element % 2;
           store(out + pixel * out_width, column + index, values);
         }
@@ -237,7 +237,7 @@ struct Epilogue {
     } else {
 #pragma unroll
       for (int i = 0; i < V; ++i)
-        if (index + i < out_width) target[index + i] = values.of[i];
+        if (index + i < out_width) target[index + i] = values.value[i];
     }
   }
 };
@@ -249,8 +249,8 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
                                             int activation) {
   Shared &shared = *reinterpret_cast<Shared *>(memory);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < PATCHES; ++i) shared.patch_full[i].begin(1), shared.patch_empty[i].begin(4 * GROUPS);
-    for (int i = 0; i < STAGES; ++i) shared.stage_full[i].begin(1), shared.stage_empty[i].begin(4 * GROUPS * CLUSTER);
+    for (int i = 0; i < PATCHES; ++i) shared.patch_full[i].init(1), shared.patch_empty[i].init(4 * GROUPS);
+    for (int i = 0; i < STAGES; ++i) shared.stage_full[i].init(1), shared.stage_empty[i].init(4 * GROUPS * CLUSTER);
     publish_mbarriers();
   }
   cluster_barrier();
@@ -258,7 +258,7 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
   constexpr int depth = LINE * 16 / sizeof(typename Operand<math>::Type);
   const int lines = (width - 1) / depth + 1;
   if (threadIdx.x >= 128 * GROUPS) {
-    leave_registers<40>();
+    release_registers<40>();
     if (threadIdx.x == 128 * GROUPS) produce(shared, image, packed, tiles, lines, depth);
   } else {
     claim_registers<232>();

@@ -44,12 +44,12 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
     // After this barrier the tile is complete, and the products of the tile two before have ended in all warpgroups.
     __syncthreads();
     const Vector *const a_tile = memory + tile % STAGES * STAGE, *const b_tile = a_tile + BM * LINE;
-    begin_products();
+    fence_products();
 #pragma unroll
     for (int u = 0; u < LINE; u += 2)
 #pragma unroll
       for (int i = 0; i < ROW_TILES; ++i)
-        multiply_group<math>(sums[i], tile_descriptor(a_tile + (group_row + i * 64) * LINE + u),
+        multiply_warpgroup<math>(sums[i], tile_descriptor(a_tile + (group_row + i * 64) * LINE + u),
                              tile_descriptor(b_tile + u));
     commit_products();
     load(tile + STAGES - 2);

@@ -11,7 +11,7 @@
 #include "activation.cuh"
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
-#include "written.cuh"
+#include "output_types.cuh"
 
 constexpr int PIXELS = 4, COLUMNS = 32, THREADS_ACROSS = COLUMNS / PIXELS;
 constexpr int THREADS = ROWS * THREADS_ACROSS;
@@ -99,7 +99,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
 #pragma unroll
                 for (int p = 0; p < PIXELS; ++p)
                   sums[corner / 2][p][corner % 2][j] +=
-                      pixels[row][p + column].of[v] * weights[weight / V].of[weight % V];
+                      pixels[row][p + column].value[v] * weights[weight / V].value[weight % V];
             }
       }
     }
@@ -116,16 +116,16 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
     const REAL *const results = &sums[row_parity][0][0][0];
 #pragma unroll
     for (int index = 0; index < results_per_row; index += results_per_store) {
-      Neighbours<Out, results_per_store> neighbours;
+      AlignedVector<Out, results_per_store> neighbours;
 #pragma unroll
       for (int v = 0; v < results_per_store; ++v)
-        neighbours.of[v] = Format::of(activated(results[index + v] + bias[(index + v) % CHANNELS], activation));
+        neighbours.value[v] = Format::convert(apply_activation(results[index + v] + bias[(index + v) % CHANNELS], activation));
       if (is_out_aligned) {
-        *reinterpret_cast<Neighbours<Out, results_per_store> *>(row_out + index) = neighbours;
+        *reinterpret_cast<AlignedVector<Out, results_per_store> *>(row_out + index) = neighbours;
       } else {
 #pragma unroll
         for (int v = 0; v < results_per_store; ++v)
-          if (left + x + (index + v) / (2 * CHANNELS) < h) row_out[index + v] = neighbours.of[v];
+          if (left + x + (index + v) / (2 * CHANNELS) < h) row_out[index + v] = neighbours.value[v];
       }
     }
   }
@@ -136,7 +136,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   extern "C" __global__ void __launch_bounds__(THREADS) to##channels##_##result(CONVOLVE_ARGUMENTS(Format::Type)) { \
     convolution<channels, Format>(image, packed, bias, out, h, c, activation);                                      \
   }
-#define KERNEL_PAIR(channels) KERNEL(channels, float32, AsFloat32) KERNEL(channels, uint8, AsColour)
+#define KERNEL_PAIR(channels) KERNEL(channels, float32, Float32Output) KERNEL(channels, uint8, PixelOutput)
 
 KERNEL_PAIR(1)
 KERNEL_PAIR(2)

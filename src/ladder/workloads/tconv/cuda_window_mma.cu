@@ -20,7 +20,7 @@
 #include "ptx/mma.cuh"
 #include "ptx/programmatic_launch.cuh"
 #include "tensor_operands.cuh"
-#include "written.cuh"
+#include "output_types.cuh"
 
 constexpr int WARP_ROWS = ROWS % 4 ? 2 : 4, COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 32 * ROWS / WARP_ROWS;
 constexpr int TILE = (ROWS + 2) * PITCH * LINE, FILTER = 9 * 16 * LINE, MEMORY = TILE + FILTER;  // vectors
@@ -53,8 +53,8 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
                   first_channel < width);
     }
     if (channel == 0) {  // the previous kernel writes the image, but not the filter
-      wait_for_kernel_before();
-      let_next_begin();
+      wait_for_previous_kernel();
+      launch_dependents();
     }
     for (int index = threadIdx.x; index < TILE; index += THREADS) {
       const int tile_row = index / LINE, u = index % LINE;
@@ -91,7 +91,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
             for (int half = 0; half < 2; ++half)
 #pragma unroll
               for (int j = tap == 2; j < 2; ++j)  // the upper row of the result doesn't use the lower neighbours
-                mma_of<math>(sums[target_row][half][j], a_fragments[half], b_fragments[tap] + 2 * j);
+                mma_packed<math>(sums[target_row][half][j], a_fragments[half], b_fragments[tap] + 2 * j);
           }
         }
       }
@@ -119,8 +119,8 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
       for (int octet = 0; octet < 4; ++octet) {
         const float *const pair = &sums[row][octet / 2][j][octet % 2 * 2];
         if (y + row < h && x + 8 * octet < h)
-          *reinterpret_cast<Neighbours<Out, 2> *>(target + 16 * octet * k) = {
-              Format::of(pair[0]), Format::of(pair[1])};
+          *reinterpret_cast<AlignedVector<Out, 2> *>(target + 16 * octet * k) = {
+              Format::convert(pair[0]), Format::convert(pair[1])};
       }
 }
 
@@ -130,7 +130,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
       CONVOLVE_ARGUMENTS(Operand<Math::math>::Type, Format::Type)) {                    \
     convolution<Math::math, Format>(image, packed, bias, out, h, width, k, activation); \
   }
-#define KERNEL_PAIR(math) KERNEL(math, float32, AsFloat32) KERNEL(math, uint8, AsColour)
+#define KERNEL_PAIR(math) KERNEL(math, float32, Float32Output) KERNEL(math, uint8, PixelOutput)
 
 KERNEL_PAIR(tf32)
 KERNEL_PAIR(float16)

@@ -4,7 +4,7 @@
 #include "columns.cuh"
 
 // Store a warp's sums (row_tiles, column_tiles, 4 of a lane), in pairs or one by one. They are tiles of 16 rows by 8
-// columns in the layout of mma_of(), the first at row `row` and, for this lane, column `column`, the others every
+// columns in the layout of mma_packed(), the first at row `row` and, for this lane, column `column`, the others every
 // `row_step` rows and every 8 columns. `row_address(row)` is the address of a row's first column, or null for a row
 // that isn't stored.
 template <bool are_pairs, class Format, int row_step, int row_tiles, int column_tiles, class RowAddress>
@@ -23,7 +23,7 @@ __device__ __forceinline__ void store_sums(const float (&sums)[row_tiles][column
 #pragma unroll
     for (int j = 0; j < column_tiles; ++j) {
       const int product_column = column + j * 8;
-      const Pair pair = {Format::of(sums[i / 2][j][i % 2 * 2]), Format::of(sums[i / 2][j][i % 2 * 2 + 1])};
+      const Pair pair = {Format::convert(sums[i / 2][j][i % 2 * 2]), Format::convert(sums[i / 2][j][i % 2 * 2 + 1])};
       Out *const target_pair = target + offset_of(product_column, h, k, out_width);
       if (are_pairs) {
         if (product_column < columns) *reinterpret_cast<Pair *>(target_pair) = pair;

@@ -8,7 +8,7 @@ A variant's `layer(problem, *, <tuning>)` returns a Layer. `problem` has `device
 - OVERLAPS: with `overlaps`, the kernel begins while the previous kernel ends, and reads the filter before it waits for
   that one. Another kernel that waits must therefore run between `prepare` and it
   (`include/ptx/programmatic_launch.cuh`).
-- BYTES: `result` is float32, or uint8 for 8-bit pixels of values in [-1, 1] (`include/written.cuh`).
+- BYTES: `result` is float32, or uint8 for 8-bit pixels of values in [-1, 1] (`include/output_types.cuh`).
 """
 
 from collections.abc import Callable

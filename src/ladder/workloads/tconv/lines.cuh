@@ -5,7 +5,7 @@
 constexpr int LINE = 8;  // vectors of 16 bytes
 
 struct alignas(16) Vector {
-  unsigned of[4];
+  unsigned value[4];
 };
 
 // The index in a tile of vector `u` of a row, swizzled so that the 8 rows that are read at once are in different banks.

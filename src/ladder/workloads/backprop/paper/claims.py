@@ -12,19 +12,19 @@ from ladder.workloads.backprop.paper.lines import LOOPS, STEPS, changed
 # the order of the loops saved.
 BEFORE, AFTER = 250.0, 10.0
 WEIGHT_CHANGE, LOOP_ORDER_SAVED = 220.0, 150.0
-NEAR = 2  # times the floor, for "near"
+NEAR = 2  # the maximum time for "near", in floors
 ONE_THREAD = select("tuned", threads=1)
 TUNED, NUMPY, BY_HAND, AUTOGRAD = (select(key, threads=COMMON) for key in ("tuned", "numpy_loop", "by hand", "pytorch"))
 
 
-def flagged(line, flags="O2"):
-    """A loop with flags, over fewer images."""
+def by_flags(line, flags="O2"):
+    """The line of a loop with flags, over fewer images."""
     return select(line, "flags", flags=flags)
 
 
 def weight_change(study, block="weight change"):
     """The time of a macro block of the untuned program over that of all other blocks."""
-    return study.over_the_rest("before", [block])
+    return study.ratio_to_rest("before", [block])
 
 
 def loops_and_tiles(study, ratio):
@@ -35,20 +35,20 @@ def loops_and_tiles(study, ratio):
 
 def technique(above, name):
     """The claim that a technique gains time when both sides are compiled with all flags."""
-    cause, sides = Cause("at `O2`", flagged(above), flagged(name)), (flagged(line, "all") for line in (above, name))
+    cause, sides = Cause("at `O2`", by_flags(above), by_flags(name)), (by_flags(line, "all") for line in (above, name))
     return Claim(
         f"technique/{name}", f"`{name}` gains beyond all flags", *sides, needs="both rungs by flags", cause=cause
     )
 
 
 def bounds(name):
-    """The claim that bounds checks cost time; the compiler knows no pointer's bounds and inserts no check."""
-    words, cause = f"Bounds checks slow `{name}`", "no check, only other code"
-    return Claim(f"bounds/{name}", words, flagged(name, "bounds"), flagged(name), needs="a rung by flags", cause=cause)
+    """The claim that bounds checks cost time, although the compiler, which knows no pointer's bounds, inserts none."""
+    sides, cause = (by_flags(name, "bounds"), by_flags(name)), "no check, but other code"
+    return Claim(f"bounds/{name}", f"Bounds checks slow `{name}`", *sides, needs="a rung by flags", cause=cause)
 
 
 def tuning(line, key, words, name, slower, faster, cause):
-    """The claim that one value of a tuning is faster than another; the cause may be (words, slower, faster)."""
+    """The claim that one value of a tuning is faster than another; a cause may be (words, slower, faster)."""
     if isinstance(cause, tuple):
         cause = Cause(cause[0], *(changed(line, **{name: value}) for value in cause[1:]))
     sides = (changed(line, **{name: value}) for value in (slower, faster))
@@ -57,10 +57,10 @@ def tuning(line, key, words, name, slower, faster, cause):
 
 shared, kernels, flat = (partial(tuning, line) for line in ("openmp", "cuda_kernels", "cuda_flat"))
 PRODUCTS = Cause("the products", ratio=partial(weight_change, block="products"))
-WITH_FLAGS = Cause("with all flags", flagged("before", "all"), flagged("loop_order", "all"))
+WITH_FLAGS = Cause("with all flags", by_flags("before", "all"), by_flags("loop_order", "all"))
 WITHOUT_FLAGS = Cause("without flags", "before", "associativity")
-ALONE = Cause("techniques alone", flagged("before"), flagged(LOOPS[-1]))
-SIDES = flagged("before"), flagged("before", "all")
+ALONE = Cause("techniques alone", by_flags("before"), by_flags(LOOPS[-1]))
+SIDES = by_flags("before"), by_flags("before", "all")
 ON_ONE = Cause("on one thread", "serial", select("tasks", threads=1))
 OWNERS, GUIDED = ("rows owned by threads", "owner", "accumulators"), ("`guided`", "static", "guided")
 READ_ONLY, NATIVE = ("read-only loads", "global", "readonly"), ("native atomics", "atomic", "block")

@@ -14,7 +14,7 @@ from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 
 TITLE = "Flags against techniques, and threads"
 CAPTION = """\
-Left: time of an epoch on one thread, over fewer images than in the ladder; each row is a technique, each mark a set of
+Left: time of an epoch on one thread, of fewer images than in the ladder; each row is a technique, each mark a set of
 compiler flags. Right: rates by the number of threads; the lines of `openmp` differ in how they sum the weight changes.
 Medians with 95 % intervals, hollow if not converged.
 """
@@ -28,8 +28,8 @@ EXPERIMENTS = (
 )
 USES_CEILINGS = True
 HEIGHT = 1.5  # inches of a panel
-SPREAD = 0.5  # of a row's height, over which its marks are spread
-PANEL = 0.85  # and of what is drawn in it
+SPREAD = 0.5  # the range of a row's marks, as a share of the row's height
+PANEL = 0.85  # inches of the axes in a panel
 FLAGS = {
     "bounds": Look("O2, bounds checks", COLOURS["grey"], "X"),
     "O2": Look("O2", COLOURS["red"], "o"),
@@ -54,13 +54,13 @@ PRODUCTS = partial(rates.products_by_threads, precision=SIZE["dtype"])
 
 
 def draw(study):
-    """Two panels for the chapter's host, and two for the machine with most threads if that is another."""
+    """Two panels for the chapter's host, and two for the machine with most threads if it is another one."""
     on_cores = [(replace(selection, source=ON_CORES[selection.source]), look) for selection, look in THREADS]
     roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
     panels = [scaling.Panel(role, THREADS if role == "host" else on_cores, "threads", PRODUCTS) for role in roles]
     by, flags = ("method", "variant", "images"), study.frame("flags")
-    flags = medians.one_each(medians.summaries(flags.assign(method=flags["flags"]), by), by) if len(flags) else flags
-    by_role = {"host": flags, "widest": NO_ROWS}  # only the chapter's host has measured them
+    flags = medians.first_cases(medians.summaries(flags.assign(method=flags["flags"]), by), by) if len(flags) else flags
+    by_role = {"host": flags, "widest": NO_ROWS}  # flags are measured on the chapter's host only
     rows = [(panel, by_role[panel.role], scaling.summaries_of(study, panel, "flops")) for panel in panels]
     rows = [row for row in rows if any(map(len, row[1:]))]
     if not rows:
@@ -85,7 +85,7 @@ def fill_flags(axes, rows):
     if rows.empty:
         return layout.blank(axes, "Flags were not measured.")
     loops = [name for name in LOOPS if name in set(rows["variant"])]
-    shift = {name: SPREAD * (at / (len(FLAGS) - 1) - 0.5) for at, name in enumerate(FLAGS)}
+    shift = {name: SPREAD * (index / (len(FLAGS) - 1) - 0.5) for index, name in enumerate(FLAGS)}
     rows = rows.assign(at=rows["variant"].map(loops.index) + rows["method"].map(shift))
     marks.points(axes, rows, "median", "at", along="x", kinds=FLAGS, size=14)
     axes.set_yticks(range(len(loops)), loops)

@@ -73,7 +73,7 @@ LINES = {
 TABLE, FIGURE = [list(LINES)], list(LINES)
 # Reading all images from a file in the page cache.
 LINES |= {"serial": Line("serial", {}, "reading"), "tasks": Line("openmp_tasks", THREADS, "reading")}
-# Variations change one tuning at a time: their bases, and the other values of each tuning.
+# Variations change one tuning of a base at a time: the bases, and the other values of each tuning.
 BASES = {
     "openmp": select("openmp", "threads", threads=COMMON),
     "cuda_kernels": select("cuda_kernels", "kernels"),
@@ -93,7 +93,7 @@ CHANGES = {
 
 
 def changed(line, source=None, **tuning):
-    """The Selection of a base with some tunings changed, of another source if one is given."""
+    """The Selection of a base with some tunings changed, from `source` if given."""
     base = BASES[line]
     return replace(base, source=source or base.source, tuning=base.tuning | tuning)
 

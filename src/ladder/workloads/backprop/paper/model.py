@@ -5,27 +5,27 @@ by the rates that the machine has reached. Peers have no model.
 """
 
 from ladder.report.assumptions import LOADS, SECOND_CACHE
-from ladder.report.telling.chapter_study import counted
+from ladder.report.telling.chapter_study import count_or_one
 from ladder.store import rates
 from ladder.workloads.backprop import reference
 
 BYTES = {"float32": 4, "float64": 8}
 LINE = 64  # bytes of a cache line
 LINES = 2  # cache lines that the untuned program fetches per multiply-add
-SCALAR = 16  # times as slow as a library's products: one lane of eight, and one store per cycle, not two multiply-adds
+SCALAR = 16  # times as slow as a library's products: one of eight lanes, and one store, not two multiply-adds, a cycle
 PASSES = 3  # over the weights and their changes in the L2 cache, per pattern
 UNITS = 6  # passes over the activations and deltas in GPU memory, between kernels
-IMAGES = 2  # passes over the images: forward, and for the change of the weights
+IMAGES = 2  # passes over the images: forward, and for the weight change
 
 
 def predict(machine, row):
     """Seconds of an epoch of a case; None without a model or without a rate for it."""
-    return seconds(needed(row), reached(machine, row))
+    return seconds(amounts_of(row), rates_of(machine, row))
 
 
 def floor(machine, row):
     """Seconds of the products at the best rate and of two readings of the images; None without these rates."""
-    return seconds(products_and_images(row), reached(machine, row))
+    return seconds(products_and_images(row), rates_of(machine, row))
 
 
 def seconds(amounts, rates_by_name):
@@ -35,20 +35,20 @@ def seconds(amounts, rates_by_name):
     return sum(amount / rates_by_name[name] for name, amount in amounts.items())
 
 
-def reached(machine, row):
+def rates_of(machine, row):
     """The rates of a case's machine: FLOP/s of products and of multiply-adds in registers, B/s of memory and cache."""
     return {
         "products": rates.products_of(machine, row),
-        "reading": rates.memory_of(machine, row, counted(row, "threads_found")),
+        "reading": rates.memory_of(machine, row, count_or_one(row, "threads_found")),
         "multiply_adds": rates.multiply_adds(machine, row["dtype"], row["device"]),
         "second_cache": SECOND_CACHE,
     }
 
 
-def needed(row):
+def amounts_of(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
-    cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / counted(row, "threads_found")}
+    cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / count_or_one(row, "threads_found")}
     scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)

@@ -22,12 +22,12 @@ def flags(study):
 
 def kernels(study):
     """The median time of each of the eleven kernels, in the base form and with one tuning changed."""
-    changes = measured(study, "cuda_kernels")
+    changes = measured_changes(study, "cuda_kernels")
     cases = [("base", base) for *_, base in changes[:1]]
     cases += [(f"{name}: {value}", rows) for name, value, rows, _ in changes]
     times = {name: kernel_times(study, rows) for name, rows in cases}
     times = {name: seconds for name, seconds in times.items() if len(seconds)}
-    phases = sorted(set().union(*(seconds.index for seconds in times.values())), key=number_of)
+    phases = sorted(set().union(*(seconds.index for seconds in times.values())), key=phase_order)
     rows = []
     for phase in phases:
         cells = (latex.digits(1e6 * seconds[phase]) if phase in seconds else NONE for seconds in times.values())
@@ -36,10 +36,10 @@ def kernels(study):
     return latex.table("l" + "r" * len(times), head, rows)
 
 
-def measured(study, line, source=None):
+def measured_changes(study, line, source=None):
     """[(tuning, value, rows, rows of the base)] of the measured changes of a base, on as many threads as the base."""
     changes = []
-    for name, value in [(name, value) for name, others in CHANGES[line].items() for value in others]:
+    for name, value in [(name, value) for name, options in CHANGES[line].items() for value in options]:
         try:
             sides = study.paired(changed(line, source, **{name: value}), changed(line, source))
             changes.append((name, value, *map(study.rows, sides)))
@@ -56,7 +56,7 @@ def kernel_times(study, rows):
     return phases.groupby("phase")["seconds"].median()
 
 
-def number_of(phase):
-    """Kernels by their numbers, other phases behind."""
+def phase_order(phase):
+    """A sort key: kernels by their numbers, then other phases."""
     number = phase.split(" ")[0]
     return int(number) if number.isdigit() else 99, phase

@@ -28,7 +28,7 @@ def epochs_to_error(study):
 
 
 def time_to_error(study, selection):
-    """The time of these epochs."""
+    """The time of the epochs until the error is at most ERROR."""
     count = epochs_of(study, selection)
     return latex.seconds(count * middle(study.rows(selection)), 2) if count else None
 
@@ -41,5 +41,5 @@ def epochs_of(study, selection):
     first = rows.iloc[0]
     case = {"variant": first["variant"], "case": first["case"]}
     curve = study.machine_of(selection).rows("curves", first["experiment"], **case)
-    reached = curve[curve["loss"] <= ERROR * first["images"]]["epoch"] if len(curve) else ()
-    return int(min(reached)) if len(reached) else None
+    epochs = curve[curve["loss"] <= ERROR * first["images"]]["epoch"] if len(curve) else ()
+    return int(min(epochs)) if len(epochs) else None

@@ -5,19 +5,19 @@ import pandas as pd
 from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
 from ladder.workloads.backprop.paper.lines import CHANGES
-from ladder.workloads.backprop.paper.tables import measured
+from ladder.workloads.backprop.paper.tables import measured_changes
 
 TITLE = "One tuning changed at a time"
 CAPTION = """\
 Time of an epoch with one tuning changed, over the time of the base. The base of `openmp` has a static schedule, a
 reduction of the error, sums per thread and SIMD directives; that of `cuda_kernels` has operands in shared memory,
-scalars in constant and tables in texture memory, sums of the error per block and 256 threads per block; that of
+scalars in constant and index tables in texture memory, sums of the error per block and 256 threads per block; that of
 `cuda_flat` has stored offsets. Ratios with 99 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("backprop_openmp", "backprop_kernels", "backprop_before", "backprop_ladder", "backprop_gpu")
-INCHES = 0.13  # height of a change
-AROUND = 0.72  # inches of a panel above and below its changes
-REACH = 3.0  # how far an interval is followed, as a factor
+ROW = 0.13  # inches of a row, which shows a change
+MARGIN = 0.72  # inches of a panel above and below its rows, together
+REACH = 3.0  # the axis cuts intervals beyond this factor
 MIN = 2.0  # the minimum reach of an axis to either side of 1
 
 
@@ -31,17 +31,17 @@ def draw(study):
     panels = {name: rows for name, rows in panels.items() if len(rows)}
     if not panels:
         return layout.empty("changes of one tuning")
-    tall = INCHES * max(map(len, panels.values())) + AROUND
-    figure, _ = layout.panels({name: [(rows,)] for name, rows in panels.items()}, fill, tall, 0.2)
+    height = ROW * max(map(len, panels.values())) + MARGIN
+    figure, _ = layout.panels({name: [(rows,)] for name, rows in panels.items()}, fill, height, 0.2)
     layout.legend(figure, [], all(rows["converged"].all() for rows in panels.values()))
     return figure
 
 
 def changes(study, *lines, source=None):
-    """A row for each change of some bases; rows of all bases but the first have their name in place of the tuning's."""
+    """A row for each change of some bases. Labels name the tuning, or, if the base isn't the first, the variant."""
     rows = []
     for line in lines:
-        for tuning, value, changed, base in measured(study, line, source):
+        for tuning, value, changed, base in measured_changes(study, line, source):
             ratio, first = ratios.of(changed, base), changed.iloc[0]
             name, converged = first["variant"], bool(changed["converged"].all() and base["converged"].all())
             threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
@@ -62,6 +62,6 @@ def fill(axes, rows):
     scales.log_axis(axes.xaxis, (min(low, 1 / MIN), max(high, MIN)), max_ticks=3)
     for row in rows.itertuples():
         text = f"{formats.three(row.median)} ×"
-        axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
+        axes.annotate(text, (1, row.at), (3, 0), **bars.TEXT, xycoords=("axes fraction", "data"))
     axes.set(ylim=(len(rows) - 0.4, -0.6), title=rows["base"].iloc[0], xlabel="times as long")
     axes.grid(axis="x")

@@ -1,4 +1,4 @@
-"""The claims about the generator, of the earlier study and behind our rungs."""
+"""The claims about the generator, of the earlier study and our own."""
 
 from functools import partial
 
@@ -9,15 +9,15 @@ from ladder.store.study import by_case, fastest, middle, where
 from ladder.workloads.dcgan.paper import earlier
 from ladder.workloads.dcgan.paper.lines import IMAGES, on_gpus, starts
 
-EQUAL = 0.05  # the margin of a claim of equality
-NEAR = 1 / 0.85  # times as long as the ceiling permits, for "near"
-beside = partial(Cause, has_interval=True)
-peer = partial(Claim, needs="both", cause="exact and fused")
-CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
+MARGIN = 0.05  # of a claim of equality
+NEAR = 1 / 0.85  # of the time at the ceiling; a shorter time is near it
+ratio_cause = partial(Cause, has_interval=True)
+peer = partial(Claim, needs="both", cause="exact sizes, fused layers")
+CEILINGS, NO_PRODUCTS = "the rung and ceilings", "time includes projection, tanh"
 
 
 def copied(memory, copies, math="float16"):
-    """Pictures copied to the host, by memory and whether copies are hidden; some cases omit defaults."""
+    """The selection of a call with copies to the host; with pinned memory in float16, cases state no defaults."""
     tuning = {"memory": memory, "copies": copies}
     if math == "float16" and memory == "pinned":
         tuning = {} if copies == "hidden" else {"copies": copies}
@@ -25,13 +25,13 @@ def copied(memory, copies, math="float16"):
 
 
 def one_operand(study, others="cuda_columns"):
-    """The best product with both operands in shared memory over the best of others, chosen apart."""
+    """The ratio of the best time with both operands in shared memory to the best time of the variant `others`."""
     rows = study.frame("products")
     return ratios.of_best(fastest(where(rows, variant="cuda_shared")), by_case(where(rows, variant=others)))
 
 
-def started(key, words, sides, cause):
-    """The claim that the second of two sides is faster, with the start of a process."""
+def start_up_claim(key, words, sides, cause):
+    """The claim that the second of two sides is faster if the start of the process is included."""
 
     def ratio(study):
         return ratios.of(*(starts(study.find(side)) for side in sides))
@@ -39,28 +39,28 @@ def started(key, words, sides, cause):
     return Claim(key, f"{words}, with start-up", needs="both, with start-up", cause=cause, ratio=ratio)
 
 
-def more_gpus(word, role, count, images):
-    """The claim that `count` GPUs are faster than half as many; the earlier study had so many in each of two nodes."""
+def more_gpus_claim(word, role, count, images):
+    """The claim that `count` GPUs are faster than half as many; the earlier study had `count` in each of two nodes."""
     sides = [on_gpus("threads", role, number, images) for number in (count // 2, count)]
-    then = ratios.short(earlier.CALLS[count][images] / earlier.CALLS[2 * count][images])
-    cause = beside(f"then {then}, call alone", *sides)
-    return started(f"{word.lower()}-gpus", f"{word} GPUs at {images}", sides, cause)
+    earlier_ratio = ratios.short(earlier.CALLS[count][images] / earlier.CALLS[2 * count][images])
+    cause = ratio_cause(f"then {earlier_ratio}, call alone", *sides)
+    return start_up_claim(f"{word.lower()}-gpus", f"{word} GPUs at {images}", sides, cause)
 
 
 def kernels(math):
     """The fastest kernels with all pictures in one batch."""
-    return select("window", batch=IMAGES) if math == "float32" else select("brought", math=math, batch=IMAGES)
+    return select("window", batch=IMAGES) if math == "float32" else select("tma", math=math, batch=IMAGES)
 
 
 def kernels_and_link(study, math):
-    """The rows of these kernels, and of the copies of all their pictures to the host."""
-    drawing = kernels(math)
-    link = where(study.phases(drawing, before=True), phase="to host")
-    return study.rows(drawing), required(link)
+    """The rows of `kernels` and of the copies of all their pictures to the host."""
+    selection = kernels(math)
+    link = where(study.phases(selection, before=True), phase="to host")
+    return study.rows(selection), required(link)
 
 
-def all_hidden(math, line, words):
-    """The claim that a call takes no longer than the slower of its kernels and its link."""
+def hidden_claim(math, line, words):
+    """The claim that a call takes no longer than its kernels or its copies, whichever are slower."""
 
     def ratio(study):
         return ratios.of(study.rows(line), max(kernels_and_link(study, math), key=middle))
@@ -69,21 +69,21 @@ def all_hidden(math, line, words):
         computing, link = kernels_and_link(study, math)
         return f"link over kernels {ratios.short(ratios.of(link, computing).value)}"
 
-    text, needs = f"`home` over kernels or link, {words}", "the call, kernels and link"
-    return Claim(f"home/{math}", text, None, None, 1, 1, EQUAL, needs, cause, ratio)
+    text, needs = f"`home` as fast as kernels or link, {words}", "the call, kernels and link"
+    return Claim(f"home/{math}", text, None, None, 1, 1, MARGIN, needs, cause, ratio)
 
 
 PINNED, STAGED, PAGEABLE = (copied(memory, "hidden") for memory in ("pinned", "staged", "pageable"))
 AFTER = copied("pinned", "after")
-OVER_STAGED, IMPLICIT = beside("staged", STAGED, PINNED), beside("implicit", "four", "three")
-FLOAT32 = beside("in float32", *(copied("pinned", copies, "float32") for copies in ("after", "hidden")))
-TILED = beside("`cuda_tiled`", ratio=partial(one_operand, others="cuda_tiled"))
-TWO, THREE, FOUR = (select("split", split=first) for first in (2, 3, 4))  # layers as products
+OVER_STAGED, IMPLICIT = ratio_cause("staged", STAGED, PINNED), ratio_cause("implicit", "four", "three")
+FLOAT32 = ratio_cause("in float32", *(copied("pinned", copies, "float32") for copies in ("after", "hidden")))
+TILED = ratio_cause("`cuda_tiled`", ratio=partial(one_operand, others="cuda_tiled"))
+TWO, THREE, FOUR = (select("split", split=first) for first in (2, 3, 4))  # first layers as products
 FULL = "a product fills the GPU"
 BATCHES = [select("window", batch=number) for number in (1, earlier.BATCH)]
 FEW_PICTURES = [on_gpus("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1)]
 THREADS, RANKS, IN_HALF = ([on_gpus(way, "two", count) for count in (1, 2)] for way in ("threads", "ranks", "half"))
-HALF, ONE_RANK = beside("half precision", *IN_HALF), beside("over one rank", *RANKS)
+HALF, ONE_RANK = ratio_cause("half precision", *IN_HALF), ratio_cause("over one rank", *RANKS)
 EARLIER = [
     Claim("parity", "Loops at the right parity, GPU", "naive", "gpu-parity", earlier.PARITY_GAIN),
     Claim("two", "A split of 3 + 1 over 2 + 2", TWO, THREE, needs="both splits", cause="a third product"),
@@ -92,21 +92,21 @@ EARLIER = [
     Claim("batch", f"Batches of {earlier.BATCH} images over one", *BATCHES, needs="both batches", cause=FULL),
     Claim("hidden", "Hidden copies, half precision", AFTER, PINNED, needs="both forms", cause=FLOAT32),
     Claim("pinned", "Pinned over pageable, half precision", PAGEABLE, PINNED, needs="both memories", cause=OVER_STAGED),
-    started("one-gpu", f"One GPU up to {earlier.ONE_UP_TO}", FEW_PICTURES, "GPUs start in turn"),
-    more_gpus("Two", "two", 2, earlier.TWO_UP_TO),
-    more_gpus("Four", "four", 4, IMAGES),
+    start_up_claim("one-gpu", f"One GPU up to {earlier.ONE_UP_TO}", FEW_PICTURES, "GPUs start in turn"),
+    more_gpus_claim("Two", "two", 2, earlier.TWO_UP_TO),
+    more_gpus_claim("Four", "four", 4, IMAGES),
 ]
 RUNGS = [
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", 3, cause="vectors, no branch"),
-    Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both", cause="exact products"),
+    Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both", cause="exact sizes"),
     Claim("ceiling", "Near the ceiling, float32", "window", FLOOR, 0, NEAR, needs=CEILINGS, cause=NO_PRODUCTS),
     peer("peer/home", "`home` over PyTorch, float32", "peer-home", "home", 1 / 0.6),
-    peer("peer/home-brought-tf32", "`home` over PyTorch, TF32", "peer-home-tf32", "home-brought-tf32", 1 / 0.65),
-    peer("peer/home-brought", "`home` over PyTorch, half precision", "peer-home-float16", "home-brought", 1 / 0.75),
-    all_hidden("float32", "home", "float32"),
-    all_hidden("tf32", "home-brought-tf32", "TF32"),
-    all_hidden("float16", "home-brought", "half"),
+    peer("peer/home-tma-tf32", "`home` over PyTorch, TF32", "peer-home-tf32", "home-tma-tf32", 1 / 0.65),
+    peer("peer/home-tma", "`home` over PyTorch, half precision", "peer-home-float16", "home-tma", 1 / 0.75),
+    hidden_claim("float32", "home", "float32"),
+    hidden_claim("tf32", "home-tma-tf32", "TF32"),
+    hidden_claim("float16", "home-tma", "half"),
     Claim("gpus", f"Two GPUs over one, {IMAGES} pictures", *THREADS, 1.8, needs="both numbers of GPUs", cause=HALF),
-    Claim("ranks", "Ranks over threads, two GPUs", THREADS[1], RANKS[1], 1, 1, EQUAL, "both on two GPUs", ONE_RANK),
+    Claim("ranks", "Ranks over threads, two GPUs", THREADS[1], RANKS[1], 1, 1, MARGIN, "both on two GPUs", ONE_RANK),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -1,13 +1,13 @@
 """The earlier study's report on its generator."""
 
-PARITY_GAIN = 1.5  # of loops that start at the right parity
+PARITY_GAIN = 1.5  # speed-up by loops that start at the right parity
 BATCH = 100  # images in one product
-# Seconds of a call with device-to-host copies, start-up included, by GPUs in two nodes and by images.
+# Seconds of a call with device-to-host copies, start-up included: {GPUs in two nodes: {images: seconds}}.
 CALLS = {
     2: {10: 0.039, 100: 0.065, 880: 0.248, 1000: 0.278, 2224: 0.485, 2512: 0.536, 4856: 0.955, 5248: 1.014},
     4: {10: 0.088, 100: 0.102, 880: 0.197, 1000: 0.224, 2224: 0.362, 2512: 0.391, 4856: 0.603, 5248: 0.647},
     8: {10: 0.154, 100: 0.155, 880: 0.224, 1000: 0.236, 2224: 0.311, 2512: 0.333, 4856: 0.506, 5248: 0.504},
 }
-# Its rule of thumb: up to so many images one GPU a node, up to so many two, beyond them four.
+# Its rule of thumb: one GPU a node up to ONE_UP_TO images, two up to TWO_UP_TO, four beyond.
 ONE_UP_TO, TWO_UP_TO = 200, 1000
-COPY_OF_1000 = 60e-3  # seconds in which the pictures of 1000 images are copied to the host
+COPY_OF_1000 = 60e-3  # seconds of the copy of 1000 pictures to the host

@@ -1,4 +1,4 @@
-"""Sources and lines of the chapter; `home` copies pictures to the host, `brought` loads inputs by the copy engine."""
+"""Sources and lines of the chapter; `home` copies pictures to the host, `tma` loads inputs by the TMA."""
 
 from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, Widest, select
 from ladder.store import collect, study
@@ -6,31 +6,31 @@ from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"
 # Sizes of the claims: the network of the earlier study, and on a GPU its largest number of images.
-SIZE = {"channels": layout.FULL, "weights": "random", "pictures": "float32", "dtype": "float32"}
+SIZE = {"channels": layout.CHANNELS, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248
-ON_HOST = 64  # images
-ALL = SIZE | {"images": IMAGES}
+HOST_IMAGES = 64
+FULL_SIZE = SIZE | {"images": IMAGES}
 HOME, SPLITS = "dcgan_home", "dcgan_splits"
 GPUS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
 HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
-# Phases that aren't part of every call, and the parts of a call, as the waterfall shows them.
+# Phases that aren't part of every call; the parts of a call in the waterfall.
 OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
 
-def of_network(rows):
-    """The rows of the full network's layers, of the most images."""
-    every = collect.concatenated([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.FULL)])
-    return every[every["images"] == every["images"].max()] if len(every) else every
+def network_layers(rows):
+    """The rows of the full network's layers, at their largest number of images."""
+    layers = collect.concatenate([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.CHANNELS)])
+    return layers[layers["images"] == layers["images"].max()] if len(layers) else layers
 
 
 SOURCES = {
-    "host": Source("host", "dcgan_host", images=ON_HOST, **SIZE),
-    "gpu": Source("gpu", "dcgan_gpu", HOME, **ALL),
+    "host": Source("host", "dcgan_host", images=HOST_IMAGES, **SIZE),
+    "gpu": Source("gpu", "dcgan_gpu", HOME, **FULL_SIZE),
     "splits": Source("gpu", SPLITS, **SIZE),
-    "screen": Source("screen", "dcgan_home_uint8", **ALL | {"pictures": "uint8"}),
-    "floats": Source("screen", HOME, **ALL),
-    "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=of_network),
+    "screen": Source("screen", "dcgan_home_uint8", **FULL_SIZE | {"pictures": "uint8"}),
+    "floats": Source("screen", HOME, **FULL_SIZE),
+    "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=network_layers),
     "products": Source("products", "gemm_gpu_float32", form="nn", m=4096, n=4096, k=4096, dtype="float32"),
     "threads": Source("most", GPUS, **SIZE),
     **{role: Source(role, GPUS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE) for role in ("two", "four", "most")},
@@ -38,26 +38,26 @@ SOURCES = {
 MACHINES = {
     "host": Needs(("host",)),
     "gpu": Needs(("gpu",), frozenset({"cuda"})),
-    "two": Needs(("threads",), min={"gpus": 2}, apart=True),
-    "four": Needs(("threads",), min={"gpus": 4}, apart=True),
+    "two": Needs(("threads",), min={"gpus": 2}, separate=True),
+    "four": Needs(("threads",), min={"gpus": 4}, separate=True),
     "most": Widest("threads", "gpus"),
-    "screen": Needs(("screen",), apart=True),
-    "layers": Needs(("layers",), apart=True),
-    "products": Needs(("products",), frozenset({"cuda_columns"}), apart=True),
+    "screen": Needs(("screen",), separate=True),
+    "layers": Needs(("layers",), separate=True),
+    "products": Needs(("products",), frozenset({"cuda_columns"}), separate=True),
 }
 TILES = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "batch": 1280}
 DEFAULT = {"graph": UNSTATED, "epilogue": UNSTATED}
 SPLIT = {"first": "cuda_implicit", "last": "cuda_parity"}
 TENSOR_CORES = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
-COPY_ENGINE = TENSOR_CORES | {"first": "cuda_implicit_tma"}
+TMA = TENSOR_CORES | {"first": "cuda_implicit_tma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
 HALF_LARGE = FLOAT16 | IN_LARGE
-HALF_COPY_ENGINE = HALF_LARGE | COPY_ENGINE
+HALF_TMA = HALF_LARGE | TMA
 STREAMS = {"streams": 2, "graph": "on"}
 FIRST_HOME = STREAMS | {"math": UNSTATED, "batch": 512}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
-ON_ONE_STREAM = STREAMS | COPY_ENGINE | {"streams": 1}
+ON_ONE_STREAM = STREAMS | TMA | {"streams": 1}
 FUSED = {"batch": 16, "epilogue": "fused"}
 ONE_THREAD, PARITY, TILED = {"threads": 1}, {"first": "parity", "last": "parity"}, {"first": "tuned", "last": "tuned"}
 MIXED = {"first": "tuned", "last": "blas", "split": 3}
@@ -70,11 +70,11 @@ def on_host(note, idea, relieves, tuning):
 
 
 def on_gpu(note, idea, relieves, tuning):
-    """A line of the GPU without copies to the host."""
+    """A line of one GPU, without copies to the host."""
     return Line("cuda", tuning, "gpu", idea, relieves, note=note, begins=note == "naive")
 
 
-# Precisions of PyTorch's peers, by the ends of the keys of their lines: the tuning and its note.
+# Precisions of the peers, by the suffix of a line's key: the tuning `math` and the line's note.
 PRECISIONS = {"": ("default", "float32"), "-tf32": ("tf32", "TF32"), "-float16": ("float16", "half")}
 LINES = {
     "loops": on_host("loops", "a branch for every zero", "", ONE_THREAD | {"first": "loops", "last": "loops"}),
@@ -91,21 +91,21 @@ LINES = {
     "window": on_gpu("3 + 1, window", "a window of pixels per thread, last layer", "idle columns", TILES | DEFAULT),
     "tf32": on_gpu("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | IN_LARGE),
     "float16": on_gpu("half", "operands half as large", "memory", TENSOR_CORES | HALF_LARGE),
-    "brought": on_gpu("half, copy engine", "pixels loaded once, layers start early", "copies", HALF_COPY_ENGINE),
+    "tma": on_gpu("half, TMA", "pixels loaded once, layers start early", "copies", HALF_TMA),
     "home": Line("home", FIRST_HOME, "gpu", "hidden copies, two streams, one graph", "the link", (), "float32", True),
     "home-tf32": Line("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "gpu", note="TF32"),
-    "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "gpu", note="TF32, copy engine"),
+    "home-tma-tf32": Line("home", ON_ONE_STREAM | TAPERED, "gpu", note="TF32, TMA"),
     "home-float16": Line("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "gpu", note="half"),
-    "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "gpu", note="half, copy engine"),
+    "home-tma": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "gpu", note="half, TMA"),
     "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True),
     **{
-        key + end: Line(variant, TUNED | {"math": math}, "gpu", note=note, begins=not end)
+        key + suffix: Line(variant, TUNED | {"math": math}, "gpu", note=note, begins=not suffix)
         for key, variant in {"peer": "pytorch_cuda", "peer-home": "pytorch_home"}.items()
-        for end, (math, note) in PRECISIONS.items()
+        for suffix, (math, note) in PRECISIONS.items()
     },
 }
 TABLE, FIGURE = [[key for key, line in LINES.items() if line.idea]], list(LINES)
-# Forms of these that claims and tables compare.
+# Further lines, for claims and tables only.
 ONE_STREAM = {"streams": 1, "batches": UNSTATED, "memory": UNSTATED, "copies": UNSTATED}
 SINGLE = {"math": UNSTATED, "memory": UNSTATED}
 GRAPHS = SINGLE | {"graph": "on"}
@@ -124,12 +124,12 @@ LINES |= {
 
 
 def on_gpus(way, source, count, images=IMAGES):
-    """The selection of `images` pictures drawn on `count` GPUs; the way is the key of a line, such as `ranks`."""
+    """The selection of `images` pictures drawn on `count` GPUs; `way` is the key of a line, such as `ranks`."""
     return select(way, source, **{"ranks" if way == "ranks" else "gpus": count}, images=images)
 
 
 def starts(rows):
-    """The seconds of each process's start and first call; none where they weren't recorded."""
+    """The seconds of each process's start and first call, if they were recorded."""
     return study.of_processes(rows, "cold_start")
 
 

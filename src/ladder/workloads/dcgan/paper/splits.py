@@ -6,8 +6,8 @@ from ladder.workloads.dcgan.paper.lines import SPLITS
 
 TITLE = "Layers as products or by loops"
 CAPTION = """\
-The layers of batches of a hundred pictures on the GPU, as the earlier study split them: so many of the four as
-gathered products of matrices, with one operand in registers, and the others by loops at the right parity.
+Timelines of batches of a hundred pictures on the GPU. A title says how many of the four layers are products of gathered
+matrices, with one operand in registers, and how many are loops at the right parity.
 """
 EXPERIMENTS = ("dcgan_splits",)
 WAYS = {f"{first} + {4 - first}": select("split", split=first) for first in (2, 3, 4)}
@@ -15,4 +15,4 @@ WAYS = {f"{first} + {4 - first}": select("split", split=first) for first in (2, 
 
 def draw(study):
     """A panel for each split."""
-    return timeline.figure(study.traced(SPLITS, WAYS), "the splits")
+    return timeline.figure(study.traces(SPLITS, WAYS), "the splits")

@@ -10,7 +10,7 @@ from ladder.workloads.dcgan.paper import claims, earlier
 from ladder.workloads.dcgan.paper.lines import IMAGES, on_gpus, starts
 
 GATHERED = "cuda_im2col, cublas"
-HEIGHTS = [h for h, *_ in layout.layers(layout.FULL)]  # rows of the images before each layer
+HEIGHTS = [h for h, *_ in layout.layers(layout.CHANNELS)]  # rows of the images before each layer
 METHODS = {
     "cuda_parity": {},
     "cuda_im2col, cuda_columns": {"product": "cuda_columns"},
@@ -39,19 +39,19 @@ def layers(study):
     """TFLOP/s of every layer by every method, without products by zero."""
     rows = []
     for name in METHODS:
-        words = ", ".join(part if part in MATHS else code(part) for part in name.split(", "))  # a precision is no code
-        rows.append([words, *(flops(of_method(study, name, h), 1e12) for h in HEIGHTS)])
+        label = ", ".join(part if part in MATHS else code(part) for part in name.split(", "))
+        rows.append([label, *(flops(of_method(study, name, h), 1e12) for h in HEIGHTS)])
     rows = [row for row in rows if {*row[1:]} != {NONE}]
     return latex.table("lrrrr", ["Method", *(f"to ${2 * h} \\times {2 * h}$" for h in HEIGHTS)], rows)
 
 
 def of_method(study, name, h):
-    """The rows of a method at one layer."""
+    """The rows of a method for the layer with input height `h`."""
     return where(study.frame("layers"), variant=name.partition(",")[0], h=h, **METHODS[name])
 
 
 def layers_time(study, name):
-    """Seconds of all layers but the last by a method; None where one of them wasn't measured."""
+    """Seconds of all layers but the last by a method; None if one of them wasn't measured."""
     rows = [of_method(study, name, h) for h in HEIGHTS[:-1]]
     return sum(map(middle, rows)) if all(map(len, rows)) else None
 
@@ -69,28 +69,28 @@ def home(study):
 
 
 def gpus(study):
-    """Times by images of the earlier study: then on GPUs of two nodes, now of a call, without and with start-up."""
+    """Times by number of images: in the earlier study on two nodes (then), and ours without and with start-up (now)."""
     counts, rows = numbers_of_gpus(study), []
     sizes = [{*values(where(study.frame("threads"), gpus=count), "images")} for count in counts]
     for size in sorted(set().union(*sizes) & {*earlier.CALLS[2]}):
         now = [study.find(on_gpus("threads", "most", count, size)) for count in counts]
         then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
-        begun = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
-        rows.append([num(size), *then, *map(median, now), *begun])
-    then, now = (list(map(formats.gpus, every)) for every in (earlier.CALLS, counts))
-    head = latex.grouped(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
+        with_start = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
+        rows.append([num(size), *then, *map(median, now), *with_start])
+    then, now = (list(map(formats.gpus, numbers)) for numbers in (earlier.CALLS, counts))
+    head = latex.group_head(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
 
 
 def numbers_of_gpus(study):
-    """One GPU, the largest number, and the numbers between that have drawn all pictures; none without several GPUs."""
+    """1, the largest number of GPUs, and the numbers between that drew IMAGES pictures; [] without several GPUs."""
     largest = max(values(study.frame("threads"), "gpus"), default=0)
-    known = values(where(study.frame("most"), images=IMAGES), "gpus")
-    return sorted({1, largest, *(count for count in known if count < largest)}) if largest > 1 else []
+    counts = values(where(study.frame("most"), images=IMAGES), "gpus")
+    return sorted({1, largest, *(count for count in counts if count < largest)}) if largest > 1 else []
 
 
 def most_gpus(study):
-    """The time of a call on one GPU and on more, by ways to do it, and the parallel efficiency on all GPUs."""
+    """The time of a call on one GPU and on more in each of WAYS, and the parallel efficiency on all GPUs."""
     counts, rows = numbers_of_gpus(study), []
     if not counts or counts[-1] == 2:
         return latex.table("", (), ())

@@ -3,14 +3,14 @@
 from ladder.report import latex, ratios
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
-from ladder.store.study import energy, one_case, sustained, values, where
+from ladder.store.study import energy, first_case, sustained, values, where
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import lines, tables
 
 SIDE, TAPS = layout.SIDE, layout.TAPS
-FLOPS = cost(lines.ALL | {"seed": 1}).flops / lines.IMAGES  # of a picture
-WITH_ZEROS = 2 * layout.LATENT * layout.FIRST**2 * layout.FULL  # FLOPs of a picture if zeros are inserted
-WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.FULL))
+FLOPS = cost(lines.FULL_SIZE | {"seed": 1}).flops / lines.IMAGES  # of a picture
+WITH_ZEROS = 2 * layout.LATENT * layout.BASE_SIDE**2 * layout.CHANNELS  # FLOPs of a picture with inserted zeros
+WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.CHANNELS))
 BYTES = 4 * lines.IMAGES * SIDE**2 * layout.COLOURS
 
 
@@ -21,13 +21,13 @@ def picture_energy(study, selection):
 
 
 def time_share(study, part, whole, at_power_limit=False):
-    """The time of a selection as a share of that of another, by single runs or in a sequence at the power limit."""
+    """The time of one selection as a share of another's, by single runs or by runs in a sequence at the power limit."""
     rows = map(study.rows, (part, whole))
     return ratios.efficiency(ratios.of(*(map(sustained, rows) if at_power_limit else rows)), 1)
 
 
 def products_by_zero(study, method):
-    """The time of all layers but the last by gathered products with zeros, over that by another method."""
+    """The ratio of two times of all layers but the last: by gathered products with zeros, and by another method."""
     gathered, other = (required(tables.layers_time(study, name)) for name in (tables.GATHERED, method))
     return ratios.short(gathered / other)
 
@@ -39,19 +39,19 @@ def most_gpus(study):
 
 
 def efficiency_on(study, way, source, count, weak=False):
-    """The parallel efficiency of a way to draw on so many GPUs: all pictures or, in weak scaling, as many on each."""
+    """The parallel efficiency on `count` GPUs for all pictures or, in weak scaling, for as many on each GPU."""
     sides = (lines.on_gpus(way, source, number, (number if weak else 1) * lines.IMAGES) for number in (1, count))
     return ratios.efficiency(study.ratio(*sides), 1 if weak else count)
 
 
 def pays(study, source, count, with_start=False):
-    """The number of pictures from which so many GPUs are faster than half as many, as a predicate."""
-    counts, rows_of = (count, count // 2), lines.starts if with_start else one_case
-    drawn = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
-    sizes = sorted(set.intersection(*map(set, drawn)))
+    """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
+    counts, select_rows = (count, count // 2), lines.starts if with_start else first_case
+    images = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
+    sizes = sorted(set.intersection(*map(set, images)))
     sides = [[study.find(lines.on_gpus("threads", source, number, size)) for number in counts] for size in sizes]
     return amortisation.crossing(
-        [(size, ratios.of(*map(rows_of, pair))) for size, pair in zip(sizes, sides, strict=True)],
+        [(size, ratios.of(*map(select_rows, pair))) for size, pair in zip(sizes, sides, strict=True)],
         "pay off from {} pictures on",
         "pay off at every number from {first} to {last} pictures",
         "pay off at no number from {first} to {last} pictures",

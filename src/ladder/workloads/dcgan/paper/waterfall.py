@@ -7,10 +7,10 @@ from ladder.workloads.dcgan.paper.lines import PHASES
 
 TITLE = "What each rung of the generator gains"
 CAPTION = """\
-The time of a picture, rung by rung, peers below. A dot is the median of a process, a tick the model's time, the wide
-line the time of the products without zeros at the machine's best rate in any precision. On the right: the median
-of the dots, the speed-up over the rung above if that is of the same kind, with its 99 % interval, and the shares of the
-layers where these were timed separately.
+The time of a picture, rung by rung, peers below; `home` and `pytorch_home` also copy it to the host. A dot is the
+median of a process, a tick the model's time, the wide line the time of the work without zeros at the machine's best
+rate in any precision. On the right: the median of the dots, the speed-up over the rung above if that is of the same
+kind, with its 99 % interval, and the shares of the layers where these were timed separately.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 USES_CEILINGS = True
@@ -20,5 +20,5 @@ COLOURS |= {"epilogues": theme.GREY}
 
 def draw(study):
     """A panel for each machine of the chapter."""
-    problem = f"{layout.FULL} channels"
+    problem = f"{layout.CHANNELS} channels"
     return waterfall_of(study, problem, "time of a picture", "products alone", colours=COLOURS)

@@ -1,4 +1,4 @@
-"""The claims about descent, of the earlier study and behind our rungs."""
+"""The claims about descent, of the earlier study and our own."""
 
 from functools import partial
 
@@ -48,9 +48,9 @@ SWAPPED = cause("grid and block swapped, as there:", BLOCKS, launch="swapped")
 SQUARE = cause("we launch $N$ threads; with $N^2$:", VECTORS, launch="square")
 LATENCY = "launch latency dominates"
 EARLIER = [
-    make_claim("rates-rise", "Rates rise with $N$ (product, block 128, $N = 64$ to 256)", RISING, LATENCY),
-    make_claim("only-init", "At block 512 they level off (product, $N = 256$ to 512)", LEVEL, INIT_CAUSE, min=1, max=1),
-    make_claim("slower", "Block 512 is slower than 128 (reduction, $N = 256$)", BLOCKS, SWAPPED),
+    make_claim("rates-rise", "Rates rise with $N$ (product, blocks of 128, $N = 64$ to 256)", RISING, LATENCY),
+    make_claim("only-init", "Blocks of 512 level off (product, $N = 256$ to 512)", LEVEL, INIT_CAUSE, min=1, max=1),
+    make_claim("slower", "Blocks of 512 are slower than of 128 (reduction, $N = 256$)", BLOCKS, SWAPPED),
     make_claim("vecsum", "Vector sums scale with $N^2$ (vecsum, $N = 256$ to 512)", VECTORS, SQUARE),
 ]
 TWO_PRODUCTS, GRAPH = ("cuda_version2", "cuda_fused/launched"), ("cuda_fused/launched", "cuda_fused")
@@ -60,7 +60,7 @@ TRIANGLE = select("cuda_fused", "large"), select("cuda_symmetric", "large")
 RECOMPUTED = worst(recompute=PERIOD), worst(recompute=0)
 CG = solve(algorithm="steepest"), solve(algorithm="cg")
 RUNGS = [
-    Claim("materialised", "Writing products costs time", *TWO_PRODUCTS, cause="version 2 over `cuda_fused`"),
+    Claim("materialised", "Writing products costs time", *TWO_PRODUCTS, cause="`cuda_version2` over `cuda_fused`"),
     Claim("launches", "Launches take half an iteration", *GRAPH, 2, cause="without a graph and with one"),
     Claim("one-launch", "One launch per solve beats a graph", *ONE_LAUNCH, cause="a barrier per step, $A$ on chip"),
     Claim("half", "Reading half of $A$ halves the time", *TRIANGLE, 2, cause="memory-bound"),

@@ -9,9 +9,9 @@ from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, points
 
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
-Time to solution by size: until the relative residual is below the tolerance or, for Cholesky, for the factorisation
-and two substitutions. The axes state the condition of A and the tolerance. Each line is one variant with one algorithm.
-Medians with 95 % intervals, hollow if not converged.
+Time to solution by size: until the relative residual is below the tolerance or, for Cholesky, until the factorisation
+and two substitutions end. The labels of the axes state the condition of A and the tolerance. Each line is one variant
+with one algorithm. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
@@ -31,7 +31,7 @@ def draw(study):
         for device in LINES_OF:
             if len(rows := where(solves, device=device)):
                 rows = drop_single_sizes(rows)
-                panel = device, rows, medians.one_each(medians.summaries(rows, keys), keys)
+                panel = device, rows, medians.first_cases(medians.summaries(rows, keys), keys)
                 groups.setdefault(name, []).append(panel)
     if not groups:
         return layout.empty("times to solution")

@@ -1,4 +1,4 @@
-"""The supplement's section on products of two matrices, on which the chapter on training builds."""
+"""The supplement's section on matrix products, on which the chapter on training builds."""
 
 ORDER = 21
 TITLE = "Matrix products"

@@ -1,6 +1,6 @@
-"""Roofline of each machine from its measured ceilings, with the products on it, of matrices and of a vector.
+"""Roofline of each machine from its measured ceilings, with matrix-matrix and matrix-vector products as points.
 
-The intensity counts each operand once, as if caches had no end.
+The intensity counts each operand once, as if caches were infinite.
 """
 
 import pandas as pd
@@ -12,9 +12,9 @@ TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"
 CAPTION = """\
 Matrix-matrix and matrix-vector products under the measured ceilings of each machine. The roofs are the best products
-and the best streams on one thread and on the most threads. The points are median rates with 95 % intervals, each method
-with its fastest number of threads. The square product was measured on one thread. A GPU has its own panel, with the
-rates of cuBLAS and of fused multiply-adds without tensor cores. The intensity counts each operand once.
+and the best streams on one thread and on the most threads. The points are median rates with 95 % intervals, each
+variant on its fastest number of threads. The square product was measured on one thread. A GPU has its own panel, with
+the rates of cuBLAS and of fused multiply-adds without tensor cores. The intensity counts each operand once.
 """
 EXPERIMENTS = (
     "gemm_square",
@@ -26,13 +26,13 @@ EXPERIMENTS = (
 )
 USES_CEILINGS = True
 DTYPE = "float64"
-GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of the points, by device, each with its problem
+GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of points by device, in the order of PROBLEMS
 PROBLEMS = ("square product", "training's products", "matrix-vector")
-BESIDE = 2  # machines
+COLUMNS = 2  # of panels
 
 
 def draw(study):
-    """A panel per machine with ceilings, and one for its GPU: the roofs, and every method's products under them."""
+    """A panel per machine with ceilings and one per GPU: its roofs, and the products of every method under them."""
     panels, tables = {}, study.study.tables
     for name in study.study.machines():
         machine = study.study.of(name)
@@ -43,23 +43,23 @@ def draw(study):
                 panels[name if device == "host" else f"{name}, GPU"] = [(DTYPE, roofs, points)]
     if not panels:
         return layout.empty("ceilings")
-    figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, BESIDE)
-    every = pd.concat([points for [(*_, points)] in panels.values()])
-    handles = [layout.handle(method, line=False) for method in methods.ordered(every["method"])]
-    layout.legend(figure, handles, every["converged"].all(), beside=len(panels) == 1)
+    figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, COLUMNS)
+    all_points = pd.concat([points for [(*_, points)] in panels.values()])
+    handles = [layout.handle(method, line=False) for method in methods.ordered(all_points["method"])]
+    layout.legend(figure, handles, all_points["converged"].all(), at_right=len(panels) == 1)
     return figure
 
 
 def roofs_of_threads(machine):
-    """The roofs of the fewest threads and of those with the highest FLOP/s: [(label, FLOP/s, B/s)].
+    """The roofs on the fewest threads and on the number with the highest FLOP/s: [(label, FLOP/s, B/s)].
 
-    They are among the numbers of threads with which both were measured.
+    Only numbers of threads count on which both ceilings were measured.
     """
     memory = rates.bandwidths(machine)
     products = {threads: rates.products(machine, DTYPE, threads) for threads in memory}
     roofs = [(threads, rate, memory[threads]) for threads, rate in products.items() if rate]
-    ends = dict.fromkeys((roofs[0], max(roofs, key=lambda roof: roof[1]))) if roofs else ()
-    return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in ends]
+    extremes = dict.fromkeys((roofs[0], max(roofs, key=lambda roof: roof[1]))) if roofs else ()
+    return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in extremes]
 
 
 def roofs_of_gpu(machine):
@@ -70,7 +70,7 @@ def roofs_of_gpu(machine):
 
 
 def fastest(tables, machine):
-    """A row per method and problem, with its fastest number of threads, in GFLOP/s over FLOP per byte."""
+    """A row per method and problem, on its fastest number of threads: GFLOP/s and intensity, in FLOP per byte."""
     frame = medians.samples(tables)
     rows = [pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])]
     for first, problem in medians.problems(frame[frame["machine"] == machine]):

@@ -6,16 +6,16 @@ from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median, share, speedup
 from ladder.report.latex import code, digits
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.report.telling.ladder import ruled
+from ladder.report.telling.ladder import with_rules
 from ladder.store import rates
-from ladder.store.study import NO_ROWS, by_threads, one_size, values, where
+from ladder.store.study import NO_ROWS, by_threads, largest_size, values, where
 from ladder.workloads.gemm import RUNGS, SIZES
 from ladder.workloads.gemm.paper.lines import LINES, ON_HOST, SQUARE, TRAINING
 from ladder.workloads.gemm.paper.text import error
 
 FORMS = SIZES["form"]
 TERA, SHAPE = 1e12, "${m} \\times {n} \\times {k}$"
-TRAINED = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # 16: the earlier study's
+TUNINGS = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # as the earlier study
 
 
 def variants(rows):
@@ -24,13 +24,13 @@ def variants(rows):
 
 
 def by_form(columns, first, value, groups):
-    """A table with two columns for every form, a value and the share of the ceiling."""
-    head = latex.grouped(first, {code(form): [value, "of ceiling"] for form in FORMS})
-    return latex.table(columns, head, ruled(groups))
+    """A table with two columns per form: `value` and the share of the ceiling."""
+    head = latex.group_head(first, {code(form): [value, "of ceiling"] for form in FORMS})
+    return latex.table(columns, head, with_rules(groups))
 
 
 def form_cells(rows, value, ceiling):
-    """Both cells of every form, of which `value(rows)` is the first."""
+    """The two cells of every form: `value(rows)`, and the share of the ceiling."""
     return [cell for case in (where(rows, form=form) for form in FORMS) for cell in (value(case), share(case, ceiling))]
 
 
@@ -44,7 +44,7 @@ def square(study):
                 cases = variants(where(frame, dtype=dtype, m=size))
                 first = [[code(name), code(dtype), SHAPE.format(**rows.iloc[0])] for name, rows in cases]
                 forms = [form_cells(rows, median, ceiling) for _, rows in cases]
-                groups.append([cells + more for cells, more in zip(first, forms, strict=True)])
+                groups.append([names + cells for names, cells in zip(first, forms, strict=True)])
     return by_form("lllrrrrrr", ["Variant", "Type", "Size"], "time", groups)
 
 
@@ -53,7 +53,7 @@ def threads(study):
     frame, groups = study.frame("threads"), []
     for form in FORMS:
         groups.append([])
-        for name, rows in variants(one_size(where(frame, form=form))):
+        for name, rows in variants(largest_size(where(frame, form=form))):
             cases = by_threads(rows)
             single, largest = cases.get(1, NO_ROWS), max(cases)
             ceiling = rates.products(study.machine("host"), "float64", largest)
@@ -61,11 +61,11 @@ def threads(study):
             gain = speedup(single, cases[largest]) if largest > 1 else NONE
             groups[-1].append([code(form), code(name), *cells, gain])
     head = ["Form", "Variant", "1 thread", "most", "of ceiling", "threads", "speed-up"]
-    return latex.table("llrrrrr", head, ruled(groups))
+    return latex.table("llrrrrr", head, with_rules(groups))
 
 
 def gpu(study):
-    """FLOP/s of every rung and tuning on the large product, and the share of the best of cuBLAS in its precision."""
+    """FLOP/s of every rung and tuning on the large product, and their share of the best rate of their precision."""
     machine, groups = study.machine("gpu"), []
     for frame in map(study.frame, SQUARE.values()):
         groups.append([])
@@ -81,13 +81,13 @@ def gpu(study):
 
 def gpu_mixed(study):
     """A row per precision: time, FLOP/s, their share of the ceiling, the speed-up over float32, and the error."""
-    rows = [in_precision(study, name, case) for name in LINES if len(case := study.find(name))]
+    rows = [precision_cells(study, name, case) for name in LINES if len(case := study.find(name))]
     head = ["Precision", "Variant", "time", "TFLOP/s", "of ceiling", "gain", "error"]
     return latex.table("llrrrrr", head, rows)
 
 
-def in_precision(study, name, rows):
-    """The cells of a precision; three products in place of one have no ceiling, and float32 no speed-up."""
+def precision_cells(study, name, rows):
+    """The cells of a precision; `tf32x3`, three products instead of one, has no ceiling, and float32 no speed-up."""
     ceiling = rates.products(study.machine("mixed"), name, device="cuda") if name != "tf32x3" else None
     cells = [code(name), code(study.line(name).variant), median(rows), flops(rows, TERA), share(rows, ceiling)]
     cells += [speedup(study.find("float32"), rows) if name != "float32" else NONE]
@@ -98,7 +98,7 @@ def in_precision(study, name, rows):
 
 
 def gpu_training(study):
-    """The time of cuBLAS on the training's products, and the speed-ups of the rungs of its precision over it."""
+    """The time of cuBLAS on the training's products, and the speed-ups over it of the rungs in its precision."""
     groups = []
     for frame in map(study.frame, TRAINING.values()):
         for precision in sorted(values(frame, "precision"), key=("float64", "float32", "tf32").index):
@@ -106,9 +106,9 @@ def gpu_training(study):
             for products in (where(frame, precision=precision, form=form) for form in FORMS):
                 for rows in (where(products, flops=work) for work in values(products, "flops")[::-1]):
                     first, base = rows.iloc[0], where(rows, variant="cublas")
-                    gains = [ratios.of(base, where(rows, variant=name, **tuning)) for name, tuning in TRAINED.items()]
+                    gains = [ratios.of(base, where(rows, variant=name, **tuning)) for name, tuning in TUNINGS.items()]
                     cells = [code(precision), code(first["form"]), *(latex.num(first[name]) for name in "mnk")]
                     gains = [digits(gain.value) if gain else NONE for gain in gains]
                     groups[-1].append([*cells, median(base), *gains])
-    heads = ["Precision", "Form", "M & N & K", code("cublas"), *map(code, TRAINED)]
-    return latex.table("llrrrrrrrr", heads, ruled(groups))
+    heads = ["Precision", "Form", "M & N & K", code("cublas"), *map(code, TUNINGS)]
+    return latex.table("llrrrrrrrr", heads, with_rules(groups))

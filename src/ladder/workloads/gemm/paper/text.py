@@ -1,4 +1,4 @@
-"""Functions of this chapter's text beside those of every chapter."""
+"""Functions for this chapter's text only; `report/telling/functions.py` has those for every chapter."""
 
 from ladder.harness.validation import product_factor
 from ladder.report import latex
@@ -7,18 +7,18 @@ from ladder.store.study import CASE, count, where
 
 
 def error(study, precision):
-    """The largest error of an element, as a multiple of the bound of float32."""
+    """The largest error of an element, as a multiple of float32's bound."""
     case = study.rows(precision).iloc[0]
     conditions = {"variant": case["variant"], "case": case["case"], "check": "product"}
     checks = required(study.machine_of(precision).rows("checks", case["experiment"], **conditions))
-    bound, single = (product_factor(int(case["k"]) + 1, name) for name in (precision, "float32"))
-    return latex.number(float((checks["error"] / checks["bound"]).max()) * bound / single)
+    bound, float32_bound = (product_factor(int(case["k"]) + 1, name) for name in (precision, "float32"))
+    return latex.number(float((checks["error"] / checks["bound"]).max()) * bound / float32_bound)
 
 
 def cases_with_clock(study, **conditions):
-    """The number of cases on a GPU that reports throttling; with `throttled=True` of those that were throttled."""
+    """The number of cases on GPUs that report throttling; with `throttled=True`, of those that were throttled."""
     machine = study.machine("gpu")
-    calls = machine.everything("samples", "machine", *CASE, "device", "throttled")
+    calls = machine.all_rows("samples", "machine", *CASE, "device", "throttled")
     calls = where(calls, machine=machine.subject, device="cuda")
-    known = required(calls[calls["throttled"].notna()] if "throttled" in calls else None)
-    return latex.num(count(where(known, **conditions)))
+    rows = required(calls[calls["throttled"].notna()] if "throttled" in calls else None)
+    return latex.num(count(where(rows, **conditions)))

@@ -12,7 +12,7 @@ CATEGORY = "GEMM"
 CAPTION = """\
 FLOP/s of every tiling of the rungs on a square product on one GPU, by form. A cell is darker the closer it is to the
 best of its column. Rows are labelled by the edge of a thread block, or by the rows, columns and depth of its tile and,
-after the comma, those of a thread's or a warp's tile; of all other tunings they show the fastest. Medians.
+after the comma, those of a thread's or a warp's tile; cells show the fastest of all other tunings. Medians.
 """
 EXPERIMENTS = ("gemm_gpu_float64", "gemm_gpu_float32")
 SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
@@ -20,7 +20,7 @@ SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
 
 def draw(study):
     """A panel per machine, dtype and precision, with a row per tiling and a column per form."""
-    frame, panels = medians.samples(medians.joined(study.study.tables)), {}
+    frame, panels = medians.samples(medians.join_tables(study.study.tables)), {}
     for name in study.study.machines():
         shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
         panels[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]
@@ -31,13 +31,13 @@ def draw(study):
 
 
 def title(row):
-    """The product that a panel is about, and the unit of its numbers."""
+    """The title of a panel: its product, its precision and the unit of its numbers."""
     size = f"{row['m']} × {row['n']} × {row['k']}"
     return ", ".join([size, *medians.unusual({**row, "dtype": "float64"})]) + f"\n{row['precision']}, TFLOP/s"
 
 
 def groups(rows):
-    """TFLOP/s by method, tilings downwards and forms along."""
+    """[(method, TFLOP/s)], with a row per tiling and a column per form."""
     cases = medians.summaries(rows, ("method", "case", "variant", "form"))
     work = rows.groupby("case")["flops"].first() / 1e12
     cases = cases.assign(rate=cases["case"].map(work) / cases["median"])
@@ -51,7 +51,7 @@ def groups(rows):
 
 
 def tiling(tuning):
-    """A tiling by its edges: `16`, or `64·64·16, 8·8`; nothing where a library chooses."""
+    """The edges of a tiling: `16`, or `64·64·16, 8·8`; empty if a library chooses."""
     if "block" in tuning:
         return str(tuning["block"])
     block = "·".join(str(tuning[name]) for name in ("bm", "bn", "bk") if name in tuning)
@@ -60,5 +60,5 @@ def tiling(tuning):
 
 
 def area(tilings):
-    """What tilings are sorted by: the elements of a block's tile, or the edge of a block."""
+    """The sort key of tilings: the area of a block's tile, or the edge of a block."""
     return tilings.map(lambda name: math.prod(map(int, re.findall(r"\d+", name)[:2])))

@@ -1,10 +1,10 @@
-"""The paper's chapter on products of a matrix and a vector, from one core to several GPUs."""
+"""The paper's chapter on matrix-vector products, from one core to several GPUs."""
 
 ORDER = 30
 TITLE = "Matrix-vector products"
 CATEGORY = "GEMV"
 TABLES = ("break_even", "threads", "ranks", "gpu", "gpus")
-# Those that products of two matrices have too look as there.
+# Variants that `gemm` has too look as they do there.
 LOOKS = {
     "openmp_bound": ("openmp_bound", "orange", ">", (5, 1.5)),
     "mpi": ("mpi", "pink", (4, 1, 0), (6, 1, 1, 1)),

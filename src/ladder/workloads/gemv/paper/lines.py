@@ -1,34 +1,34 @@
-"""Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
+"""The sources of the chapter's measurements, and the lines of its ladder, at tunings that are fixed beforehand."""
 
 from functools import partial
 
 from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source, Widest
 
 DTYPE = "float64"
-UNIT, GIGABYTE = "Gigabyte", 1e9  # of the ladder, and its bytes
-# The claims are about matrices far larger than any cache: these, and those that only one source has.
+UNIT, GIGABYTE = "Gigabyte", 1e9  # the unit of the ladder, and its bytes
+# The claims are about matrices far larger than any cache; sizes that several sources have stand here.
 ON_RANKS, LARGE = {"n": 32768, "m": 8192}, {"n": 65536, "m": 32768}
 OUTSIDE = {"mode": ["resident"], "phase": ["scatter"]}  # a resident matrix is sent before the first product
 PHASES = ("scatter", "broadcast", "compute", "gather")
 ON_GPUS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
-calls = partial(Source, dtype=DTYPE)  # of an experiment, all of one type
+float64_source = partial(Source, dtype=DTYPE)
 SOURCES = {
-    "threads": calls("host", "gemv_threads", n=8192, m=16384),
-    "ranks": calls("host", "gemv_mpi", **ON_RANKS),
-    "nodes": calls("host", "gemv_mpi", nodes=SEVERAL, **ON_RANKS),
-    "gpu": calls("gpu", "gemv_gpu", n=16384, m=32768),
-    "small": calls("gpu", "gemv_gpu", n=1000, m=784),
-    "long": calls("gpu", "gemv_gpu", n=100, m=1000000),
-    "gpus": calls("gpus", "gemv_cards", **ON_RANKS),
-    "sent": calls("gpus", "gemv_cards", mode="ship", **ON_RANKS),
-    "large": calls("gpus", "gemv_cards_large", **LARGE),
-    "most GPUs": calls("widest", "gemv_cards_large", **LARGE),
-    "larger": calls("widest", "gemv_cards_larger", n=131072, m=32768),
-    "ranks, all sizes": calls("host", "gemv_mpi"),
-    "ranks, smallest": calls("host", "gemv_mpi", n=MIN),
-    "GPUs, all sizes": calls("gpus", "gemv_cards"),
+    "threads": float64_source("host", "gemv_threads", n=8192, m=16384),
+    "ranks": float64_source("host", "gemv_mpi", **ON_RANKS),
+    "nodes": float64_source("host", "gemv_mpi", nodes=SEVERAL, **ON_RANKS),
+    "gpu": float64_source("gpu", "gemv_gpu", n=16384, m=32768),
+    "small": float64_source("gpu", "gemv_gpu", n=1000, m=784),
+    "long": float64_source("gpu", "gemv_gpu", n=100, m=1000000),
+    "gpus": float64_source("gpus", "gemv_cards", **ON_RANKS),
+    "sent": float64_source("gpus", "gemv_cards", mode="ship", **ON_RANKS),
+    "large": float64_source("gpus", "gemv_cards_large", **LARGE),
+    "most GPUs": float64_source("widest", "gemv_cards_large", **LARGE),
+    "larger": float64_source("widest", "gemv_cards_larger", n=131072, m=32768),
+    "ranks, all sizes": float64_source("host", "gemv_mpi"),
+    "ranks, smallest": float64_source("host", "gemv_mpi", n=MIN),
+    "GPUs, all sizes": float64_source("gpus", "gemv_cards"),
 }
-# A GPU requires its first and its last rung, so that no ladder is incomplete.
+# A GPU must have measured its first and last rung, so that no ladder is incomplete.
 MACHINES = {
     "host": Needs(("threads",)),
     "gpu": Needs(("gpu",), frozenset({"cuda_naive", "cublas"})),
@@ -54,8 +54,8 @@ LINES = {
     "hybrid": Line("mpi_openmp", STAY | HYBRID, "ranks", "fewer ranks, with threads", "copies", RESIDENT),
     "naive": Line("cuda_naive", TILES, "gpu", "one thread per row", "memory", begins=True),
     "shared": Line("cuda_shared", TILES, "gpu", "x staged in shared memory", "loads"),
-    "coalesced": Line("cuda_coalesced", TILES, "gpu", "transposed matrix, coalesced loads", "sectors"),
-    "warp": Line("cuda_warp", {}, "gpu", "at least one warp per row, 16-byte loads", "idle loads"),
+    "coalesced": Line("cuda_coalesced", TILES, "gpu", "transposed matrix, coalesced loads", "memory sectors"),
+    "warp": Line("cuda_warp", {}, "gpu", "at least one warp per row, 16-byte loads", "load latency"),
     "cublas": Line("cublas", {}, "gpu", "cuBLAS"),
     "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", SENT, begins=True),
     "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", SENT),

@@ -1,37 +1,37 @@
 """The minimum time of a product: the bytes that must move, over the bandwidth of the memory or link."""
 
-from ladder.report.telling.chapter_study import counted
+from ladder.report.telling.chapter_study import count_or_one
 from ladder.store import rates
 from ladder.store.study import values
 from ladder.workloads.gemv.paper.lines import GIGABYTE, SOURCES
 
-COPIES = 2  # reading and writing the matrix, where it is sent through the memory of the host
+COPIES = 2  # accesses to the matrix, a read and a write, when it is sent through the memory of the host
 
 
 def predict(machine, row):
-    """Seconds per gigabyte of a case's product; None where the bandwidth isn't known."""
+    """Seconds per gigabyte of a case's product; None if the bandwidth isn't known."""
     rate = bandwidth(machine, row)
     return GIGABYTE / rate if rate else None
 
 
 def floor(machine, row):
-    """Seconds per gigabyte in the memory of all GPUs of a machine; None where the bandwidth isn't known."""
+    """Seconds per gigabyte at the memory bandwidth of all GPUs of a machine; None if it isn't known."""
     rate = max(memory_of_gpus(machine).values(), default=None)
     return rate and GIGABYTE / rate
 
 
 def memory_of_gpus(machine):
-    """B/s of the memory of one GPU, and of all on which the large product was measured, by their number."""
+    """{number of GPUs: B/s of their memory}, for one GPU and for all on which the large product was measured."""
     rate, largest = rates.gpu_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
     return {count: count * rate for count in (1, largest)} if rate else {}
 
 
 def bandwidth(machine, row):
-    """B/s of a case's memory or link, per byte of the matrix; None where it isn't known."""
-    ranks, is_sent = counted(row, "ranks"), row.get("mode") == "ship"
+    """The bytes of the matrix that a case's memory or link can move per second; None if it isn't known."""
+    ranks, is_sent = count_or_one(row, "ranks"), row.get("mode") == "ship"
     on_host = row["device"] in ("host", "mpi")
-    if is_sent and not on_host:  # by NCCL all of it goes through the link of the first GPU
+    if is_sent and not on_host:  # with NCCL the whole matrix crosses the link of the first GPU
         link = rates.link(machine)
         return link and link * (ranks if row["variant"] == "mpi_cublas" else 1)
-    memory = rates.memory_of(machine, row, ranks * counted(row, "threads"))
+    memory = rates.memory_of(machine, row, ranks * count_or_one(row, "threads"))
     return memory and (memory / (1 + COPIES * (is_sent and ranks > 1)) if on_host else memory * ranks)

@@ -1,4 +1,4 @@
-"""Where the time of a product goes on ranks and on GPUs: sending, computing and gathering."""
+"""The phases of a product on ranks and on GPUs: scatter, broadcast, compute and gather."""
 
 from ladder.report.figures import looks
 from ladder.report.telling import phase_bars
@@ -9,7 +9,7 @@ from ladder.workloads.gemv.paper.lines import PHASES
 TITLE = "Where the time of matrix-vector products on ranks and GPUs goes"
 CAPTION = """\
 The phases of a product on ranks of the host and on GPUs. Left, the matrix is sent for every product; right, it is
-resident, and the time behind the plus is that of sending it once. A dot is the whole call with its 95 % interval,
+resident, and the time after the plus sign is that of sending it once. A dot is the whole call with its 95 % interval,
 hollow if not converged. Phases are timed one by one; where they do not add up to the call within a fifth, only the dot
 is shown.
 """
@@ -19,7 +19,7 @@ COLOURS = dict(zip(PHASES, (looks.COLOURS[name] for name in ("blue", "sky", "gre
 
 
 def draw(study):
-    """A row of panels for the ranks of the host and one for the GPUs, a panel by mode."""
+    """A row of panels for the ranks of the host and one for the GPUs, with a panel per mode."""
     host, gpus = (study.machine(role).subject for role in ("host", "gpus"))
     rows = {
         f"{host}: ranks of the host": panels(study, ("ranks", "ship", "hybrid-ship"), ("ranks", "resident", "hybrid")),
@@ -29,7 +29,7 @@ def draw(study):
 
 
 def panels(study, *lines):
-    """A panel for each mode, from its source and lines, with a bar for every number of ranks."""
+    """A panel per mode, given as (source, line, ...), with a bar for every number of ranks."""
     for mode, (source, *keys) in zip(MODES, lines, strict=True):
         if len(frame := study.frame(source)):
             first, variants = frame.iloc[0], {key: study.line(key).variant for key in keys}

@@ -1,4 +1,4 @@
-"""The tables of the supplement: break-even points, and every case."""
+"""The tables of the supplement: when sending a matrix once pays, and every case."""
 
 import math
 from dataclasses import replace
@@ -9,8 +9,8 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import phase_times, whole
-from ladder.report.telling.ladder import ruled
+from ladder.report.telling.chapter_study import phase_times, phases_over_call
+from ladder.report.telling.ladder import with_rules
 from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.store import collect
 from ladder.store.study import middle, where
@@ -22,8 +22,8 @@ ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 def cases(rows):
     """The rows of every case, by variant, then by ranks and threads."""
-    by = [name for name in ORDER if name in rows]
-    return [case for _, case in rows.groupby(by, sort=True, dropna=False)] if len(rows) else []
+    columns = [name for name in ORDER if name in rows]
+    return [case for _, case in rows.groupby(columns, sort=True, dropna=False)] if len(rows) else []
 
 
 def by_matrix(rows):
@@ -34,12 +34,12 @@ def by_matrix(rows):
 
 
 def rows_by_matrix(rows, row):
-    """The cells that `row` makes of every case, with rules between matrices."""
-    return ruled([[row(case) for case in every] for _, every in by_matrix(rows)])
+    """`row(case)` for every case, with rules between matrices."""
+    return with_rules([[row(case) for case in matrix_cases] for _, matrix_cases in by_matrix(rows)])
 
 
 def codes(rows, *columns):
-    """The values of columns as code, as far as a case states them."""
+    """The values of columns as code, for those columns that a case has."""
     return [code(rows[name].iloc[0]) for name in columns if isinstance(rows.iloc[0].get(name), str)]
 
 
@@ -53,10 +53,10 @@ def rate_cells(study, machine, rows):
 
 
 def phase_cells(study, machine, rows):
-    """A case's time, the times of its phases, and the sum of the phases of every call over the call."""
+    """A case's time, the times of its phases, and the sum of a call's phases over the call's time."""
     phases = study.phases_of(machine, rows)
     times = phase_times(pd.concat([phases, study.phases_of(machine, rows, before=True)]))
-    share = whole(rows, phases)
+    share = phases_over_call(rows, phases)
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
     return [median(rows), *cells, digits(share, 2) if share else NONE]
 
@@ -65,9 +65,9 @@ def break_even(study):
     """The number of products after which sending a matrix once pays, by matrix."""
     rows = []
     for (n, m), _ in by_matrix(study.frame("ranks, all sizes")):
-        kept, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
-        single, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
-        pairs = (kept, single), (kept, threads), (graph, threads)
+        ranks, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
+        single, graph = replace(ranks, tuning=ranks.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
+        pairs = (ranks, single), (ranks, threads), (graph, threads)
         points = (amortisation.calls_to_pay(study, *pair) for pair in pairs)
         rows.append([f"${n} \\times {m}$", *(amortisation.text(point) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
@@ -87,17 +87,17 @@ def ranks(study):
     machine = study.machine("host")
 
     def row(case):
-        computing = where(study.phases_of(machine, case), phase=COMPUTE)
-        has_imbalance = "imbalance" in computing and len(computing)
-        imbalance = digits(computing["imbalance"].median()) if has_imbalance else NONE
-        return [*named(case), place(case.iloc[0], LATEX_TIMES), *phase_cells(study, machine, case), imbalance]
+        compute = where(study.phases_of(machine, case), phase=COMPUTE)
+        has_imbalance = "imbalance" in compute and len(compute)
+        imbalance = digits(compute["imbalance"].median()) if has_imbalance else NONE
+        return [*name_cells(case), place(case.iloc[0], LATEX_TIMES), *phase_cells(study, machine, case), imbalance]
 
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]
     frame = where(study.frame("ranks, all sizes"), device="mpi")
     return latex.long_table("rllrrrrrrrr", head, rows_by_matrix(frame, row))
 
 
-def named(case):
+def name_cells(case):
     """The cells of a case's number of rows, mode and variant."""
     return [str(case["n"].iloc[0]), *codes(case, "mode", "variant")]
 
@@ -105,23 +105,23 @@ def named(case):
 def gpu(study):
     """Every case on one GPU, by matrix and type, with its block if it has one."""
     machine, groups = study.machine("gpu"), []
-    every = machine.samples("gemv_gpu")
-    for (n, m), double in reversed(by_matrix(where(every, dtype=DTYPE))):
+    rows = machine.samples("gemv_gpu")
+    for (n, m), float64_cases in reversed(by_matrix(where(rows, dtype=DTYPE))):
         groups.append([])
-        for case in double:
+        for case in float64_cases:
             first = case.iloc[0]
             tiles = {name: first[name] for name in ("block", "tile") if pd.notna(first.get(name))}
-            single = where(every, n=n, m=m, dtype="float32", variant=first["variant"], **tiles)
+            float32_case = where(rows, n=n, m=m, dtype="float32", variant=first["variant"], **tiles)
             words = code(first["variant"]) + (f", {tiles['block']:.0f}" if "block" in tiles else "")
-            cells = [cell for rows in (case, single) for cell in rate_cells(study, machine, rows)]
+            cells = [cell for pair in (case, float32_case) for cell in rate_cells(study, machine, pair)]
             groups[-1].append([f"${n} \\times {m}$", words, *cells])
     cells = ["time", "GB/s", "share"]
-    head = latex.grouped(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
-    return latex.table("rlrrrrrr", head, ruled(groups))
+    head = latex.group_head(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
+    return latex.table("rlrrrrrr", head, with_rules(groups))
 
 
 def gpus(study):
-    """Every case on GPUs, below the name of the machine: that of the chapter and that with most GPUs."""
+    """Every case on GPUs below its machine's name, for the chapter's machine and that with the most GPUs."""
     head, groups = ["$n$", "Mode", "Variant", "Pieces", "GPUs", "Time", *PHASES, "sum"], []
     machines = {study.machine(role).subject: study.machine(role) for role in ("gpus", "widest")}
     for machine in (machine for name, machine in machines.items() if name):
@@ -129,9 +129,9 @@ def gpus(study):
         def row(case, machine=machine):
             first = case.iloc[0]
             pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-            return [*named(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
+            return [*name_cells(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
 
-        frame = collect.concatenated([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
+        frame = collect.concatenate([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
         name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
         groups.append([name, None, *rows_by_matrix(frame, row)])
-    return latex.long_table("rllrrrrrrrr", head, ruled(groups))
+    return latex.long_table("rllrrrrrrrr", head, with_rules(groups))

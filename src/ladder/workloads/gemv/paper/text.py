@@ -1,4 +1,4 @@
-"""Functions of this chapter's text beside those of every chapter."""
+"""Functions for this chapter's text only; `report/telling/functions.py` has those for every chapter."""
 
 from ladder.report import ratios
 from ladder.report.telling.lines import SECOND, select
@@ -6,7 +6,7 @@ from ladder.store.study import where
 from ladder.workloads.gemv import cost
 from ladder.workloads.gemv.paper import claims, lines
 
-STRANGE = 10  # times as long: more than a tree of messages to a few times as many ranks explains
+UNEXPLAINED = 10  # times as long: beyond what a tree of messages to a few times as many ranks explains
 PRODUCT = cost({"seed": 1, "dtype": lines.DTYPE} | lines.LARGE)
 INTENSITY = PRODUCT.flops / PRODUCT.bytes
 
@@ -17,8 +17,8 @@ def binding_alone(study):
 
 
 def slower_broadcast(study):
-    """The broadcast's time on the most ranks over that on fewer, where it exceeds any proportion."""
+    """The broadcast's time on the most ranks over that on fewer, if it exceeds any proportion."""
     sides = select("resident", "ranks"), select("resident", "ranks", ranks=SECOND)
     pair = [where(study.phases(side), phase="broadcast") for side in sides]
     ratio = ratios.of(*pair)
-    return ratios.short(ratio.value) if ratio and ratio.value > STRANGE else None
+    return ratios.short(ratio.value) if ratio and ratio.value > UNEXPLAINED else None

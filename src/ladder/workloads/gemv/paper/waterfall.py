@@ -6,7 +6,7 @@ from ladder.workloads.gemv.paper.lines import DTYPE
 TITLE = "What each rung of the matrix-vector product gains"
 CAPTION = """\
 Time per gigabyte of the matrix, rung by rung, from one thread to several GPUs. A dot is the median of a process, a tick
-the model's time, in which a matrix sent to ranks crosses the memory three times. The wide line is the time at the
+the model's time, which counts the bytes of a matrix sent to ranks three times. The wide line is the time at the
 bandwidth of all GPUs. On the right: the median of the dots, and the speed-up over the rung above if that is of the same
 kind, with its 99 % interval.
 """

@@ -2,9 +2,9 @@
 #pragma once
 
 // An operand of mma() (ptx/mma.cuh): float32 rounded to the nearest TF32; float64 unchanged.
-__device__ __forceinline__ double rounded(double x) { return x; }
+__device__ __forceinline__ double to_mma_operand(double x) { return x; }
 
-__device__ __forceinline__ float rounded(float x) {
+__device__ __forceinline__ float to_mma_operand(float x) {
   unsigned bits;
 #if __CUDA_ARCH__ >= 900
   asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));  // one instruction; .rna compiles to three
@@ -14,7 +14,7 @@ __device__ __forceinline__ float rounded(float x) {
   return __uint_as_float(bits);
 }
 
-// The nearest value of half precision, ties to even, as its bits.
+// The bits of the nearest value in half precision, ties to even.
 __device__ __forceinline__ unsigned short to_float16(float x) {
   unsigned short bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));

@@ -2,7 +2,8 @@
 #pragma once
 #include "ptx/shared_address.cuh"
 
-// Copy 4, 8 or 16 bytes, or write as many zeros if `inside` is false. Both addresses are multiples of `bytes`.
+// Start to copy `bytes`, 4, 8 or 16, or to write as many zeros if `inside` is false. Both addresses are multiples of
+// `bytes`.
 template <int bytes, class Type>
 __device__ __forceinline__ void copy_async(void *to, const Type *from, bool inside) {
   const unsigned address = shared_address(to);
@@ -13,13 +14,13 @@ __device__ __forceinline__ void copy_async(void *to, const Type *from, bool insi
                  "r"(inside ? bytes : 0));
 }
 
-// Commit the copies that this thread has started since its last group, possibly none, as a group.
+// Form a group of the copies that this thread has started since its last group, possibly none.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Wait until at most the `left` latest of this thread's groups of copies are pending.
-template <int left>
+// Wait until at most `pending` of this thread's groups of copies, the latest, haven't completed.
+template <int pending>
 __device__ __forceinline__ void wait_for_groups() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 // Wait for all copies that this thread has started.

@@ -9,9 +9,9 @@ __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
 
-// Where block `rank` of the cluster has the object that this block has at an address in its shared memory. A generic
-// pointer is mapped to a generic pointer, and an address of the shared window to such an address, which takes fewer
-// instructions than converting the generic pointer.
+// The address, in block `rank` of the cluster, of the object that this block has at an address in its shared memory. A
+// generic pointer is mapped to a generic pointer, and an address of the shared window to an address of that window,
+// which takes fewer instructions than to convert the generic pointer.
 template <class Type>
 __device__ __forceinline__ Type *map_shared_rank(Type *pointer, unsigned rank) {
   Type *result;
@@ -25,8 +25,8 @@ __device__ __forceinline__ unsigned map_shared_rank(unsigned address, unsigned r
   return result;
 }
 
-// Store a value asynchronously in another block's shared memory, and complete its bytes at an mbarrier of that block.
-// Both addresses are as map_shared_rank() returns them; that of the value is a multiple of the value's size.
+// Store a value asynchronously in another block's shared memory; an mbarrier of that block counts its bytes. Both
+// addresses are results of map_shared_rank(); `address` is a multiple of the value's size.
 __device__ __forceinline__ void store_async(unsigned address, int4 value, unsigned mbarrier) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
                    address),

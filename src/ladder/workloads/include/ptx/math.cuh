@@ -1,4 +1,4 @@
-// The operand types of products on tensor cores with float32 accumulators.
+// The operand types of products on tensor cores that accumulate in float32.
 #pragma once
 
 enum class Math { tf32, float16, bfloat16 };

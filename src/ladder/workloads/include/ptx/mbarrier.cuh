@@ -4,29 +4,29 @@
 #include "ptx/cluster.cuh"
 #include "ptx/shared_address.cuh"
 
-// Whose writes before their arrivals a thread sees after its wait: those of its block, or of the whole cluster.
+// The threads whose writes before their arrivals are visible after a wait: those of the block, or of the whole cluster.
 enum class Scope { block, cluster };
 
-// Phases are counted from 0: one ends when `count` arrivals have been made and all expected bytes have been written.
+// Phases are counted from 0. A phase ends when `count` threads have arrived and all expected bytes have been written.
 struct Mbarrier {
   unsigned long long state;
 
   __device__ __forceinline__ unsigned address() const { return shared_address(this); }
-  // Begin phase 0, by one thread. publish_mbarriers() and a barrier of the threads that use it follow.
-  __device__ __forceinline__ void begin(int count) {
+  // Initialise at phase 0, by one thread. publish_mbarriers() and a barrier of the threads that use it must follow.
+  __device__ __forceinline__ void init(int count) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(count) : "memory");
   }
-  // Arrive, and expect bytes of copies.
-  __device__ __forceinline__ void expect(int bytes) {
+  // Arrive, and expect `bytes` from copies in this phase.
+  __device__ __forceinline__ void arrive_and_expect(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
-  // Arrive at this barrier in a block of the cluster, with the narrowest scope: with a wider one the thread would first
-  // wait for all its writes.
+  // Arrive at this barrier in block `rank` of the cluster, with the narrowest scope: with a wider scope the thread
+  // would first wait for all its writes.
   __device__ __forceinline__ void arrive(int rank) {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(map_shared_rank(address(), rank)) : "memory");
   }
-  // Wait for the end of a phase, which may be the one before the first. Each kernel has the loop that it was measured
-  // with, in PTX for one scope and in C++ for the other: the compiler schedules the two differently.
+  // Wait for the end of a phase; phase -1, the one before the first, has ended. The loop is in PTX for one scope and in
+  // C++ for the other, as each kernel was measured: the compiler schedules the two differently.
   template <Scope scope = Scope::block>
   __device__ __forceinline__ void wait(int phase) {
     if constexpr (scope == Scope::block) {
@@ -49,7 +49,7 @@ struct Mbarrier {
   }
 };
 
-// Make mbarriers that have begun visible to asynchronous copies and, after a barrier of the cluster, to its blocks.
+// Make initialised mbarriers visible to asynchronous copies and, after a barrier of the cluster, to its blocks.
 __device__ __forceinline__ void publish_mbarriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

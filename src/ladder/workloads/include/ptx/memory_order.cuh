@@ -2,7 +2,7 @@
 // Consistency Model"), among the blocks of one GPU.
 #pragma once
 
-// Add to a number. What this thread has written before is visible to whoever then reads the sum by load_acquire().
+// Add to a number. This thread's earlier writes are visible to every thread that then reads the sum by load_acquire().
 __device__ __forceinline__ void add_release(unsigned *number, unsigned summand) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(number), "r"(summand) : "memory");
 }
@@ -13,8 +13,7 @@ __device__ __forceinline__ unsigned load_acquire(const unsigned *number) {
   return value;
 }
 
-// Store or load words (1) or (2) of 8 bytes, each atomically and without an order; an array of two is aligned to 16
-// bytes.
+// Store or load one or two words of 8 bytes, each atomically and in no order; two words are aligned to 16 bytes.
 __device__ __forceinline__ void store_relaxed(unsigned long long *to, const unsigned long long (&words)[1]) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(words[0]) : "memory");
 }
@@ -34,6 +33,6 @@ __device__ __forceinline__ void load_relaxed(unsigned long long (&words)[2], con
                : "memory");
 }
 
-// Keep the compiler from moving accesses to memory across this place, and values from memory in registers. No
-// instruction, hence no order among threads.
+// Keep the compiler from moving memory accesses across this call and from keeping values of memory in registers. It
+// emits no instruction, so it orders nothing among threads.
 __device__ __forceinline__ void compiler_fence() { asm volatile("" ::: "memory"); }

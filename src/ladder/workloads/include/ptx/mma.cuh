@@ -1,12 +1,14 @@
-// Products on tensor cores by a warp, with operands in registers, and the loads of these (PTX ISA: "mma", "ldmatrix"):
-// compute capability 8.0 and later.
+// Products on tensor cores by a warp, with operands in registers, and loads of these operands (PTX ISA: "mma",
+// "ldmatrix"): compute capability 8.0 and later.
 #pragma once
 #include "ptx/math.cuh"
 #include "ptx/shared_address.cuh"
 
 // sums (16, 8) += A (16, K) B (K, 8), distributed over a warp; K is 4 for float64, 8 for float32. With g = lane / 4 and
-// t = lane % 4, a lane holds (g, t) and (g + 8, t) of A and (t, g) of B, for K = 8 also (g, t + 4), (g + 8, t + 4) and
-// (t + 4, g), and (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1) of the sums.
+// t = lane % 4, a lane holds these elements, in this order:
+//   A     (g, t), (g + 8, t), and for K = 8 also (g, t + 4), (g + 8, t + 4)
+//   B     (t, g), and for K = 8 also (t + 4, g)
+//   sums  (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1)
 __device__ __forceinline__ void mma(double (&sums)[4], const double (&a)[2], const double (&b)[1]) {
 #if __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
@@ -30,10 +32,10 @@ __device__ __forceinline__ void mma(float (&sums)[4], const float (&a)[4], const
         "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 
-// sums (16, 8) += A (16, K) B (K, 8), distributed over a warp as in mma() above, K of 32 bytes: 8 for TF32, of which
-// the hardware truncates the last 13 bits, and 16 for the other types, two per register.
+// sums (16, 8) += A (16, K) B (K, 8), distributed over a warp as in mma() above. A row of A has 32 bytes: K is 8 for
+// TF32, whose last 13 bits the hardware truncates, and 16 for the other types, two per register.
 template <Math math>
-__device__ __forceinline__ void mma_of(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
+__device__ __forceinline__ void mma_packed(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
 #define LADDER_MMA(shape_and_types)                                                                          \
   asm("mma.sync.aligned." shape_and_types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                           \
@@ -44,8 +46,8 @@ __device__ __forceinline__ void mma_of(float (&sums)[4], const unsigned (&a)[4],
 #undef LADDER_MMA
 }
 
-// Load four matrices of 8 rows of 16 bytes from shared memory: lane 8 i + r passes the address of row r of matrix i,
-// and receives, of each matrix, 4 bytes from byte 4 (lane % 4) of row lane / 4.
+// Load four matrices of 8 rows of 16 bytes from shared memory. Lane 8 i + r passes the address of row r of matrix i.
+// Every lane receives 4 bytes of each matrix: in row lane / 4, from byte 4 (lane % 4) on.
 __device__ __forceinline__ void load_matrices(unsigned (&to)[4], const void *row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

@@ -1,4 +1,4 @@
-// Addresses in shared memory, as instructions on that memory take them.
+// The addresses of the shared window, which the PTX instructions on shared memory take.
 #pragma once
 
 // The address of an object of this block in shared memory; `object` is a generic pointer to it.

@@ -1,5 +1,5 @@
-// Products by warpgroups of four warps, with both operands in shared memory: compute capability 9.0 only, compiled for
-// sm_90a. On other GPUs these functions do nothing.
+// Products on tensor cores by warpgroups of four warps, with both operands in shared memory (PTX ISA: "wgmma"): compute
+// capability 9.0 only, compiled for sm_90a. Compiled for other GPUs, these functions do nothing.
 #pragma once
 #include "ptx/math.cuh"
 #include "ptx/shared_address.cuh"
@@ -10,31 +10,31 @@
 #define WGMMA(text, ...)
 #endif
 
-// Set a warpgroup's registers per thread at the start of its branch: release some, or claim what others have released.
+// Set a warpgroup's registers per thread at the start of its branch: release registers, or claim released ones.
 template <int registers>
-__device__ __forceinline__ void leave_registers() { WGMMA("setmaxnreg.dec.sync.aligned.u32 %0;", ::"n"(registers)); }
+__device__ __forceinline__ void release_registers() { WGMMA("setmaxnreg.dec.sync.aligned.u32 %0;", ::"n"(registers)); }
 template <int registers>
 __device__ __forceinline__ void claim_registers() { WGMMA("setmaxnreg.inc.sync.aligned.u32 %0;", ::"n"(registers)); }
 
 // The descriptor of a tile of rows of 128 bytes in the hardware's 128-byte swizzle: vector u of row r, 16 bytes, lies
 // at u ^ r % 8 in its row; for example, vector 5 of row 3 at 6, 3 * 128 + 6 * 16 = 480 bytes from the tile's beginning.
-// The tile is aligned to 1024 bytes; `from` may be 32, 64 or 96 bytes further.
+// The tile is aligned to 1024 bytes; `from` may be 0, 32, 64 or 96 bytes into its first row.
 __device__ __forceinline__ unsigned long long tile_descriptor(const void *from) {
   const unsigned address = shared_address(from);
   // Eight rows are 1024 bytes; the second field is unused.
   return (address & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
 }
 
-// Make this thread's copies visible to tensor cores after a barrier.
+// Make this thread's copies to shared memory visible to tensor cores after a barrier.
 __device__ __forceinline__ void publish_copies() { WGMMA("fence.proxy.async.shared::cta;", ::: "memory"); }
 
-__device__ __forceinline__ void begin_products() { WGMMA("wgmma.fence.sync.aligned;", ::: "memory"); }
+__device__ __forceinline__ void fence_products() { WGMMA("wgmma.fence.sync.aligned;", ::: "memory"); }
 __device__ __forceinline__ void commit_products() { WGMMA("wgmma.commit_group.sync.aligned;", ::: "memory"); }
 
-// Wait until at most `left` of the committed groups of products are pending.
-template <int left>
+// Wait until at most `pending` of the committed groups of products haven't completed.
+template <int pending>
 __device__ __forceinline__ void wait_for_products() {
-  WGMMA("wgmma.wait_group.sync.aligned %0;", ::"n"(left) : "memory");
+  WGMMA("wgmma.wait_group.sync.aligned %0;", ::"n"(pending) : "memory");
 }
 
 #define SUMS_8(s, i)                                                                                            \
@@ -49,10 +49,12 @@ __device__ __forceinline__ void wait_for_products() {
   NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, " \
            "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
-// sums (64, 8 count) += A B^T by a warpgroup, with 64 rows of A and 8 `count` rows of B, 32 bytes of each. A lane's
-// sums are those of mma_of() for 16 rows from 16 warp on and for each 8 rows of B, valid after a wait for the product.
+// sums (64, 8 * count) += A B^T by a warpgroup, where A has 64 rows and B 8 * count rows, of 32 bytes each. Its warp w
+// has rows 16 w to 16 w + 15 of the sums. A lane's sums[j] are those of mma_packed() for these rows of A and for rows
+// 8 j to 8 j + 7 of B. They are valid after wait_for_products().
 template <Math math, int count>
-__device__ __forceinline__ void multiply_group(float (&sums)[count][4], unsigned long long a, unsigned long long b) {
+__device__ __forceinline__ void multiply_warpgroup(float (&sums)[count][4], unsigned long long a,
+                                                   unsigned long long b) {
   static_assert(count == 4 || count == 8 || count == 16, "A product has 32, 64 or 128 columns.");
 #define PRODUCT(columns, values, after, kind, end)                                                        \
   WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns kind " {" NAMES_##values "}, %" #values ", %" #after \

@@ -1,10 +1,10 @@
-"""The paper's chapter on products of matrices and the training that takes them."""
+"""The paper's chapter on matrix products and on a training that uses them."""
 
 ORDER = 20
 TITLE = "Matrix products and training"
 CATEGORY = "MLP"
 TABLES = ("peers", "gpu", "compared")
-# A training is compared by whose products it takes.
+# Trainings are compared by the variant of `gemm` that computes their products.
 METHOD = ("product",)
 LOOKS = {
     "numpy_loop": ("numpy_loop", "pink", "P", ""),

@@ -15,16 +15,16 @@ FAR = 2  # the minimum speed-up for "far ahead"
 CLOSE = 0.5  # the margin of "close to each other"
 SAME = 0.1  # the margin of equality of two forms
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
-same = partial(Claim, min=1, max=1, margin=SAME)
+tie = partial(Claim, min=1, max=1, margin=SAME)
 LARGER_BATCH = SOURCES["peers, larger"].conditions["batch"]
 
 
-def on(product, threads):
-    """The epochs by a product on so many threads."""
+def training(product, threads):
+    """The line of a training by a product on some number of threads."""
     return select(f"training/{product}", "training", threads=threads)
 
 
-LOOPS, BLAS = on("openmp", 1), on("blas", 1)
+LOOPS, BLAS = training("openmp", 1), training("blas", 1)
 FEW_IMAGES = select("training/cublas", "few images", graph="off")
 COMPILED = select("c_openmp", "loops"), select("openmp", "loops")
 CUBLAS, SHARED, (EAGER, PYTORCH) = (
@@ -37,14 +37,14 @@ BY_SHARED = Cause("by `cuda_shared`", *SHARED)
 
 def by_threads(key, words, slower, faster, bound):
     """The claim about the training by plain loops on two numbers of threads."""
-    loops, blas = ([on(name, count) for count in (slower, faster)] for name in ("openmp", "blas"))
+    loops, blas = ([training(name, count) for count in (slower, faster)] for name in ("openmp", "blas"))
     needs = f"{slower} and {faster} threads"
     return Claim(key, words, *loops, max=bound, needs=needs, cause=Cause("with `blas`", *blas))
 
 
 def blas_leads(key, threads, words):
     """The claim that the BLAS is far ahead of the plain loops."""
-    loops, order, blas = (on(name, threads) for name in ("openmp", "interchanged", "blas"))
+    loops, order, blas = (training(name, threads) for name in ("openmp", "interchanged", "blas"))
     cause = Cause("`interchanged` alone", loops, order)
     return Claim(key, f"BLAS far ahead of plain loops, {words}", loops, blas, FAR, needs="both products", cause=cause)
 
@@ -58,57 +58,57 @@ def shared_memory(form):
     return Claim(key, f"Shared memory halves naive time, `{form}`", naive, shared, HALVED, cause=cause)
 
 
-def with_copies(study, selection):
-    """The rows of a selection, each call plus the copies to the GPU and back of its process."""
+def add_copies(study, selection):
+    """The rows of a selection; to the seconds of a call, the copies to the GPU and back in its process are added."""
     rows, copies = study.rows(selection), required(study.phases(selection, before=True))
     times = copies.groupby(["process", "phase"])["seconds"].median().groupby("process").sum()
     return rows.assign(seconds=rows["seconds"] + rows["process"].map(times))
 
 
 def over_copies(study):
-    """An epoch of OpenBLAS over one on the GPU with its copies."""
-    return ratios.of(study.rows(on("blas", BEST)), with_copies(study, FEW_IMAGES))
+    """The time of an epoch by OpenBLAS over an epoch on the GPU with its copies."""
+    return ratios.of(study.rows(training("blas", BEST)), add_copies(study, FEW_IMAGES))
 
 
 def products_over_the_rest(study, selection=LOOPS):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
     phases = required(study.phase_shares(selection))
-    return study.over_the_rest(selection, [name for name in sorted(phases) if name.split(" ")[0] in KINDS])
+    return study.ratio_to_rest(selection, [name for name in sorted(phases) if name.split(" ")[0] in KINDS])
 
 
 def share_of_products(study, ratio):
     """Both shares of products in an epoch, as a cause."""
-    share = percent(part(required(ratio)))
+    share = percent(share_of(required(ratio)))
     try:
-        return f"{share}; with `blas` {percent(part(products_over_the_rest(study, BLAS)), 2)}"
+        return f"{share}; with `blas` {percent(share_of(products_over_the_rest(study, BLAS)), 2)}"
     except NotMeasured:
         return share
 
 
-def part(ratio):
-    """The share of the whole that a ratio to the rest makes up."""
+def share_of(ratio):
+    """The share of the whole, from the ratio to the rest."""
     return ratio.value / (1 + ratio.value)
 
 
 def peer(name):
-    """The claim of ours over a peer on the host, with larger batches as the cause."""
+    """The claim that our training beats a peer on the host, with larger batches as the cause."""
     sides = [
         [select(f"peers/{side}", source, threads=COMMON) for side in (name, "tiled")]
         for source in ("peers", "peers, larger")
     ]
     cause = Cause(f"in batches of {num(LARGER_BATCH)}", *sides[1])
-    return Claim(f"peer/{name}", f"Training by `tiled` over `{name}`", *sides[0], needs="both", cause=cause)
+    return Claim(f"peer/{name}", f"Training with `tiled` over `{name}`", *sides[0], needs="both", cause=cause)
 
 
-def over(key, slower, faster, claimed, cause):
+def faster_claim(key, slower, faster, claimed, cause):
     """The claim that a product is at least `claimed` times as fast as another."""
     return Claim(key, f"`{faster}` over `{slower}`", slower, faster, claimed, cause=cause)
 
 
 TRANSFERS = f"Copies bring cuBLAS close to OpenBLAS on {BEST} threads"
-NO_COPIES = Cause("without copies", on("blas", BEST), FEW_IMAGES)
+NO_COPIES = Cause("without copies", training("blas", BEST), FEW_IMAGES)
 SHARES = {"min": SHARE / (1 - SHARE), "ratio": products_over_the_rest, "cause": share_of_products}
-OVER_PYTORCH = "Training by `cuda_mma` over PyTorch's graph"
+OVER_PYTORCH = "Training with `cuda_mma` over PyTorch's graph"
 OVER_EAGER = Cause("over PyTorch without a graph", EAGER, MMA)
 EARLIER = [
     by_threads("levels-off", f"Time levels off from {LEVEL} threads", LEVEL, BEST, 1),
@@ -120,15 +120,15 @@ EARLIER = [
     Claim("share", f"Products are over {percent(SHARE, 2)} (over the rest)", needs="an epoch by operation", **SHARES),
 ]
 RUNGS = [
-    over("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
-    same("tiled", "Training by `tiled` as fast as by the BLAS", on("tiled", 1), BLAS, cause="packed panels"),
-    same("compiled", "`openmp` as fast as in C ($512^3$)", *COMPILED, needs="both", cause="the same loops"),
-    over("columns", "cuda_shared", "cuda_columns", 2, "one operand stays in a register"),
-    over("registers", "cuda_shared", "cuda_tiled", 4, "a load serves eight multiply-adds"),
-    over("tensor-cores", "cuda_tiled", "cuda_mma", 2, "twice the multiply-adds a cycle"),
-    same("mma", "`cuda_mma` as fast as `cublas`", "cuda_mma", "cublas"),
-    same("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", needs="both"),
-    Claim("graph", "A CUDA graph halves an epoch by `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
+    faster_claim("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
+    tie("tiled", "Training with `tiled` as fast as with `blas`", training("tiled", 1), BLAS, cause="packed panels"),
+    tie("compiled", "`openmp` as fast as in C ($512^3$)", *COMPILED, needs="both", cause="the same loops"),
+    faster_claim("columns", "cuda_shared", "cuda_columns", 2, "one operand stays in a register"),
+    faster_claim("registers", "cuda_shared", "cuda_tiled", 4, "a load serves eight multiply-adds"),
+    faster_claim("tensor-cores", "cuda_tiled", "cuda_mma", 2, "twice the multiply-adds a cycle"),
+    tie("mma", "`cuda_mma` as fast as `cublas`", "cuda_mma", "cublas"),
+    tie("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", needs="both"),
+    Claim("graph", "A CUDA graph halves an epoch with `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
     peer("numpy_loop"),
     peer("pytorch"),
     Claim("peer/pytorch_cuda", OVER_PYTORCH, PYTORCH, MMA, needs="both", cause=OVER_EAGER),

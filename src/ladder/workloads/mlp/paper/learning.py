@@ -7,12 +7,12 @@ from ladder.report.figures.theme import Line2D
 
 TITLE = "Loss and accuracy by epoch"
 CAPTION = """\
-Learning with every backend: the mean loss of each epoch on the reference's curve, the accuracy on the test images, and
-the distance of the loss from the float64 reference, the largest of the processes, with the bound that the arithmetic
-allows. Nested markers are backends that coincide; each dtype has its bound.
+Learning with every variant. Left: the mean loss of each epoch, over the curve of the reference. Middle: the accuracy on
+the test images. Right: the largest distance of a process's loss from the float64 reference, with the bound of each
+dtype. Markers lie inside each other where variants coincide.
 """
 EXPERIMENTS = ("mlp_accuracy",)
-MIN = 2e-17  # the place of a deviation of zero on the logarithmic axis
+MIN = 2e-17  # where the logarithmic axis shows a deviation of zero
 BOUND = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
 REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 
@@ -21,8 +21,8 @@ def draw(study):
     """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
     tables = study.study.tables["mlp_accuracy"]
     curves = methods.with_methods(tables["curves"]) if len(tables["curves"]) else tables["curves"]
-    problems = medians.by_machine(curves, medians.machines(tables), but=("dtype",))
-    trainings = [(name, *problem) for name, every in problems.items() for problem in every]
+    by_machine = medians.by_machine(curves, medians.machines(tables), ignored=("dtype",))
+    trainings = [(name, *problem) for name, problems in by_machine.items() for problem in problems]
     if not trainings:
         return layout.empty("learning curves")
     figure = layout.new(0.4 + 2.2 * len(trainings))
@@ -32,7 +32,7 @@ def draw(study):
         loss, accuracy, deviation = part.subplots(1, 3)
         loss.set_title(title(row.replace({row["dtype"]: "float64"})))
         fill_loss(loss, rows)
-        nested(accuracy, rows, "accuracy", 100)
+        nested_markers(accuracy, rows, "accuracy", 100)
         fill_deviation(deviation, rows)
         for axes, label in ((loss, "mean loss"), (accuracy, "test accuracy (%)"), (deviation, "|loss − reference|")):
             axes.set(xlabel="epoch", ylabel=label)
@@ -54,12 +54,12 @@ def fill_loss(axes, rows):
     """Every backend's mean loss of an epoch over the reference's."""
     reference = rows.groupby("epoch")["reference_loss"].first()
     axes.plot(reference.index, reference, **REFERENCE)
-    nested(axes, rows, "loss", 1)
+    nested_markers(axes, rows, "loss", 1)
     losses = [*reference, *rows["loss"]]
     scales.log_axis(axes.yaxis, (0.7 * min(losses), 1.3 * max(losses)))
 
 
-def nested(axes, rows, column, scale):
+def nested_markers(axes, rows, column, scale):
     """Markers that lie inside each other where backends coincide."""
     order = methods.ordered(rows["method"])
     sizes = {method: (6 - 3.5 * number / max(len(order) - 1, 1)) ** 2 for number, method in enumerate(order)}

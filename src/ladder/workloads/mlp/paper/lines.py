@@ -1,7 +1,7 @@
 """Where the chapter's measurements come from, and the lines of its ladders, at tunings that are fixed beforehand.
 
-The tilings of the GPU's products are those that are best on another machine than the chapter's, `nvidia-h200-x4`;
-`cuda_shared` has the blocks of the earlier study.
+The tilings of the GPU's products are the best ones on `nvidia-h200-x4`, not the chapter's machine. `cuda_shared`
+has the blocks of the earlier study.
 """
 
 from ladder.report.telling.lines import MAX, Line, Needs, Source, Widest
@@ -40,7 +40,7 @@ MACHINES = {
     "host": Needs(("training",)),
     "gpu": Needs(("gpu",)),
     "widest": Widest("widest", "threads"),
-    "learner": Needs(("learning",), apart=True),
+    "learner": Needs(("learning",), separate=True),
 }
 RELIEVES = {
     "interchanged": "instructions",
@@ -66,14 +66,14 @@ WIDE = {"bm": 128, "bn": 128, "bk": 32, "wm": 64, "wn": 64, "stages": 3}  # of `
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 
 
-def line(variant, tuning, place, *words, idea=""):
+def line(variant, tuning, source, *words, idea=""):
     """A line with the resource that its variant saves."""
-    return Line(variant, tuning, place, idea, RELIEVES.get(variant, ""), words)
+    return Line(variant, tuning, source, idea, RELIEVES.get(variant, ""), words)
 
 
-def on_host(name, tuning, place="training", idea=""):
+def on_host(name, tuning, source="training", idea=""):
     """A line of the training by a product of the host."""
-    return line("host", {"product": name} | tuning, place, name, idea=idea)
+    return line("host", {"product": name} | tuning, source, name, idea=idea)
 
 
 LINES = {
@@ -92,7 +92,7 @@ LINES = {
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
     "peers/numpy_loop": line("numpy_loop", EVERY, "peers"),
     "peers/pytorch": line("pytorch", EVERY, "peers"),
-    # Not its strongest form: the step isn't compiled.
+    # Not PyTorch's fastest form: the step isn't compiled.
     "pytorch_cuda": line("pytorch_cuda", GRAPH, "gpu", "graph"),
 }
 # The table of the ladder: products on each device, and trainings in their best forms with their peers.

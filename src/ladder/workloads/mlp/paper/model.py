@@ -9,10 +9,10 @@ from ladder.store import rates
 from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
 
-# Times as slow as a library: a sum waits four cycles for the previous one, while two units have eight lanes each.
+# Times as slow as a library: one addition in four cycles, instead of two vectors of eight in each cycle.
 CHAINED = 4 * 2 * 8
 BYTES = 8  # of an element
-# Times as slow as the best product, and as multiply-adds in registers.
+# Times as slow as the best product, and times as slow as multiply-adds in registers.
 BY_PRODUCTS = {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1}
 BY_MULTIPLY_ADDS = {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1}
 
@@ -20,31 +20,31 @@ BY_MULTIPLY_ADDS = {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1
 def predict(machine, row):
     """Seconds of a product, or of a batch, of a case; None where there is no model, or no rate for it."""
     if row["workload"] == "gemm":
-        return of_products(machine, row, row["variant"])
+        return product_seconds(machine, row, row["variant"])
     if row["variant"] not in ("host", "cuda"):
         return None
-    seconds = of_products(machine, row, row["product"])
-    return seconds and seconds + (kernels(row) * NODE if row["variant"] == "cuda" else 0.0)
+    seconds = product_seconds(machine, row, row["product"])
+    return seconds and seconds + (kernel_count(row) * NODE if row["variant"] == "cuda" else 0.0)
 
 
-def of_products(machine, row, name):
+def product_seconds(machine, row, name):
     """Seconds of a row's products by a rung; None where there is no model, or no rate."""
     if name == "interchanged":
-        return work(row) / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE
+        return flops_of(row) / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE
     if name in BY_PRODUCTS:
         factor, rate = BY_PRODUCTS[name], rates.products_of(machine, row)
     else:
         factor, rate = BY_MULTIPLY_ADDS.get(name), rates.multiply_adds(machine, row["dtype"], "cuda")
-    return factor * work(row) / rate if factor and rate else None
+    return factor * flops_of(row) / rate if factor and rate else None
 
 
-def work(row):
+def flops_of(row):
     """FLOPs of a product, or of a batch's products."""
     return row["flops"] if row["workload"] == "gemm" else row["flops"] / batches(row)
 
 
-def kernels(row):
-    """The kernels of a batch on the GPU: the products of each layer, the loss, and by hidden layer three more."""
+def kernel_count(row):
+    """The number of kernels of a batch on the GPU: two products per layer, the loss, and three per hidden layer."""
     layers = len(reference.layer_sizes(row)) - 1
     return 2 * layers + 1 + 3 * (layers - 1)
 
@@ -52,4 +52,4 @@ def kernels(row):
 def floor(machine, row):
     """Seconds of a product, or of a batch's products, at the best rate of the device; None without one."""
     rate = rates.products(machine, row["dtype"], None, row["device"])
-    return work(row) / rate if rate else None
+    return flops_of(row) / rate if rate else None

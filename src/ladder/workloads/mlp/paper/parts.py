@@ -1,4 +1,4 @@
-"""Where the time of the training goes: a batch by operation, on one thread, on several, and on the GPU."""
+"""The time of a batch of the training by operation: on one thread, on several, and on the GPU."""
 
 from ladder.report.figures import formats, looks
 from ladder.report.telling import phase_bars
@@ -10,8 +10,8 @@ TITLE = "Where the time of the training goes"
 CAPTION = """\
 The time of a batch by operation, for trainings with different products. `forward`, `gradient` and `delta` are products,
 those of the larger layer darker. A dot is the whole call with its 95 % interval, hollow if not converged. Where the
-operations, timed one by one, do not add up to the call within a fifth, only the dot is shown: a graph has no parts, and
-a call may wait for launches.
+operations, timed one by one, do not add up to the call within a fifth, only the dot is shown: a graph runs as a whole,
+and other calls may wait for launches.
 """
 EXPERIMENTS = ("mlp_threads", "mlp_gpu")
 # Operations of layers, by layer, and the others.

@@ -7,7 +7,7 @@ from ladder.report.figures import formats, layout
 TITLE = "Images of the data set"
 CATEGORY = "Data"
 CAPTION = """\
-Digits of the data set that the trainings of this build read: the first four training images of each.
+Digits that the trainings of this build read: the first four training images of each digit.
 """
 USES_DATA = True
 EACH = 4

@@ -1,6 +1,6 @@
 """Functions of this chapter's text beside those of every chapter."""
 
-from ladder.report.latex import listed, num, percent, seconds
+from ladder.report.latex import enumeration, num, percent, seconds
 from ladder.report.telling.chapter_study import NotMeasured, phase_times, required
 from ladder.store.study import middle, values, where
 from ladder.workloads import gemm, mlp
@@ -18,8 +18,8 @@ def best_threads(study):
 
 
 def share_of_products(study, product, threads, digits=2):
-    """The share of products in an epoch on so many threads."""
-    return percent(claims.part(claims.products_over_the_rest(study, claims.on(product, threads))), digits)
+    """The share of products in an epoch on some number of threads."""
+    return percent(claims.share_of(claims.products_over_the_rest(study, claims.training(product, threads))), digits)
 
 
 def operations(study, selection):
@@ -29,19 +29,19 @@ def operations(study, selection):
 
 def copies(study):
     """The time of the copies to the GPU and back."""
-    longer = claims.with_copies(study, claims.FEW_IMAGES)
-    return seconds(middle(longer) - middle(study.rows(claims.FEW_IMAGES)), 2)
+    with_copies = claims.add_copies(study, claims.FEW_IMAGES)
+    return seconds(middle(with_copies) - middle(study.rows(claims.FEW_IMAGES)), 2)
 
 
 def last_epochs(study):
-    """The last epochs of the trainings to the end."""
+    """The points of the learning curves at the trainings' last epochs."""
     curves = required(study.machine("learner").rows("curves", "mlp_accuracy"))
     return curves[curves["epoch"] == curves["epochs"]]
 
 
-def learned(study, column):
-    """The numbers of epochs, or of images, of these trainings."""
-    return listed(num(count) for count in values(last_epochs(study), column))
+def training_sizes(study, column):
+    """The values of a column, such as epochs or images, of these trainings."""
+    return enumeration(num(count) for count in values(last_epochs(study), column))
 
 
 def accuracies(study, dtype):

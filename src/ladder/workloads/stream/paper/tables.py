@@ -17,48 +17,48 @@ GIGA, TERA = 1e9, 1e12
 
 
 def ceilings(study):
-    """Arithmetic on one thread and at best, streams at best."""
+    """The rates of arithmetic on one thread and at best, and those of streams at best."""
     one_and_best = ["1 thread", "best"]
     groups = {"float64, GFLOP/s": one_and_best, "float32, GFLOP/s": one_and_best, "GB/s": KERNELS}
     return of_machines(study, host_cells, 0.26, groups)
 
 
 def host_cells(machine):
-    """The cells of a machine's cores; none without a rate."""
-    every = [roofs.arithmetic(machine, dtype, threads) for dtype in DTYPES for threads in (1, None)]
-    every += [roofs.bandwidth(machine, kernel=kernel) for kernel in KERNELS]
-    return [rate(best, GIGA) for best in every] if any(every) else []
+    """The cells of a machine's cores; none if it has no rate."""
+    best_rates = [roofs.arithmetic(machine, dtype, threads) for dtype in DTYPES for threads in (1, None)]
+    best_rates += [roofs.bandwidth(machine, kernel=kernel) for kernel in KERNELS]
+    return [rate(best, GIGA) for best in best_rates] if any(best_rates) else []
 
 
 def gpu_ceilings(study):
-    """Arithmetic of each machine's GPU, its memory, and the copies to it and back."""
+    """The rates of each machine's GPU: its arithmetic, its memory, and the copies to and from it."""
     dtypes = [*map(code, DTYPES)]
     groups = {"products, TFLOP/s": [*dtypes, code("tf32"), "half"], "multiply-adds, TFLOP/s": dtypes}
     return of_machines(study, gpu_cells, 0.15, groups | {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]})
 
 
 def gpu_cells(machine):
-    """The cells of a machine's GPU; none without a rate."""
-    halves = [roofs.gpu_arithmetic(machine, precision) for precision in HALVES]
+    """The cells of a machine's GPU; none if it has no rate."""
     flops = [roofs.gpu_arithmetic(machine, precision) for precision in (*DTYPES, "tf32")]
-    flops += [max(filter(None, halves), default=None)]
+    flops += [max(filter(None, (roofs.gpu_arithmetic(machine, half) for half in HALVES)), default=None)]
     flops += [rates.multiply_adds(machine, dtype, "cuda") for dtype in DTYPES]
-    moved = [roofs.gpu_bandwidth(machine, kernel) for kernel in KERNELS] + [link(machine, way) for way in TRANSFERS]
-    cells = [*(rate(value, TERA) for value in flops), *(rate(value, GIGA) for value in moved)]
-    return cells if any([*flops, *moved]) else []
+    bandwidths = [roofs.gpu_bandwidth(machine, kernel) for kernel in KERNELS]
+    bandwidths += [link(machine, direction) for direction in TRANSFERS]
+    cells = [*(rate(value, TERA) for value in flops), *(rate(value, GIGA) for value in bandwidths)]
+    return cells if any([*flops, *bandwidths]) else []
 
 
 def of_machines(study, cells, width, groups):
-    """A row for each machine with cells; the columns stand in groups, {words above: titles}."""
+    """A row for each machine with cells; `groups` of columns are {words above: titles}."""
     rows = [[code(name), *row] for name in study.machines() if (row := cells(study.of(name)))]
-    head = latex.grouped(["Machine"], groups)
+    head = latex.group_head(["Machine"], groups)
     return latex.table(rf">{{\raggedright}}p{{{width}\linewidth}}" + "r" * (len(head) - 1), head, rows)
 
 
-def link(machine, way):
+def link(machine, direction):
     """The best B/s at which STREAM's arrays were copied to or from the GPU, or None."""
-    frame, moved = machine.samples(rates.LINK, phase=way), {}
+    frame, byte_counts = machine.samples(rates.LINK, phase=direction), {}
     for slug in values(frame, "case"):
-        arrays = stream.arrays(Case.parse("stream", "cuda", slug).sizes)[TRANSFERS.index(way)]  # inputs, or results
-        moved[slug] = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in arrays.values())
-    return best_rate(frame.assign(moved=frame["case"].map(moved)), "moved") if len(frame) else None
+        arrays = stream.arrays(Case.parse("stream", "cuda", slug).sizes)[TRANSFERS.index(direction)]  # inputs, results
+        byte_counts[slug] = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in arrays.values())
+    return best_rate(frame.assign(moved=frame["case"].map(byte_counts)), "moved") if len(frame) else None

@@ -1,4 +1,4 @@
-"""What the variants with a GPU per rank share: a rank's rows on its GPU in pieces, and the product's steps.
+"""The steps of a product on MPI ranks with a GPU each; each rank has a part of the rows, in pieces.
 
 A variant's link sends pieces of the matrix from the first rank to the GPUs and x to all of them, and gathers y. With
 more than one piece, a GPU computes one while the next is sent, or while the previous result is gathered.
@@ -10,36 +10,36 @@ from ladder import cuda
 from ladder.errors import LadderError
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.gemv.cublas import product
-from ladder.workloads.gemv.ranks import rows_of
+from ladder.workloads.gemv.ranks import partition
 
 
-def parts_of(count, ranks, chunks):
+def split_rows(count, ranks, chunks):
     """The pieces of every rank's rows, [[(first row in the matrix, rows), ...], ...], some possibly empty.
 
     Each rank's rows are split into `chunks` pieces whose lengths differ by at most one.
     """
-    parts = []
-    for rows, start in zip(*rows_of(count, ranks), strict=True):
-        counts, firsts = rows_of(rows, chunks)
-        parts.append([(start + first, count) for first, count in zip(firsts, counts, strict=True)])
-    return parts
+    pieces_by_rank = []
+    for rows, start in zip(*partition(count, ranks), strict=True):
+        counts, firsts = partition(rows, chunks)
+        pieces_by_rank.append([(start + first, count) for first, count in zip(firsts, counts, strict=True)])
+    return pieces_by_rank
 
 
-def rank_of(problem, chunks):
-    """A rank's data: its number, the pieces of all ranks, and matrix, x and its part of y on its GPU.
+def allocate_rank(problem, chunks):
+    """A rank's data: the pieces of all ranks, its rows of the matrix in slices, and matrix, x and y on its GPU.
 
     On the first rank y is whole, as is `host.y`, so that all results can be gathered in either.
     """
     world, device = problem.device.communicator(), problem.device
     n, m, dtype = (problem.sizes[name] for name in ("n", "m", "dtype"))
-    parts = parts_of(n, world.size, chunks)
-    pieces, is_first = parts[world.rank], world.rank == 0
+    pieces_by_rank = split_rows(n, world.size, chunks)
+    pieces, is_first = pieces_by_rank[world.rank], world.rank == 0
     start, count = pieces[0][0], sum(rows for _, rows in pieces)
     host = problem if is_first else SimpleNamespace(x=device.empty((m,), dtype), y=device.empty((count,), dtype))
     return SimpleNamespace(
         world=world,
-        parts=parts,
-        pieces=[slice(first - start, first - start + rows) for first, rows in pieces],
+        pieces_by_rank=pieces_by_rank,
+        slices=[slice(first - start, first - start + rows) for first, rows in pieces],
         is_first=is_first,
         host=host,
         matrix=cuda.empty((count, m), dtype),
@@ -49,8 +49,8 @@ def rank_of(problem, chunks):
     )
 
 
-def steps(problem, mode, chunks, link_of, graph="off"):
-    """The Steps of a product on GPUs linked by `link_of(problem, rank)`; as in `ladder.workloads.gemv.ranks`.
+def steps(problem, mode, chunks, make_link, graph="off"):
+    """The Steps of a product on GPUs linked by `make_link(problem, rank)`; `mode` as in `ladder.workloads.gemv.ranks`.
 
     Steps are asynchronous to the host, except for the last. With `graph` on, those of a GPU are also one CUDA graph,
     for which the link's work must begin after and end before that of the rank's stream. Raises LadderError for a graph
@@ -58,11 +58,11 @@ def steps(problem, mode, chunks, link_of, graph="off"):
     """
     if graph == "on" and mode != "resident":
         raise LadderError(f"graph=on needs mode=resident, but has mode={mode}.")
-    rank = rank_of(problem, chunks)
-    link, pieces = link_of(problem, rank), range(chunks)
+    rank = allocate_rank(problem, chunks)
+    link, pieces = make_link(problem, rank), range(chunks)
     products = [
-        product(rank.matrix[here], rank.x, rank.y[here]) if here.stop > here.start else lambda: None
-        for here in rank.pieces
+        product(rank.matrix[rows], rank.x, rank.y[rows]) if rows.stop > rows.start else lambda: None
+        for rows in rank.slices
     ]
 
     def compute(piece):
@@ -96,21 +96,24 @@ def steps(problem, mode, chunks, link_of, graph="off"):
 
     run, prepare = [("broadcast", link.broadcast)], []
     if mode == "resident":
-        apart, together = [("compute", compute_all), ("gather", gather)], [("compute and gather", compute_and_gather)]
+        separate, overlapped = (
+            [("compute", compute_all), ("gather", gather)],
+            [("compute and gather", compute_and_gather)],
+        )
         prepare += [("scatter", scatter)]
-        run += apart if chunks == 1 else together
+        run += separate if chunks == 1 else overlapped
     else:
-        apart, together = (
+        separate, overlapped = (
             [("scatter", scatter), ("compute", compute_all)],
             [("scatter and compute", scatter_and_compute)],
         )
-        run += [*(apart if chunks == 1 else together), ("gather", gather)]
+        run += [*(separate if chunks == 1 else overlapped), ("gather", gather)]
     whole = None
     if graph == "on":
-        whole = in_order(awaited([("graph", cuda.captured(in_order(run), rank.stream))]))
-    return Steps(awaited(run), awaited(prepare), whole)
+        whole = in_order(synchronized([("graph", cuda.capture(in_order(run), rank.stream))]))
+    return Steps(synchronized(run), synchronized(prepare), whole)
 
 
-def awaited(steps):
+def synchronized(steps):
     """The steps, the last of which waits until the GPU has completed all of them."""
     return [*steps[:-1], *((name, lambda step=step: (step(), cuda.synchronize())) for name, step in steps[-1:])]

@@ -1,4 +1,4 @@
-"""The generator in PyTorch, batch norms folded into the weights, images channels last."""
+"""The generator in PyTorch: batch norms are folded into the weights, and the memory format is channels last."""
 
 import torch
 from torch.nn.functional import conv_transpose2d, linear
@@ -11,13 +11,13 @@ TYPES = {"default": torch.float32, "tf32": torch.float32, "float16": torch.float
 class Generator:
     """Pictures from latents; call `load` whenever the network has changed.
 
-    With a padding of 1, PyTorch's output begins where ours does, and has an additional last row and column, which are
-    cut off. A padding of 2 with an additional row and column at the end gives our output rotated by 180 degrees: with
-    `turned`, the projection and all filters are rotated, and finally the pictures.
+    With a padding of 1, PyTorch's output has an additional last row and column, which must be cut off. With a padding
+    of 2 and an output padding of 1, it is our output rotated by 180 degrees, and nothing must be cut off. So `turned`
+    rotates the projection, all filters and finally the pictures.
     """
 
     def __init__(self, network, channels, dtype=torch.float32, turned=False):
-        """`network` is a tensor (count,) on the device of the computation."""
+        """`network` is a tensor (count,) on the device that computes."""
         self.parts, self.folded = (layout.parts(array, channels) for array in (network, torch.empty_like(network)))
         self.channels, self.dtype, self.turned = channels, dtype, turned
 
@@ -25,9 +25,9 @@ class Generator:
     def load(self):
         """Fold the batch norms, and convert filters to PyTorch's order of axes and the memory format channels last."""
         folding.fold(self.parts, self.folded)
-        shape = (-1, layout.FIRST, layout.FIRST, self.channels)
-        projection, bias = (self.folded[name].reshape(shape) for name in folding.names(0))
-        filters = [self.folded[folding.names(index)[0]] for index in (1, 2, 3, 4)]
+        shape = (-1, layout.BASE_SIDE, layout.BASE_SIDE, self.channels)
+        projection, bias = (self.folded[name].reshape(shape) for name in folding.parameter_names(0))
+        filters = [self.folded[folding.parameter_names(index)[0]] for index in (1, 2, 3, 4)]
         if self.turned:
             projection, bias = projection.flip(1, 2), bias.flip(1, 2)
             filters = [weights.flip(0, 1) for weights in filters]
@@ -37,32 +37,32 @@ class Generator:
             weights.permute(3, 2, 0, 1).to(self.dtype).contiguous(memory_format=torch.channels_last)
             for weights in filters
         ]
-        self.biases = [self.folded[folding.names(index)[1]].to(self.dtype) for index in (1, 2, 3, 4)]
+        self.biases = [self.folded[folding.parameter_names(index)[1]].to(self.dtype) for index in (1, 2, 3, 4)]
 
     def __call__(self, latents):
         """Pictures (images, 3, 64, 64) in [-1, 1], in the memory format channels last."""
         values = linear(latents.to(self.dtype), self.projection, self.bias)
-        values = values.view(-1, layout.FIRST, layout.FIRST, self.channels).permute(0, 3, 1, 2)
+        values = values.view(-1, layout.BASE_SIDE, layout.BASE_SIDE, self.channels).permute(0, 3, 1, 2)
         for weights, bias in zip(self.filters, self.biases, strict=True):
             values = self.layer(values.relu_(), weights, bias)
         values = values.tanh_()
         return values.flip(2, 3) if self.turned else values
 
     def layer(self, values, weights, bias):
-        """A transposed convolution; rotated if the whole generator is."""
+        """A transposed convolution; with `turned`, of rotated values by rotated filters."""
         if self.turned:
             return conv_transpose2d(values, weights, bias, stride=2, padding=2, output_padding=1)
         rows = 2 * values.shape[-1]
         return conv_transpose2d(values, weights, bias, stride=2, padding=1)[:, :, :rows, :rows]
 
 
-def drawing(generator, compiled):
-    """The function that draws; if `compiled` is "on", compiled, which fuses the operations between the layers."""
+def draw_function(generator, compiled):
+    """The generator as a function; compiling it ("on") fuses the operations between the layers."""
     return torch.compile(generator.__call__, dynamic=False) if compiled == "on" else generator
 
 
-def on_card(network, channels, math, turned):
-    """A Generator on the current GPU, with its precision set and cuDNN's autotuning enabled."""
+def on_gpu(network, channels, math, turned):
+    """A Generator on the current GPU; sets PyTorch's precision and enables cuDNN's autotuning."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = math == "tf32"
     return Generator(network, channels, TYPES[math], turned == "on")

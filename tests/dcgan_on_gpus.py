@@ -1,0 +1,67 @@
+"""Pictures of `home` from several simulated GPUs of one process, with a thread for each.
+
+    CUDA_VISIBLE_DEVICES=0,1,2,3 PYTHONPATH=tests/fake_cupy python tests/dcgan_on_gpus.py [--fault FAULT]
+
+Streams run their work as late as possible. With a fault, a check must fail. At the end the program prints the number of
+right runs.
+"""
+
+import argparse
+import itertools
+
+import numpy as np
+
+import dcgan_lookup
+from ladder.records.case import Case
+from ladder.workloads.dcgan import gpu, home
+
+GPUS = (1, 2, 3, 4)
+MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
+TUNINGS = [{"memory": memory, "copies": copies, "batch": 4} for memory in MEMORIES for copies in COPIES] + [
+    {"batch": 1},
+    {"batch": 7, "streams": 3},
+    {"batch": 40, "batches": "tapered", "streams": 1},
+    {"batch": 4, "graph": "on"},
+    {"batch": 4, "graph": "on", "streams": 1, "copies": "after"},
+]
+
+
+def skip_last(self):
+    """The last GPU does nothing."""
+    if self.device.id < GPUS[-1] - 1:
+        RUN(self)
+
+
+def reverse_order(self):
+    """Each GPU draws its images in reverse order."""
+    self.host.latents = np.ascontiguousarray(self.host.latents[::-1])
+    RUN(self)
+
+
+def return_early(self):
+    """The call of each GPU returns before its work has ended."""
+    with self.device, self.streams[0]:
+        self.call()
+
+
+FAULTS = {"GPU skipped": skip_last, "reverse order": reverse_order, "no waiting": return_early}
+RUN = home.GpuShare.run
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fault", choices=FAULTS)
+    fault = parser.parse_args().fault
+    sizes, gpus = dcgan_lookup.sizes(), GPUS
+    gpu.generator = dcgan_lookup.LookupGenerator
+    if fault:
+        home.GpuShare.run = FAULTS[fault]
+        sizes, gpus = sizes[-2:-1], GPUS[-1:]
+    cases = list(itertools.product(sizes, gpus, TUNINGS))
+    for size, count, tuning in cases:
+        dcgan_lookup.solve(Case("dcgan", "home", size, {"gpus": count, **tuning}), home)
+    print(f"{len(cases)} runs were right")
+
+
+if __name__ == "__main__":
+    main()
