@@ -8,8 +8,7 @@ sizes of the study, by the latency of a launch per pass. `dot`, with a single bl
 
 With `launch=study` every launch is the study's: grid and block are exchanged, so that there are `block` blocks of as
 many threads as the elements require, at most 1024, and `transpose` and `vecsum` have n n threads. The study copied the
-result of each pass back outside its timed events; ours has nothing to copy. `swapped` and `square` are these two
-mistakes alone.
+result of each pass back outside its timed events; ours has nothing to copy.
 """
 
 from typing import Literal
@@ -27,15 +26,12 @@ TILES = ({"load": 4}, {"load": 8}, {"load": 12})
 LIMITS = {"n": (1, 32768), "block": (32, 512)}
 
 
-def setup(
-    problem, *, block: int = 128, load: int = 0, launch: Literal["right", "study", "swapped", "square"] = "right"
-):
+def setup(problem, *, block: int = 128, load: int = 0, launch: Literal["right", "study"] = "right"):
     """The timed launch of the case's kernel, or the launches of its passes, as in `launch.LinearIndex`."""
     kernel = problem.sizes["kernel"]
-    different = launches.EXCHANGED.get(launch, ()) or launches.SQUARED.get(launch, ())
-    if different and kernel not in different:
+    if launch == "study" and kernel not in launches.EXCHANGED:
         raise LadderError(
-            f"launch={launch} of descent_kernel/cuda_version2 is only for {', '.join(different)}: "
+            f"launch=study of descent_kernel/cuda_version2 is only for {', '.join(launches.EXCHANGED)}: "
             f"take launch=right for kernel={kernel}."
         )
     return launches.kernel_launch(problem, launches.LinearIndex("descent_kernel", problem, block, load, launch))

@@ -16,10 +16,9 @@ from ladder.workloads.descent_kernel.passes import lengths, load_of
 
 WARP = 32
 MAX_THREADS = 1024  # threads of a block
-VECTORS = "transpose", "scale", "vecdif", "vecsum"
-# By launch, the kernels whose grid and block are exchanged, and those on n elements that have n n threads.
-EXCHANGED = {"study": ("init", "product", "reduction", *VECTORS), "swapped": ("reduction",)}
-SQUARED = {"study": ("transpose", "vecsum"), "square": VECTORS}
+# The kernels that the study launched with grid and block exchanged, and those on n elements that had n n threads.
+EXCHANGED = "init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"
+SQUARED = "transpose", "vecsum"
 
 
 class BlockPerRow:
@@ -55,8 +54,7 @@ class LinearIndex:
     """Version 2: a thread per element of a result, by a linear index, in blocks of `block` threads.
 
     A reduction has passes of `load` elements a thread; a load of 0 is the earlier study's for the number of columns.
-    `launch` is "right", "study", as the study launched every kernel, or one of its two mistakes alone, as in EXCHANGED
-    and SQUARED.
+    `launch` is "right" or "study", as the study launched every kernel: with EXCHANGED and SQUARED.
     """
 
     def __init__(self, workload, problem, block, load, launch):
@@ -69,10 +67,10 @@ class LinearIndex:
     def launch_threads(self, threads, name, *arguments):
         """A launch of at least `threads` threads; with grid and block exchanged, there are `block` blocks."""
         grid, block = -(-threads // self.block), self.block
-        if name in EXCHANGED.get(self.launch, ()):
+        if self.launch == "study" and name in EXCHANGED:
             if grid > MAX_THREADS:
                 raise LadderError(
-                    f"{name} has {grid} blocks. With launch={self.launch} this is the number of threads of a block, "
+                    f"{name} has {grid} blocks. With launch=study this is the number of threads of a block, "
                     f"{MAX_THREADS} at most: lower n, or raise block."
                 )
             grid, block = block, grid
@@ -109,7 +107,7 @@ class LinearIndex:
     def on_vectors(self, name, *arguments):
         """transpose, scale, vecdif or vecsum; the last argument is the result."""
         count = arguments[-1].size
-        threads = count**2 if name in SQUARED.get(self.launch, ()) else count
+        threads = count**2 if self.launch == "study" and name in SQUARED else count
         return self.launch_threads(threads, name, *arguments, np.uint32(count))
 
 
