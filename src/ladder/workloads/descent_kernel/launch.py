@@ -22,7 +22,7 @@ SQUARED = "transpose", "vecsum"
 
 
 class BlockPerRow:
-    """Version 1: a block for each row of a matrix, a thread for each of its elements; of vectors blocks of one thread."""
+    """Version 1: a block for each row of a matrix, a thread for each element; for vectors blocks of one thread."""
 
     def __init__(self, workload, problem):
         self.kernel = partial(cuda.kernel, workload, "cuda_version1", dtype=problem.sizes["dtype"])
