@@ -22,7 +22,7 @@ WITH_CLAIMS = [name for name, one in CHAPTERS.items() if "verdicts" in one.table
 ODD = {"other_machine", "binding_alone", "slower_broadcast", "beyond"}
 GAP = re.compile(r"<<|<%|%>|>>|\b(?:None|nan|inf)\b|no ?measurement|\\(?:num|qty)\{\}| [,.;:]\s|\(\)|\.\s?\.")
 NUMBER = re.compile(r"\\(?:num|qty)\{[^}]*\}(?:\{[^}]*\})?")
-TALLY = re.compile("confirmed|weaker|refuted|not tested")
+TALLY = re.compile("(as|than) claimed|no effect|without effect|opposite|undecided|not tested")
 UNMEASURED = re.compile("not measured|No machine|No host|No GPU")
 NOTHING = Study({}, None)
 
@@ -98,7 +98,7 @@ def test_tables_hold_every_claim_and_as_the_waterfall_every_line(workload):
     cases = {tuple(study.find(key)[["variant", "case"]].iloc[0]) for keys in study.table for key in keys}
     assert rows["ladder"] == len(cases)
     drawn = [key for keys in ladder.groups_of(study).values() for key, _ in ladder.distinct_cases(study, keys)]
-    methods = {ladder.rung(study, key, study.find(key)).method for key in drawn}
+    methods = {ladder.rung(study, key, study.find(key), ()).method for key in drawn}
     lines = map(study.line, study.figure)
     assert [line for line in lines if not {line.variant, line.tuning.get("product")} & methods] == []
 

@@ -198,18 +198,15 @@ def test_a_load_is_the_earlier_studys():
 
 
 def test_the_earlier_study_counted_the_elements_written():
-    assert earlier.elements_written("product", 144, 12) == 144**2
-    assert earlier.elements_written("reduction", 144, 12) == 144 * (12 + 1)
-    assert earlier.elements_written("reduction", 512, 8) == 512 * (64 + 8 + 1)
-    assert earlier.elements_written("vecsum", 512, 8) == 512
-    rows = list(earlier.rows())
-    assert len(rows) == 7 * 7 + 6
-    # One of each kernel without init at n = 512, and the second product of an iteration.
-    at_512 = {kernel: milliseconds for kernel, _, _, n, _, milliseconds in rows if n == 512}
-    assert sum(at_512.values()) - at_512["init"] == pytest.approx(0.50, abs=0.005)
-    assert sum(at_512.values()) - at_512["init"] + at_512["product"] + at_512["reduction"] == pytest.approx(
-        0.81, abs=0.005
-    )
+    assert earlier.elements_written("product", 144) == 144**2
+    assert earlier.elements_written("reduction", 144) == 144 * (12 + 1)
+    assert earlier.elements_written("reduction", 512) == 512 * (64 + 8 + 1)
+    assert earlier.elements_written("reduction", 32, version=1) == earlier.elements_written("vecsum", 32) == 32
+    # Each pass reads what the last one wrote.
+    assert earlier.traffic("reduction", 144) == 4 * 144 * (144 + 12 + 12 + 1)
+    assert earlier.traffic("reduction", 32, version=1) == 4 * (32**2 + 32)
+    assert earlier.traffic("init", 144) == 4 * 144**2
+    assert {len(times) for times in earlier.VERSION2.values()} == {len(earlier.COLUMNS)}
 
 
 def launch_on_host(device, kernel, n, dtype, variant, **tuning):

@@ -75,9 +75,14 @@ def of_all(study, names, block, small, large):
     return replace(ratio, cases=cases(*rows[0], *rows[1]))
 
 
+def both_gains(study):
+    """The gains of the kernels on matrices, and of those on vectors."""
+    return [of_all(study, names, *IN_128) for names in (MATRICES, VECTORS)]
+
+
 def of_matrices(study):
     """The gain of kernels on matrices over that of kernels on vectors, with an interval wide enough for both."""
-    over, under = (of_all(study, names, *IN_128) for names in (MATRICES, VECTORS))
+    over, under = both_gains(study)
     low, high = over.low / under.high, over.high / under.low
     return replace(over, value=over.value / under.value, low=low, high=high, cases=over.cases + under.cases)
 
@@ -94,6 +99,15 @@ def materialised(study):
     product, reduction, fused = (study.rows(select("kernel/large", kernel=name)) for name in (*WRITING, PRODUCT))
     ratio = required(ratios.of(together(product, reduction), fused))
     return replace(ratio, cases=cases(product, reduction, fused))
+
+
+def bandwidths(study, ratio):
+    """The cause of what writing costs: the shares of the bandwidth at which a kernel writes, and `gemv` reads."""
+    bandwidth, shares = required(rates.gpu_bandwidth(study.machine("host"))), []
+    for name in (WRITING[0], PRODUCT):
+        rows = study.rows(select("kernel/large", kernel=name))
+        shares.append(f"`{name}` at {latex.percent(rows['bytes'].iloc[0] / middle(rows) / bandwidth, 2)}")
+    return f"{' and '.join(shares)} of the bandwidth"
 
 
 def saved(slower, faster):
@@ -124,7 +138,16 @@ def fewer_steps(study, ratio):
 EARLIER = [
     over_kernels("rises-32", "Rates rise with $N$ in 32 blocks", least, KERNELS, *IN_32),
     over_kernels("rises-128", "Rates rise with $N$ in 128 blocks", least, KERNELS, *IN_128),
-    Claim("matrices", r"\dots mostly of kernels on $A$", needs="all kernels", ratio=of_matrices, place=TABLES),
+    Claim(
+        "matrices",
+        r"\dots mostly of kernels on matrices",
+        needs="all kernels",
+        cause=lambda study, ratio: "{}, on vectors {}".format(
+            *(ratios.short(gain.value) for gain in both_gains(study))
+        ),
+        ratio=of_matrices,
+        place=TABLES,
+    ),
     over_kernels("init", "In 512 blocks the rate of `init` rises", least, ("init",), *IN_512),
     over_kernels("others", r"\dots and no other", greatest, OTHERS, *IN_512, min=1, max=1),
     Claim(
@@ -141,9 +164,10 @@ solve = partial(select, "cuda_persistent", "solves", n=4096, kappa=100)
 EXCHANGED, GRAPH = ("cuda_version2", "cuda_version2/right"), ("cuda_fused/launched", "cuda_fused")
 ONE_LAUNCH, SYMMETRIC = ("cuda_fused", "cuda_persistent"), select("cuda_symmetric", "large")
 CG = solve(algorithm="steepest"), solve(algorithm="cg")
+WRITES = "Writing products costs their traffic"
 OWN = [
     Claim("exchanged", "Launching as the study did costs time", *EXCHANGED, cause=saved(*EXCHANGED)),
-    Claim("materialised", "Writing products costs their traffic", None, None, MOVED, MOVED, ratio=materialised),
+    Claim("materialised", WRITES, None, None, MOVED, MOVED, cause=bandwidths, ratio=materialised),
     Claim("launches", "A CUDA graph beats single launches", *GRAPH, cause=saved(*GRAPH)),
     Claim("one-launch", "One launch per solve beats a graph", *ONE_LAUNCH, cause=saved(*ONE_LAUNCH)),
     # The model: memory-bound, so that reading twice takes twice as long, and reading half takes half as long.
