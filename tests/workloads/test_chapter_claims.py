@@ -45,8 +45,8 @@ EXPECTED = {
         | dict.fromkeys(("flags-alone", "atomic-error", "schedule", "simd", "constant", "texture"), 1)
         | {f"bounds/{name}": 1 for name in STEPS},
     },
-    # Kernels take 2 us and 4 ps per element: the rate of `transpose` rises least up to 144, that of vectors is of N, the
-    # rate of `product` rises fourfold less its time. Of version 1 `product` comes nearest to 4.4 TB/s, with 8320 bytes.
+    # Kernels take 2 us and 4 ps per element. The rates of kernels on vectors rise least; of version 1, `product` comes
+    # nearest to 4.4 TB/s, with 8320 bytes.
     "descent": {
         "as claimed": {"rises-32": 2.25 * (2e6 + 4 * 64) / (2e6 + 4 * 144), "rises-128": RISES["vecsum"]}
         | {"matrices": RISES["matrices"] / RISES["vecsum"], "init": RISES["init"], "exchanged": 1.25, "launches": 4}
@@ -112,8 +112,8 @@ CAUSES = {  # other forms, the factors of a gain, larger batches
     | {"weight-change": "the products: 0.67 x"},
     "mlp": {"shared/nt": "naive time over that of texttt nn : 8.0 x", "peer/pytorch": "in batches of 1000 : 1.0 x"}
     | {"peer/numpy_loop": "in batches of 1000 : 1.3 x", "share": "99.5 percent ; with texttt blas 85 percent"},
-    "descent": {"others": "decided by texttt product , 256 to 512, then 1.1 x", "exchanged": "32 micro second less"}
-    | {"bandwidth": "0.094 percent of it", "half": "texttt cuda _ allowbreak symmetric reads at 85 percent"},
+    "descent": {"others": "decided by texttt product , 256 to 512, then 1.1 x", "exchanged": "32 micro second saved"}
+    | {"bandwidth": "0.094 percent of it", "half": "of the bandwidth texttt cuda _ allowbreak symmetric : 85 percent"},
     "gemv": {"communication": "on two ranks: 2.0 x", "travelling": "texttt scatter takes 86 percent"},
     "dcgan": {"registers": "texttt cuda _ allowbreak tiled 6.67 x", "home/float16": "link over kernels 2.3 x"},
 }

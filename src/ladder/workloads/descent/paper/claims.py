@@ -7,8 +7,7 @@ from functools import partial
 from ladder.report import latex, ratios
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.claims import share_of_floor
-from ladder.report.telling.lines import UNSTATED, Claim, select
-from ladder.store import rates
+from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, select
 from ladder.store.study import cases, middle
 from ladder.workloads.descent.paper.earlier import KERNELS, seconds
 from ladder.workloads.descent.paper.lines import MATERIALISED, kernel
@@ -16,9 +15,9 @@ from ladder.workloads.descent_kernel.earlier import VERSION1, elements_written, 
 
 IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # a number of blocks, and its N in order
 MATRICES, VECTORS, OTHERS = KERNELS[:3], KERNELS[3:], KERNELS[1:]  # OTHERS: all but init
-TABLES, VERSION1_TABLES = "section 5.5", "sections 4.1, 4.2"
-WRITING, PRODUCT = ("product", "reduction"), "gemv"  # a product A x in two kernels, and in one
-MOVED = sum(traffic(name, MATERIALISED) for name in WRITING) / traffic(PRODUCT, MATERIALISED)
+# Of some gains the one that decides whether all rates rise, and the one that decides whether none does.
+least, greatest = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
+about_kernels = partial(Claim, needs="all kernels", place="section 5.5")
 
 
 def work(names, small, large):
@@ -35,144 +34,106 @@ def gains(study, names, block, *sizes):
     ]
 
 
-def least(every):
-    """Of some gains the one that decides whether all rates rise."""
-    return min(every, key=lambda gain: gain[0].low)
-
-
-def greatest(every):
-    """Of some gains the one that decides whether no rate rises."""
-    return max(every, key=lambda gain: gain[0].high)
-
-
-def over_kernels(key, words, pick, names, block, *sizes, **bounds):
-    """A claim about the gains of kernels, which the picked one decides."""
-
-    def gain(study):
-        return pick(gains(study, names, block, *sizes))
+def decided(pick, names, block, *sizes):
+    """The ratio and the cause of a claim about the gains of kernels, which the picked one decides."""
 
     def cause(study, ratio):
-        _, name, small, large = gain(study)
+        _, name, small, large = pick(gains(study, names, block, *sizes))
         then = work([name], small, large) * seconds(name, block, small) / seconds(name, block, large)
         return f"decided by `{name}`, {small} to {large}, then {ratios.short(then)}"
 
-    first = {"needs": "all kernels", "cause": cause, "place": TABLES}
-    return Claim(key, words, **first, ratio=lambda study: gain(study)[0], **bounds)
+    return {"ratio": lambda study: pick(gains(study, names, block, *sizes))[0], "cause": cause}
 
 
 def together(rows, *others):
     """A row for each process of a case, with its median time and those of other cases of this process added up."""
     keys = [name for name in ("campaign", "process") if name in rows]
-    rows, *others = (frame.fillna({"campaign": ""}) if "campaign" in keys else frame for frame in (rows, *others))
-    times = sum(frame.groupby(keys)["seconds"].median() for frame in (rows, *others))
+    times = sum(frame.groupby(keys, dropna=False)["seconds"].median() for frame in (rows, *others))
     return rows.drop_duplicates(keys).set_index(keys).assign(seconds=times).dropna(subset="seconds").reset_index()
 
 
-def of_all(study, names, block, small, large):
-    """The gain in the rate of kernels together."""
-    rows = [[study.rows(kernel(name, block, n)) for name in names] for n in (small, large)]
-    ratio = required(ratios.of(*(together(*frames) for frames in rows))).times(work(names, small, large))
-    return replace(ratio, cases=cases(*rows[0], *rows[1]))
+def over(rows, other):
+    """The time of some cases together over that of others, lists of rows."""
+    return replace(required(ratios.of(together(*rows), together(*other))), cases=cases(*rows, *other))
 
 
-def both_gains(study):
-    """The gains of the kernels on matrices, and of those on vectors."""
-    return [of_all(study, names, *IN_128) for names in (MATRICES, VECTORS)]
+def group_gains(study):
+    """The gains in the rates of the kernels on matrices together, and of those on vectors, in 128 blocks."""
+    block, *pair = IN_128
+    for names in (MATRICES, VECTORS):
+        yield over(*([study.rows(kernel(name, block, n)) for name in names] for n in pair)).times(work(names, *pair))
 
 
 def of_matrices(study):
     """The gain of kernels on matrices over that of kernels on vectors, with an interval wide enough for both."""
-    over, under = both_gains(study)
-    low, high = over.low / under.high, over.high / under.low
-    return replace(over, value=over.value / under.value, low=low, high=high, cases=over.cases + under.cases)
+    ours, theirs = group_gains(study)
+    low, high = ours.low / theirs.high, ours.high / theirs.low
+    return replace(ours, value=ours.value / theirs.value, low=low, high=high, cases=ours.cases + theirs.cases)
 
 
 def over_bandwidth(study):
     """The time of the kernel of version 1 that is nearest to the GPU's bandwidth, over the time of its traffic."""
-    bandwidth = required(rates.gpu_bandwidth(study.machine("host")))
-    frames = [study.rows(kernel(name, None, None)) for name in VERSION1]
-    return min((ratios.over(rows, rows["bytes"].iloc[0] / bandwidth) for rows in frames), key=lambda one: one.low)
+    return min((study.ratio(kernel(name, None, None), FLOOR) for name in VERSION1), key=lambda ratio: ratio.low)
 
 
 def materialised(study):
     """The time of a product that writes all its terms over that of one that writes none."""
-    product, reduction, fused = (study.rows(select("kernel/large", kernel=name)) for name in (*WRITING, PRODUCT))
-    ratio = required(ratios.of(together(product, reduction), fused))
-    return replace(ratio, cases=cases(product, reduction, fused))
-
-
-def bandwidths(study, ratio):
-    """The cause of what writing costs: the shares of the bandwidth at which a kernel writes, and `gemv` reads."""
-    bandwidth, shares = required(rates.gpu_bandwidth(study.machine("host"))), []
-    for name in (WRITING[0], PRODUCT):
-        rows = study.rows(select("kernel/large", kernel=name))
-        shares.append(f"`{name}` at {latex.percent(rows['bytes'].iloc[0] / middle(rows) / bandwidth, 2)}")
-    return f"{' and '.join(shares)} of the bandwidth"
+    return over(*([study.rows(selection) for selection in selections] for selections in (WRITING, [FUSED])))
 
 
 def saved(slower, faster):
-    """The cause of a claim about latency: the seconds that an iteration saves."""
+    """The cause of a claim about latency: the seconds of an iteration that are saved."""
+    return lambda study, ratio: f"{latex.seconds(middle(study.rows(slower)) - middle(study.rows(faster)), 2)} saved"
+
+
+def shares(*selections):
+    """The cause of a claim about traffic: the shares of the bandwidth that selections reach."""
 
     def cause(study, ratio):
-        difference = middle(study.rows(slower)) - middle(study.rows(faster))
-        return f"{latex.seconds(abs(difference), 2)} {'less' if difference > 0 else 'more'} an iteration"
+        reached = [study.predicted(selection) / middle(study.rows(selection)) for selection in selections]
+        names = [selection.tuning.get("kernel", selection.line) for selection in selections]
+        every = zip(names, reached, strict=True)
+        return "of the bandwidth " + ", ".join(f"`{name}`: {latex.percent(share, 2)}" for name, share in every)
 
     return cause
-
-
-def reading(selection):
-    """The cause of a claim about traffic: the share of the bandwidth with which a selection reads A."""
-
-    def cause(study, ratio):
-        share = study.predicted(selection) / middle(study.rows(selection))
-        return f"`{selection.line}` reads at {latex.percent(share, 2)} of the bandwidth"
-
-    return cause
-
-
-def fewer_steps(study, ratio):
-    """The cause of CG's gain: the iterations of both algorithms."""
-    return " and ".join(latex.num(int(study.rows(side)["steps"].iloc[0])) for side in CG) + " iterations"
 
 
 EARLIER = [
-    over_kernels("rises-32", "Rates rise with $N$ in 32 blocks", least, KERNELS, *IN_32),
-    over_kernels("rises-128", "Rates rise with $N$ in 128 blocks", least, KERNELS, *IN_128),
-    Claim(
+    about_kernels("rises-32", "Rates rise with $N$ in 32 blocks", **decided(least, KERNELS, *IN_32)),
+    about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(least, KERNELS, *IN_128)),
+    about_kernels(
         "matrices",
         r"\dots mostly of kernels on matrices",
-        needs="all kernels",
-        cause=lambda study, ratio: "{}, on vectors {}".format(
-            *(ratios.short(gain.value) for gain in both_gains(study))
-        ),
         ratio=of_matrices,
-        place=TABLES,
+        cause=lambda study, ratio: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
     ),
-    over_kernels("init", "In 512 blocks the rate of `init` rises", least, ("init",), *IN_512),
-    over_kernels("others", r"\dots and no other", greatest, OTHERS, *IN_512, min=1, max=1),
+    about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(least, ("init",), *IN_512)),
+    about_kernels("others", r"\dots and no other", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
     Claim(
         "bandwidth",
         r"$32 \times 32$ elements don't fill the bandwidth",
         needs="version 1 and a ceiling",
         cause=share_of_floor("{} of it at best"),
         ratio=over_bandwidth,
-        place=VERSION1_TABLES,
+        place="sections 4.1, 4.2",
     ),
 ]
 LARGE, AGAIN = (select("cuda_fused", "large", recompute=every) for every in (UNSTATED, 1))
-solve = partial(select, "cuda_persistent", "solves", n=4096, kappa=100)
+SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solves", n=4096, kappa=100)
 EXCHANGED, GRAPH = ("cuda_version2", "cuda_version2/right"), ("cuda_fused/launched", "cuda_fused")
-ONE_LAUNCH, SYMMETRIC = ("cuda_fused", "cuda_persistent"), select("cuda_symmetric", "large")
-CG = solve(algorithm="steepest"), solve(algorithm="cg")
+ONE_LAUNCH, CG = ("cuda_fused", "cuda_persistent"), (solve(algorithm="steepest"), solve(algorithm="cg"))
+# A product A x in two kernels, and in one; and the bytes that the two move over those of the one.
+*WRITING, FUSED = (select("kernel/large", kernel=name) for name in ("product", "reduction", "gemv"))
+MOVED = sum(traffic(name, MATERIALISED) for name in ("product", "reduction")) / traffic("gemv", MATERIALISED)
 WRITES = "Writing products costs their traffic"
 OWN = [
     Claim("exchanged", "Launching as the study did costs time", *EXCHANGED, cause=saved(*EXCHANGED)),
-    Claim("materialised", WRITES, None, None, MOVED, MOVED, cause=bandwidths, ratio=materialised),
+    Claim("materialised", WRITES, None, None, MOVED, MOVED, cause=shares(*WRITING, FUSED), ratio=materialised),
     Claim("launches", "A CUDA graph beats single launches", *GRAPH, cause=saved(*GRAPH)),
     Claim("one-launch", "One launch per solve beats a graph", *ONE_LAUNCH, cause=saved(*ONE_LAUNCH)),
     # The model: memory-bound, so that reading twice takes twice as long, and reading half takes half as long.
-    Claim("recomputed", "Recomputing $r$ doubles an iteration", AGAIN, LARGE, 2, 2, cause=reading(LARGE)),
-    Claim("half", "Reading half of $A$ halves the time", LARGE, SYMMETRIC, 2, 2, cause=reading(SYMMETRIC)),
-    Claim("conjugate", r"CG is faster ($\kappa = 100$, $n = 4096$)", *CG, cause=fewer_steps),
+    Claim("recomputed", "Recomputing $r$ doubles an iteration", AGAIN, LARGE, 2, 2, cause=shares(LARGE)),
+    Claim("half", "Reading half of $A$ halves the time", LARGE, SYMMETRIC, 2, 2, cause=shares(SYMMETRIC)),
+    Claim("conjugate", r"CG is faster ($\kappa = 100$, $n = 4096$)", *CG),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}

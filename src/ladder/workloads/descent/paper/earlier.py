@@ -27,11 +27,7 @@ def total(counts):
     return sum(count * seconds(name, *LARGEST) for name, count in counts.items())
 
 
-# What the study's times can be split into: {what: (its kernels as {kernel: calls} at LARGEST, the line that does the
-# same fastest today)}. Then over now is `total` of the kernels over the time of the line: the share of the hardware is
-# `total` over the same kernels today, launched as in the study, that of the code is these over the line. The study
-# timed first launches, ours are warm, and an iteration of ours also has its dot products and all of its waiting.
-THEN = {
-    "an iteration": (calls(2), "cuda_persistent"),
-    "an iteration with one product": (calls(1), "cuda_persistent"),
-}
+# {what: (its kernels as {kernel: calls} at LARGEST, the line that is fastest today)}. Then over now is the product of
+# two shares: of the hardware, `total` over the same kernels today, and of the code, these over the line. The study
+# timed first launches, ours are warm; an iteration of ours also has its dot products, and waits between kernels.
+THEN = {"an iteration": (calls(2), "cuda_persistent"), "an iteration with one product": (calls(1), "cuda_persistent")}

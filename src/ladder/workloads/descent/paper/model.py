@@ -1,5 +1,7 @@
 """The predicted time of an iteration: dependent launches, round trips and barriers, and reading A.
 
+That of an elementary kernel is its traffic at the GPU's bandwidth.
+
 The costs are assumptions; the table of the ladder compares predictions and measurements. The model assumes that A stays
 on the chip, and takes no time to read, only in `cuda_persistent` and `cuda_cluster`.
 """
@@ -31,6 +33,8 @@ def bytes_of(row):
 def predict(machine, row):
     """Seconds of a case's iteration; None without a model, or if the bandwidth is unknown."""
     variant, recompute = row["variant"], row.get("recompute")
+    if row.get("workload") == "descent_kernel":
+        return (rate := rates.gpu_bandwidth(machine)) and row["bytes"] / rate
     if variant not in TRAFFIC:
         return LATENCIES.get(variant)
     rate = rates.memory_of(machine, row, row.get("threads"))

@@ -8,10 +8,12 @@ from ladder.report.telling.lines import select
 from ladder.store.study import middle, values
 from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
+from ladder.workloads.descent_kernel.earlier import VERSION1_N
 
 # FLOPs of an iteration, the elements of A that it reads, and in theory a step's rate and the error after k steps.
 FLOPS, ELEMENTS, HALF = "$2n^2$", "$n^2$", "$n(n+1)/2$"
 RATE, BOUND = r"$(\kappa-1)/(\kappa+1)$", r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$"
+SMALL = rf"${VERSION1_N} \times {VERSION1_N}$"  # the elements of version 1
 LARGE_KAPPA = 1000  # the condition of a system whose steps are counted but not timed
 
 
