@@ -103,12 +103,12 @@ EARLIER = [
     about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(least, KERNELS, *IN_128)),
     about_kernels(
         "matrices",
-        r"\dots mostly of kernels on matrices",
+        "In 128 blocks kernels on matrices gain most",
         ratio=of_matrices,
         cause=lambda study, ratio: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
     ),
     about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(least, ("init",), *IN_512)),
-    about_kernels("others", r"\dots and no other", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
+    about_kernels("others", "In 512 blocks no other rate rises", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
     Claim(
         "bandwidth",
         r"$32 \times 32$ elements don't fill the bandwidth",

@@ -74,7 +74,7 @@ LINES = {
     "kernel/version 1": Line("cuda_version1", {}, "version 1"),
     "kernel/large": Line("cuda_version2", {"block": 512, "load": UNSTATED, "launch": UNSTATED}, "large kernels"),
 }
-TABLE = [[key for key, line in LINES.items() if key in RUNGS and line.source in ("ladder", "small")]]
+TABLE = [[key for key, line in LINES.items() if key in RUNGS and line.source == name] for name in ("ladder", "small")]
 FIGURE = [key for key, line in LINES.items() if line.source == "ladder"]
 ALGORITHMS = {"steepest": "steepest descent", "cg": "CG", "direct": "Cholesky"}
 # The lines that represent an algorithm in comparisons, on the host and on a GPU, fixed beforehand.
