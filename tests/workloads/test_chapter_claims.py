@@ -112,7 +112,7 @@ CAUSES = {  # other forms, the factors of a gain, larger batches
     | {"weight-change": "the products: 0.67 x"},
     "mlp": {"shared/nt": "naive time over that of texttt nn : 8.0 x", "peer/pytorch": "in batches of 1000 : 1.0 x"}
     | {"peer/numpy_loop": "in batches of 1000 : 1.3 x", "share": "99.5 percent ; with texttt blas 85 percent"},
-    "descent": {"others": "decided by texttt product , 256 to 512, then 1.1 x", "exchanged": "32 micro second saved"}
+    "descent": {"others": "decided by texttt product , 256 to 512, then 1.1 x", "exchanged": "32 microseconds saved"}
     | {"bandwidth": "0.094 percent of it", "half": "of the bandwidth texttt cuda _ allowbreak symmetric : 85 percent"},
     "gemv": {"communication": "on two ranks: 2.0 x", "travelling": "texttt scatter takes 86 percent"},
     "dcgan": {"registers": "texttt cuda _ allowbreak tiled 6.67 x", "home/float16": "link over kernels 2.3 x"},
