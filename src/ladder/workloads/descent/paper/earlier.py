@@ -25,9 +25,3 @@ def calls(products):
 def total(counts):
     """Seconds of kernels, {kernel: calls}, at the largest N."""
     return sum(count * seconds(name, *LARGEST) for name, count in counts.items())
-
-
-# {what: (its kernels as {kernel: calls} at LARGEST, the line that is fastest today)}. Then over now is the product of
-# two shares: of the hardware, `total` over the same kernels today, and of the code, these over the line. The study
-# timed first launches, ours are warm; an iteration of ours also has its dot products, and waits between kernels.
-THEN = {"an iteration": (calls(2), "cuda_persistent"), "an iteration with one product": (calls(1), "cuda_persistent")}
