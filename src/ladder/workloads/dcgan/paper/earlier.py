@@ -15,8 +15,8 @@ NUMBERS = tuple(CALLS[2])  # of images
 # Its rule of thumb: one GPU a node up to ONE_UP_TO images, two up to TWO_UP_TO, four beyond.
 ONE_UP_TO, TWO_UP_TO = 200, 1000
 COPY_OF_1000 = 60e-3  # seconds of the host's copy of 1000 pictures out of the staging buffer
-# Both have two GPUs, the study's in two nodes with a network between them, ours in one. `cold_start` counts the start, as
-# the study did.
+# Both have two GPUs, the study's in two nodes with a network between them, ours in one. `cold_start` counts the start,
+# as the study did.
 THEN = [
     Then(
         "5248 pictures on two GPUs, with start-up",

@@ -29,7 +29,7 @@ def kernels_now(study, counts):
     return sum(count * middle(study.rows(kernel(name, *earlier.LARGEST))) for name, count in counts.items())
 
 
-# The study timed first launches, ours are warm. An iteration of ours also has its dot products and waits between kernels.
+# The study timed first launches, ours are warm. Our iteration also has dot products and waits between kernels.
 THEN = [
     Then(words, earlier.total(counts), partial(kernels_now, counts=counts), "cuda_persistent")
     for words, counts in (("an iteration", earlier.calls(2)), ("one with a single product", earlier.calls(1)))
