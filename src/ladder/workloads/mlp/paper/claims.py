@@ -73,7 +73,7 @@ def over_copies(study):
 def products_over_the_rest(study, selection=LOOPS):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
     phases = required(study.phase_shares(selection))
-    return study.over_the_rest(selection, [name for name in sorted(phases) if name.split(" ")[0] in KINDS])
+    return study.ratio_to_rest(selection, [name for name in sorted(phases) if name.split(" ")[0] in KINDS])
 
 
 def share_of_products(study, ratio):

@@ -40,7 +40,7 @@ MACHINES = {
     "host": Needs(("training",)),
     "gpu": Needs(("gpu",)),
     "widest": Widest("widest", "threads"),
-    "learner": Needs(("learning",), apart=True),
+    "learner": Needs(("learning",), separate=True),
 }
 RELIEVES = {
     "interchanged": "instructions",
