@@ -1,5 +1,5 @@
 /* Every macro block (a function of network.h) with the loop over patterns outermost, or, if it has none, the loop over
-   rows, so innermost loops access contiguous memory. Indices are written out as in before.c. */
+   rows, so innermost loops access contiguous memory. Indices are written out as in untuned.h. */
 #include "network.h"
 
 void products(const Network *net, long layer)
