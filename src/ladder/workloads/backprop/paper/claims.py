@@ -20,7 +20,7 @@ BEFORE, LOOPS = "before", ("contiguous", *TECHNIQUES)
 
 def weight_change(study):
     """The time of the weight change of the untuned program over that of all other blocks."""
-    return study.over_the_rest(BEFORE, [CHANGE])
+    return study.ratio_to_rest(BEFORE, [CHANGE])
 
 
 def block_by_order(study):
