@@ -4,17 +4,17 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code
 from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.claims import with_code
 from ladder.report.telling.lines import LATEX_TIMES, place
 from ladder.store.study import values, where
 from ladder.workloads.backprop.paper.claims import ATOMIC, ATOMIC_ERROR, ONE_THREAD
 from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed
 
-# The study's programs and ours, by the way in which they compute.
-PROGRAMS = {
-    "one thread": ("before", "loop_order", "contiguous", "temporaries", "fusion", "associativity", "last", ONE_THREAD),
-    "threads": ("openmp", ATOMIC_ERROR, ATOMIC, "tuned"),
-    "GPU": ("cuda_flat", "cuda_kernels", "cuda", "cuda_fused"),
-}
+# The study's programs and ours in words, on one thread, on several and on a GPU.
+PROGRAMS = {f"`{name}`": name for name in LOOPS}
+PROGRAMS |= {"`associativity`, the study's flags": "last", "`tuned`": ONE_THREAD, "`openmp`": changed("openmp")}
+PROGRAMS |= {"`openmp`, atomic error": ATOMIC_ERROR, "`openmp`, atomic update": ATOMIC, "`tuned`, threads": "tuned"}
+PROGRAMS |= {f"`{name}`": name for name in ("cuda_flat", "cuda_kernels", "cuda", "cuda_fused")}
 IMAGES = 10_000  # whose time is compared, since a GPU gets more of them
 # The shared memory of each kernel, and whether it reads the order of patterns; all read counts and widths of layers.
 TILES, WHOLE, WARPS = "tiles of both operands", "the layer's weights", "a sum per warp"
@@ -35,34 +35,28 @@ MEMORIES = {
 
 def programs(study):
     """The time of IMAGES images by every program, the counterpart of the study's charts and of its comparison."""
-    rows = []
-    for way, selections in PROGRAMS.items():
-        for selection in selections:
-            cases, line = study.find(selection), study.line(selection)
-            if len(cases):
-                tuning = [code(f"{name}={value}") for name, value in changes_of(selection).items()]
-                name = ", ".join([code(line.variant), *map(code, line.words), *tuning])
-                time = median(cases.assign(seconds=cases["seconds"] * IMAGES / cases["images"]))
-                rows.append(
-                    [way, name, place(cases.iloc[0], LATEX_TIMES), latex.num(int(cases["images"].iloc[0])), time]
-                )
-    return latex.table("lllrr", ["Way", "Program", "Where", "Images", f"Per {latex.num(IMAGES)} images"], rows)
-
-
-def changes_of(selection):
-    """The tunings that tell a variation from its base."""
-    return {name: "atomic" for name in ("error", "update") if getattr(selection, "tuning", {}).get(name) == "atomic"}
+    cases = {name: study.find(selection) for name, selection in PROGRAMS.items()}
+    rows = [
+        [
+            with_code(name),
+            place(rows.iloc[0], LATEX_TIMES),
+            latex.num(int(rows["images"].iloc[0])),
+            median(rows.assign(seconds=rows["seconds"] * IMAGES / rows["images"])),
+        ]
+        for name, rows in cases.items()
+        if len(rows)
+    ]
+    return latex.table("llrr", ["Program", "Where", "Images", f"Per {latex.num(IMAGES)} images"], rows)
 
 
 def memories(study):
     """Which kernel uses which memory in the base form, as in the study, and how long it takes."""
-    base = study.find(changed("cuda_kernels"))
+    base, rows = study.find(changed("cuda_kernels")), []
     times = kernel_times(study, base) if len(base) else {}
-    rows = []
-    for kernel, (shared, has_order) in MEMORIES.items():
-        if kernel in times:
-            texture = "order, widths" if has_order else "widths"
-            rows.append([latex.prose(kernel), shared, "counts, factors", texture, latex.seconds(times[kernel])])
+    for kernel, (shared, has_order) in MEMORIES.items() if len(base) else ():
+        texture = "order, widths" if has_order else "widths"
+        time = latex.seconds(times[kernel]) if kernel in times else NONE
+        rows.append([latex.prose(kernel), shared, "counts, factors", texture, time])
     return latex.table("llllr", ["Kernel", "Shared", "Constant", "Texture", "Time"], rows)
 
 
