@@ -15,8 +15,9 @@ from ladder.errors import LadderError
 from ladder.harness import measure, worker, workers
 from ladder.harness.steps import Steps
 from ladder.harness.validation import Check
-from ladder.machine import description, revision
+from ladder.machine import description, identity, revision
 from ladder.planning import configuration
+from ladder.records import campaigns
 from ladder.records.case import Case
 
 HOST = devices.load("host")
@@ -39,6 +40,7 @@ def result(number):
         "phases": [],
         "curve": [{"epoch": number}],
         "trace": [["lane", str(number), 0.0, 1.0]],
+        "threads": {"gpu": {"uuid": "GPU-1"}},
     }
 
 
@@ -79,8 +81,9 @@ def measure_case(monkeypatch):
         monkeypatch.setattr(measure, name, stand_in)
     monkeypatch.setattr(measure.devices, "of", lambda case: device)
     monkeypatch.setattr(measure.compilation, "is_needed", lambda case: False)
-    for module, name in ((description, "describe"), (description, "slurm"), (revision, "of")):
+    for module, name in ((description, "describe"), (description, "slurm"), (revision, "of_files")):
         monkeypatch.setattr(module, name, lambda *arguments, name=name: f"{name} at {next(ticks)}")
+    monkeypatch.setenv(campaigns.VARIABLE, "a-campaign")
     monkeypatch.setattr(revision, "combine", lambda before, after: f"{before}, then {after}")
     monkeypatch.setattr(measure.environment, "of_worker", lambda *job: {"OMP_NUM_THREADS": "2"})
     monkeypatch.setattr(measure.record, "write", lambda out, record: written.update(record, out=out))
@@ -113,9 +116,11 @@ def test_every_key_of_a_record_belongs_to_its_case_and_time(measure_case):
     assert all(
         document[key].startswith(f"{name} at ") for key, name in (("description", "describe"), ("slurm", "slurm"))
     )
-    assert document["source"].startswith("of at 1, then of at ")
+    assert document["source"].startswith("of_files at 1, then of_files at ")
     assert document["environment"] == {"GPUS": "3", "OMP_NUM_THREADS": "2"}
     assert document["plausible"] == []
+    assert document["campaign"] == "a-campaign"
+    assert (document["host"], document["gpus"]) == (identity.host(), [identity.digest("GPU-1")])
 
 
 def test_curve_and_trace_are_kept_of_the_first_process_and_samples_of_all(measure_case):

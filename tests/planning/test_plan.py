@@ -392,7 +392,15 @@ def test_published_machines_are_found_by_name(tmp_path):
     (tmp_path / "box").mkdir()
     (tmp_path / "box/machine.json").touch()
     (tmp_path / "empty").mkdir()
-    assert plan.published_folders(["all"], tmp_path) == plan.published_labels(["box"], tmp_path) == ["box"]
+    cpu = {"Model name": "a CPU", "Vector units": "none"}
+    about = {"system": "Linux", "python": "3", "cpu": cpu, "cores": 1, "memory": 1, "cache_bytes": 1, "gpus": []}
+    for campaign, machine in {"a": "box", "b": "other"}.items():
+        (tmp_path / "campaigns" / campaign).mkdir(parents=True)
+        note = {"machine": machine, "description": about | {"libraries": {}}, "campaign": {"name": campaign}}
+        (tmp_path / "campaigns" / campaign / "machine.json").write_text(json.dumps(note))
+    assert plan.published_folders(["all"], tmp_path) == ["box", "campaigns/a", "campaigns/b"]
+    assert plan.published_folders(["box"], tmp_path) == ["box", "campaigns/a"]
+    assert plan.published_folders(["other"], tmp_path) == ["campaigns/b"]
     assert plan.published_folders(["none"], tmp_path) == []
     with pytest.raises(LadderError, match="Nothing is published of empty; results/published holds box"):
         plan.published_folders(["box", "empty"], tmp_path)
@@ -450,7 +458,7 @@ def test_a_plan_with_a_changed_byte_is_refused(tmp_path):
         path.write_text(text, encoding="utf-8")
         assert read_plan(path)["cases"] == document["cases"]
     path.write_text(json.dumps(document).replace("threads=1", "threads=3"), encoding="utf-8")
-    with pytest.raises(LadderError, match=r"plan.json isn't the plan that was written, by its digest. Restore it"):
+    with pytest.raises(LadderError, match=r"plan.json doesn't match its digest: the file has changed"):
         read_plan(path)
 
 

@@ -124,7 +124,8 @@ def test_the_columns_of_the_tables(local, real_record):
     local.add(case_of(64), left_out="needs 64 cores, 2 available")
     local.add(case_of(2), recorded=False)
     frames = tables(local.plan())
-    facts = ["device", "converged", "flops", "bytes", "precision", "commit", "process", "threads_found"]
+    facts = ["device", "converged", "flops", "bytes", "precision", "commit"]
+    facts += ["campaign", "host", "process", "threads_found"]
     assert list(frames["samples"]) == [*CASE_COLUMNS, *SIZES, *facts, "sample", "phase", "seconds", "cold_start"]
     assert list(frames["checks"]) == [*CASE_COLUMNS, *SIZES, "process", "check", "error", "bound"]
     assert list(frames["curves"]) == [*CASE_COLUMNS, *SIZES, "process", *curve[0]]

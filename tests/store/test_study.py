@@ -11,6 +11,7 @@ from ladder.planning import configuration
 from ladder.report import about, latex, machines_table, validation_table, verdicts
 from ladder.report.verdict_table import Claim
 from ladder.statistics import claims, quotients
+from ladder.statistics.campaigns import Spread
 from ladder.store import study
 from ladder.store.study import Study
 
@@ -180,26 +181,27 @@ def test_validation_tells_the_check_that_uses_most_of_its_bound():
 
 
 CASES = (("here", "gemm", "blas", "a"), ("there (published)", "gemm", "tiled", "b"))
-RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES)
+RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES, Spread(3, 0.01, 0.02))
 
 
 @pytest.mark.parametrize(
     ("answer", "changes"),
     [
-        (claims.Answer("confirmed", RATIO, 1.5, 5.0, 0.25), {}),
+        (claims.Answer("as claimed", RATIO, 1.5, 5.0, 0.25), {}),
         (
             claims.Answer("undecided", RATIO, 1.5, math.inf, 0.25),
             {"most": None, "detectable": 0.25, "verdict": "undecided"},
         ),
-        (claims.Answer("refuted", RATIO, 0.0, 5.0, 0.25), {"least": None, "verdict": "refuted"}),
+        (claims.Answer("the opposite", RATIO, 0.0, 5.0, 0.25), {"least": None, "verdict": "the opposite"}),
     ],
 )
 def test_a_claim_is_a_row_of_what_was_claimed_and_found(answer, changes):
-    claim = Claim("key", r"text of \num{3}", "a card", r"since \emph{so}", answer)
-    expected = {"chapter": "gemm", "group": "earlier", "claim": "key", "text": "text of 3", "least": 1.5, "most": 5.0}
-    expected |= {"now": 3.0, "low": 2.0, "high": 4.0, "verdict": "confirmed", "detectable": None, "cause": "since so"}
+    claim = Claim("key", r"text of \num{3}", "a card", r"since \emph{so}", answer, "2.1", False)
+    expected = {"chapter": "gemm", "group": "numbers", "claim": "key", "text": "text of 3", "least": 1.5, "most": 5.0}
+    expected |= {"now": 3.0, "low": 2.0, "high": 4.0, "verdict": "as claimed", "detectable": None, "cause": "since so"}
+    expected |= {"place": "2.1", "campaigns": 3, "within": 0.01, "between": 0.02, "converged": False}
     expected |= {"machines": "here there", "cases": "gemm/blas/a gemm/tiled/b"}
-    assert verdicts.row(SimpleNamespace(workload="gemm"), "earlier", claim) == expected | changes
+    assert verdicts.row(SimpleNamespace(workload="gemm"), "numbers", claim) == expected | changes
 
 
 def test_the_samples_behind_verdicts_are_those_of_their_cases(monkeypatch):

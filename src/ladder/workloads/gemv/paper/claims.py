@@ -42,7 +42,7 @@ def phase_ratio(study, selection=SHIP):
 def scatter_share(study, ratio):
     """The share of the phase `scatter`, as the text of a cause."""
     times = phase_times(study.phases(SHIP))
-    return f"`scatter`: {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
+    return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
 def graph_words(study):
