@@ -1,7 +1,8 @@
-"""What the earlier study reported of its program on one thread, in seconds."""
+"""What the earlier study reported of its program on one thread; times are in seconds."""
 
 from ladder.report.telling.lines import select
 
+YEARS, CPU, GPU, VERSIONS = "2016/17", "Intel i7-7700K", "Quadro FX3800", 34  # of its program
 BEFORE, WEIGHT_CHANGE = 250.0, 220.0  # the untuned program ("more than"), and its weight change ("about")
 SAVED = 150.0  # by the order of the weight change's loops alone ("almost")
 LAST = 10.0  # after all steps, flags included ("just over")
