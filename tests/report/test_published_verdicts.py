@@ -19,8 +19,8 @@ from ladder.statistics import claims
 from ladder.store import PUBLISHED, collect, stored
 from ladder.store.study import Study
 
-# Claims of cold starts, of calls with copies, and of a call over its link.
-OTHERS = ("one-gpu", "two-gpus", "four-gpus", "transfers", "home/float16")
+# Claims of cold starts, of calls with copies, of a call over its link, and of the communication in calls.
+OTHERS = ("one-gpu", "two-gpus", "four-gpus", "transfers", "home/float16", "hybrid")
 FOLDERS = sorted(path.parent for path in (ROOT / "results/published").glob("*/samples.csv.gz"))
 
 
