@@ -3,7 +3,7 @@
 ORDER = 35
 TITLE = "Back-propagation, loop by loop"
 CATEGORY = "Backprop"
-TABLES = ("programs", "memories", "flags", "kernels")
+TABLES = ("programs", "memories", "kernels")
 LOOKS = {
     "before": ("before tuning", "grey", (4, 0, 22), ""),
     "loop_order": ("loop order", "red", (3, 0, 90), ""),
