@@ -58,9 +58,11 @@ LINES = {
     "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
-    "cuda_flat": Line("cuda_flat", OFFSETS, "gpu", "a thread per unit and pattern, layers in one flat array", "cores"),
+    "cuda_flat": Line(
+        "cuda_flat", OFFSETS, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"
+    ),
     "cuda_kernels": Line(
-        "cuda_kernels", MEMORIES, "gpu", "the earlier study's eleven kernels", "index arithmetic, loads"
+        "cuda_kernels", MEMORIES, "kernels", "the earlier study's eleven kernels", "index arithmetic, loads"
     ),
     "cuda": Line("cuda", CUBLAS, "gpu", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "gpu", "three kernels, units in shared memory", "memory, launches"),
@@ -72,8 +74,10 @@ LINES = {
     "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "gpu", "PyTorch, compiled and as a CUDA graph"),
 }
 # Two ladders, because an epoch on a GPU is of more images.
-TABLE = [[key for key, line in LINES.items() if (line.source == "gpu") == on_gpu] for on_gpu in (False, True)]
-FIGURE, PANELS = list(LINES), {"CPU": ("steps", "threads"), "GPU": ("gpu",)}
+TABLE = [
+    [key for key, line in LINES.items() if (line.source in ("gpu", "kernels")) == on_gpu] for on_gpu in (False, True)
+]
+FIGURE, PANELS = list(LINES), {"CPU": ("steps", "threads"), "GPU": ("kernels", "gpu")}
 # Without threads; with autograd; reading all images from a file in the page cache.
 LINES |= {
     "serial loops": Line("associativity", {"flags": "native"}, "threads"),

@@ -11,7 +11,7 @@ process, a tick the model's time, the wide line the time of the products at the 
 two readings of the images. On the right: the median of the dots, the speed-up over the rung above with its 99 %
 interval, and the shares of the macro blocks where these were timed.
 """
-EXPERIMENTS = ("backprop_steps", "backprop_openmp", "backprop_gpu")
+EXPERIMENTS = ("backprop_steps", "backprop_openmp", "backprop_kernels", "backprop_gpu")
 USES_CEILINGS = True
 NAMES = ("brown", "rose", "blue", "orange", "yellow", "pink", "sky", "green", "red")
 COLOURS = {block: looks.COLOURS[name] for block, name in zip(BLOCKS.values(), NAMES, strict=True)}
