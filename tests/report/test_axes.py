@@ -9,7 +9,7 @@ from ladder.report import figures
 
 pytestmark = pytest.mark.slow  # together: every figure is drawn
 
-EPOCHS = {f"time of an epoch, 784-56-28-10, {count},000 images, float32" for count in (12, 60)}
+EPOCHS = {f"time of an epoch, 784-56-28-10, {count},000 images, float32" for count in (10, 60)}
 SYSTEM = "n, κ = 100, tolerance 1e-4"
 SHARE = "share of the time (%)"
 # {figure: {(label of x, label of y)}}, without axes that have no label.

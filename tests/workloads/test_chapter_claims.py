@@ -101,7 +101,8 @@ def test_without_a_variant_its_claims_alone_are_not_tested(workload, variant):
 
 
 CAUSES = {  # other forms, the factors of a gain, larger batches
-    "backprop": {"tuned": "loops, flags: 28 x, tiles: 5.7 x", "technique/fusion": "with its flags: 0.64 x"},
+    "backprop": {"tuned": "loops, flags: 28 x, tiles: 5.7 x", "technique/fusion": "with its flags: 0.64 x"}
+    | {"loop-order/block": "unoptimised: 3.1 x", "share": "unoptimised: 6.7 x", "whole": "unoptimised: 28 x"},
     "mlp": {"shared/nt": "naive time over that of texttt nn : 8.0 x", "peer/pytorch": "in batches of 1000 : 1.0 x"}
     | {"peer/numpy_loop": "in batches of 1000 : 1.3 x", "share": "99.5 percent ; with texttt blas 85 percent"},
     "descent": {"slower": "grid and block swapped, as there: 1.50 x"},

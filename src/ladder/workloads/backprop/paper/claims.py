@@ -16,16 +16,18 @@ SHARES = 0.82, 0.92  # "about 220 of more than 250 s", a share of 0.87 or so
 TUNED, NUMPY, BY_HAND = (select(key, threads=COMMON) for key in ("tuned", "numpy_loop", "by hand"))
 ONE_THREAD = select("tuned", threads=1)
 BEFORE, LOOPS = "before", ("contiguous", *TECHNIQUES)
+FIRST = BEFORE, "loop_order"
+UNOPTIMISED = [select(key, "unoptimised", flags="none") for key in FIRST]
 
 
-def weight_change(study):
+def weight_change(study, before=BEFORE):
     """The time of the weight change of the untuned program over that of all other blocks."""
-    return study.ratio_to_rest(BEFORE, [CHANGE])
+    return study.ratio_to_rest(before, [CHANGE])
 
 
-def block_by_order(study):
+def block_by_order(study, *sides):
     """The time of the weight change of the untuned program over that of the next one."""
-    return required(ratios.of_parts(*(where(study.phases(key), phase=CHANGE) for key in (BEFORE, "loop_order"))))
+    return required(ratios.of_parts(*(where(study.phases(side), phase=CHANGE) for side in sides or FIRST)))
 
 
 def unknown_schedule(study):
@@ -66,16 +68,40 @@ shared, kernels, flat = (partial(tuning, line) for line in ("openmp", "cuda_kern
 ONE, LIST, OPENMP, ON_GPU = ({"place": place} for place in ("Monothread", "list", "OpenMP", "CUDA"))
 SHARE = tuple(share / (1 - share) for share in SHARES)
 WHOLE, ORDER, BLOCK = earlier.WHOLE_GAIN, earlier.ORDER_GAIN, earlier.BLOCK_GAIN
-AFTER_ORDER = Cause("from `loop_order` on", "loop_order", "last")
+unoptimised = partial(Cause, "unoptimised")
 ATOMIC_ERROR, ATOMIC = (changed("openmp", **{name: "atomic"}) for name in ("error", "update"))
 BASE, SERIAL, BOTH = changed("openmp"), "serial loops", "both on one machine"
 REDUCTION = Cause("over a reduction", ATOMIC_ERROR, BASE)
 TIE = {"min": 1, "max": 1}
+SHARE_THEN = unoptimised(ratio=partial(weight_change, before=UNOPTIMISED[0]))
+BLOCK_THEN = unoptimised(ratio=lambda study: block_by_order(study, *UNOPTIMISED))
 EARLIER = [
-    Claim("share", "Weight change over the rest", None, None, *SHARE, needs="blocks", ratio=weight_change, **ONE),
-    Claim("loop-order", "Its loop over patterns outside", BEFORE, "loop_order", ORDER, ORDER, **ONE),
-    Claim("loop-order/block", "The same, the block alone", None, None, BLOCK, BLOCK, ratio=block_by_order, **ONE),
-    Claim("whole", "All steps and flags", BEFORE, "last", WHOLE, WHOLE, cause=AFTER_ORDER, **ONE),
+    Claim(
+        "share",
+        "Weight change over the rest",
+        None,
+        None,
+        *SHARE,
+        needs="blocks",
+        ratio=weight_change,
+        cause=SHARE_THEN,
+        **ONE,
+    ),
+    Claim("loop-order", "Its loop over patterns outside", *FIRST, ORDER, ORDER, cause=unoptimised(*UNOPTIMISED), **ONE),
+    Claim(
+        "loop-order/block",
+        "The same, the block alone",
+        None,
+        None,
+        BLOCK,
+        BLOCK,
+        ratio=block_by_order,
+        cause=BLOCK_THEN,
+        **ONE,
+    ),
+    Claim(
+        "whole", "All steps and flags", BEFORE, "last", WHOLE, WHOLE, cause=unoptimised(UNOPTIMISED[0], "last"), **ONE
+    ),
     *(technique(above, name) for above, name in pairwise(LOOPS)),
     Claim("flags", "Flags help the tuned program", "associativity", "last", **LIST),
     Claim(
