@@ -1,88 +1,61 @@
-"""The claims about products and the training, of the earlier study and behind our rungs."""
+"""The claims of the earlier study about products and the training of a deep network, and our own questions.
 
-from functools import partial
+`place` is the section of the earlier study's report. Its network isn't known; ours has several wide layers, so that all
+three forms of the product matter. Ratios of a form rest on the phases of the same training.
+"""
 
 from ladder.report import ratios
-from ladder.report.latex import num, percent
+from ladder.report.latex import percent
 from ladder.report.telling.chapter_study import NotMeasured, required
 from ladder.report.telling.lines import COMMON, Cause, Claim, select
-from ladder.workloads.mlp.paper.lines import BEST, FORMS, KINDS, SOURCES
+from ladder.workloads.mlp.paper import model
+from ladder.workloads.mlp.paper.lines import BEST, FORMS, LEVEL, THREADS
 
-LEVEL, WORSE = 4, 24  # threads at which time levels off and beyond which it rises, on the earlier study's twelve cores
-HALVED = 2  # the minimum speed-up by shared memory over the naive kernel
+HALF = 2  # the speed-up by shared memory over the naive kernel is larger, that by a second thread about as large
 SHARE = 0.99  # the minimum share of products in a training
-FAR = 2  # the minimum speed-up for "far ahead"
-CLOSE = 0.5  # the margin of "close to each other"
-SAME = 0.1  # the margin of equality of two forms
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
-tie = partial(Claim, min=1, max=1, margin=SAME)
-LARGER_BATCH = SOURCES["peers, larger"].conditions["batch"]
+MORE_THREADS = THREADS[-1]
 
 
-def training(product, threads):
-    """The line of a training by a product on some number of threads."""
-    return select(f"training/{product}", "training", threads=threads)
+def deep(product, threads=BEST):
+    """The training of the deep network by a product on so many threads."""
+    return select(f"deep/{product}", threads=threads)
 
 
-LOOPS, BLAS = training("openmp", 1), training("blas", 1)
-FEW_IMAGES = select("training/cublas", "few images", graph="off")
-COMPILED = select("c_openmp", "loops"), select("openmp", "loops")
-CUBLAS, SHARED, (EAGER, PYTORCH) = (
-    [select(line, "gpu", graph=graph) for graph in ("off", "on")]
-    for line in ("training/cublas", "training/cuda_shared", "pytorch_cuda")
-)
-MMA = select("training/cuda_mma", "gpu")
-BY_SHARED = Cause("by `cuda_shared`", *SHARED)
+def one_by_one(product):
+    """The training of the deep network with its kernels launched one by one, so that its operations can be timed."""
+    return select(f"deep/{product}", graph="off")
 
 
-def by_threads(key, words, slower, faster, bound):
-    """The claim about the training by plain loops on two numbers of threads."""
-    loops, blas = ([training(name, count) for count in (slower, faster)] for name in ("openmp", "blas"))
-    needs = f"{slower} and {faster} threads"
-    return Claim(key, words, *loops, max=bound, needs=needs, cause=Cause("with `blas`", *blas))
+def timed(study, selection, form=None):
+    """The calls of a training, or their times in all products of a form."""
+    if form is None:
+        return study.rows(selection)
+    phases = required(study.phases(selection))
+    phases = required(phases[phases["phase"] == form])
+    keys = [name for name in ("campaign", "process", "sample") if name in phases]
+    seconds = phases.groupby(keys, dropna=False)["seconds"].transform("sum")
+    return phases.assign(seconds=seconds).drop_duplicates(keys)
 
 
-def blas_leads(key, threads, words):
-    """The claim that the BLAS is far ahead of the plain loops."""
-    loops, order, blas = (training(name, threads) for name in ("openmp", "interchanged", "blas"))
-    cause = Cause("`interchanged` alone", loops, order)
-    return Claim(key, f"BLAS far ahead of plain loops, {words}", loops, blas, FAR, needs="both products", cause=cause)
+def of_form(study, form, slower, faster):
+    """The time of all products of a form in a training over that in another."""
+    return ratios.of(timed(study, slower, form), timed(study, faster, form))
 
 
-def shared_memory(form):
-    """The claim that shared memory speeds up the naive kernel in a form of the product."""
-    naive, shared = (select(name, form) for name in ("cuda_naive", "cuda_shared"))
-    key, cause = f"shared/{form}", Cause(f"naive time over that of `{FORMS[0]}`", naive, select("cuda_naive", FORMS[0]))
-    if form == FORMS[0]:
-        key, cause = "shared", "both load two operands per multiply-add"
-    return Claim(key, f"Shared memory halves naive time, `{form}`", naive, shared, HALVED, cause=cause)
+def by_forms(slower, faster):
+    """A cause: the same ratio by form of the product."""
+
+    def cause(study, ratio):
+        return ", ".join(f"`{form}` {ratios.short(of_form(study, form, slower, faster).value)}" for form in FORMS.values())
+
+    return cause
 
 
-def add_copies(study, selection):
-    """The rows of a selection; to the seconds of a call, the copies to the GPU and back in its process are added."""
-    rows, copies = study.rows(selection), required(study.phases(selection, before=True))
-    times = copies.groupby(["process", "phase"])["seconds"].median().groupby("process").sum()
-    return rows.assign(seconds=rows["seconds"] + rows["process"].map(times))
-
-
-def over_copies(study):
-    """The time of an epoch by OpenBLAS over an epoch on the GPU with its copies."""
-    return ratios.of(study.rows(training("blas", BEST)), add_copies(study, FEW_IMAGES))
-
-
-def products_over_the_rest(study, selection=LOOPS):
+def products_over_the_rest(study, selection):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
-    phases = required(study.phase_shares(selection))
-    return study.over_the_rest(selection, [name for name in sorted(phases) if name.split(" ")[0] in KINDS])
-
-
-def share_of_products(study, ratio):
-    """Both shares of products in an epoch, as a cause."""
-    share = percent(share_of(required(ratio)))
-    try:
-        return f"{share}; with `blas` {percent(share_of(products_over_the_rest(study, BLAS)), 2)}"
-    except NotMeasured:
-        return share
+    required(study.phase_shares(selection))
+    return study.over_the_rest(selection, [*FORMS.values()])
 
 
 def share_of(ratio):
@@ -90,47 +63,131 @@ def share_of(ratio):
     return ratio.value / (1 + ratio.value)
 
 
-def peer(name):
-    """The claim that our training beats a peer on the host, with larger batches as the cause."""
-    sides = [
-        [select(f"peers/{side}", source, threads=COMMON) for side in (name, "tiled")]
-        for source in ("peers", "peers, larger")
-    ]
-    cause = Cause(f"in batches of {num(LARGER_BATCH)}", *sides[1])
-    return Claim(f"peer/{name}", f"Training with `tiled` over `{name}`", *sides[0], needs="both", cause=cause)
+def product_claim(form, slower, faster, key, words, **ends):
+    """A claim about plain loops on two numbers of threads, for a form of the product."""
+    sides = deep("openmp", slower), deep("openmp", faster)
+    words, ratio = words.format(f"`{form}`"), lambda study: of_form(study, form, *sides)
+    cause = Cause("with `blas`", ratio=lambda study: of_form(study, form, deep("blas", slower), deep("blas", faster)))
+    return Claim(f"{key}/{form}", words, **ends, cause=cause, ratio=ratio, needs=f"{faster} cores", place="2.1")
 
 
-def faster_claim(key, slower, faster, claimed, cause):
-    """The claim that a product is at least `claimed` times as fast as another."""
-    return Claim(key, f"`{faster}` over `{slower}`", slower, faster, claimed, cause=cause)
+def by_threads(key, product, slower, faster, words, **ends):
+    """A claim about a training on two numbers of threads."""
+    sides = deep(product, slower), deep(product, faster)
+    return Claim(f"{key}/{product}", words, *sides, **ends, cause=by_forms(*sides), needs=f"{faster} cores", place="2.2.5")
 
 
-TRANSFERS = f"Copies bring cuBLAS close to OpenBLAS on {BEST} threads"
-NO_COPIES = Cause("without copies", training("blas", BEST), FEW_IMAGES)
-SHARES = {"min": SHARE / (1 - SHARE), "ratio": products_over_the_rest, "cause": share_of_products}
-OVER_PYTORCH = "Training with `cuda_mma` over PyTorch's graph"
-OVER_EAGER = Cause("over PyTorch without a graph", EAGER, MMA)
+def rise(product):
+    """The claim that a training takes longer on more threads than BEST; only with fewer cores than threads."""
+    sides = deep(product, MORE_THREADS), deep(product)
+
+    def ratio(study):
+        machine = study.machine("host")
+        if machine.descriptions.get(machine.subject, {}).get("cores", MORE_THREADS) >= MORE_THREADS:
+            raise NotMeasured
+        return study.ratio(*sides)
+
+    words = f"`{product}`: {MORE_THREADS} threads take longer than {BEST}"
+    needs = f"{MORE_THREADS} threads on fewer cores"
+    return Claim(f"rises/{product}", words, ratio=ratio, needs=needs, place="2.2.5")
+
+
+def blas_leads(threads, words):
+    """The claim that the BLAS is faster than the plain loops."""
+    sides = deep("openmp", threads), deep("blas", threads)
+    words = f"BLAS faster than plain loops, {words}"
+    return Claim(f"blas/{threads}", words, *sides, needs="both", cause=by_forms(*sides), place="2.2.4")
+
+
+def share_claim(key, words, loops, blas, **place):
+    """The claim that products take SHARE of a training by plain loops, as their ratio to the rest."""
+
+    def cause(study, ratio):
+        words = percent(share_of(required(ratio)))
+        try:
+            return f"{words}; with `blas` {percent(share_of(products_over_the_rest(study, blas)), 2)}"
+        except NotMeasured:
+            return words
+
+    words = f"Products are over {percent(SHARE, 2)} of {words} (over the rest)"
+    options = {"min": SHARE / (1 - SHARE), "needs": "an epoch by operation", "cause": cause}
+    return Claim(key, words, ratio=lambda study: products_over_the_rest(study, loops), **options, **place)
+
+
+def direction(key, words, slower, faster, cause=None, **place):
+    """The claim that the second side is faster."""
+    return Claim(key, words, slower, faster, needs="both", cause=cause, **place)
+
+
+COPIES = {name: f"copies/{name}" for name in ("cuda_shared", "cublas")}  # trainings with copies in every batch
+SPLIT = by_forms(one_by_one("cuda_naive"), one_by_one("cuda_shared"))
+WITHOUT_COPIES = Cause("without copies", deep("blas"), "deep/cublas")
 EARLIER = [
-    by_threads("levels-off", f"Time levels off from {LEVEL} threads", LEVEL, BEST, 1),
-    by_threads("worse", f"Best on {BEST} threads, worse on {WORSE}", WORSE, BEST, float("inf")),
-    blas_leads("serial", 1, "one thread"),
-    blas_leads("parallel", BEST, f"{BEST} threads"),
-    *map(shared_memory, FORMS),
-    Claim("transfers", TRANSFERS, max=1, margin=CLOSE, needs="both trainings", cause=NO_COPIES, ratio=over_copies),
-    Claim("share", f"Products are over {percent(SHARE, 2)} (over the rest)", needs="an epoch by operation", **SHARES),
+    *(product_claim(form, 1, LEVEL, "falls", "{} falls with threads") for form in FORMS.values()),
+    *(product_claim(form, LEVEL, BEST, "even", f"{{}} evens out at {LEVEL} threads", min=1, max=1) for form in FORMS.values()),
+    by_threads("half", "openmp", 1, 2, "Two threads halve the training, plain loops", min=HALF, max=HALF),
+    by_threads("half", "blas", 1, 2, "The same with OpenBLAS", min=HALF, max=HALF),
+    by_threads("on", "openmp", LEVEL, BEST, f"The training falls on to {BEST} threads"),
+    by_threads("on", "blas", LEVEL, BEST, "The same with OpenBLAS"),
+    *map(rise, ("openmp", "blas")),
+    blas_leads(1, "one thread"),
+    blas_leads(BEST, f"{BEST} threads"),
+    Claim(
+        *("shared", "Shared memory halves the training", "deep/cuda_naive", "deep/cuda_shared"),
+        **{"min": HALF, "needs": "both kernels", "cause": SPLIT, "place": "3.3"},
+    ),
+    Claim(
+        *("close", f"cuBLAS with copies as fast as OpenBLAS on {BEST} threads", deep("blas"), COPIES["cublas"]),
+        **{"min": 1, "max": 1, "needs": "both trainings", "cause": WITHOUT_COPIES, "place": "3.3"},
+    ),
+    direction(
+        *("fastest/cublas", "cuBLAS over `cuda_shared`, both with copies", COPIES["cuda_shared"], COPIES["cublas"]),
+        cause=Cause("without copies", "deep/cuda_shared", "deep/cublas"),
+        place="3.3",
+    ),
+    direction(
+        *("fastest/blas", f"OpenBLAS on {BEST} threads over it", COPIES["cuda_shared"], deep("blas")),
+        cause=Cause("without copies", "deep/cuda_shared", deep("blas")),
+        place="3.3",
+    ),
+    share_claim("share", "the training", deep("openmp", 1), deep("blas", 1), place="3.3"),
+    *(
+        direction(f"gpu/{name}", f"`{name}` over OpenMP on {BEST} threads", deep("openmp"), f"deep/{name}", place="3.3")
+        for name in ("cuda_naive", "cuda_shared", "cublas")
+    ),
 ]
-RUNGS = [
-    faster_claim("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
-    tie("tiled", "Training with `tiled` as fast as with `blas`", training("tiled", 1), BLAS, cause="packed panels"),
-    tie("compiled", "`openmp` as fast as in C ($512^3$)", *COMPILED, needs="both", cause="the same loops"),
-    faster_claim("columns", "cuda_shared", "cuda_columns", 2, "one operand stays in a register"),
-    faster_claim("registers", "cuda_shared", "cuda_tiled", 4, "a load serves eight multiply-adds"),
-    faster_claim("tensor-cores", "cuda_tiled", "cuda_mma", 2, "twice the multiply-adds a cycle"),
-    tie("mma", "`cuda_mma` as fast as `cublas`", "cuda_mma", "cublas"),
-    tie("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", needs="both"),
-    Claim("graph", "A CUDA graph halves an epoch with `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
-    peer("numpy_loop"),
-    peer("pytorch"),
-    Claim("peer/pytorch_cuda", OVER_PYTORCH, PYTORCH, MMA, needs="both", cause=OVER_EAGER),
+
+
+def question(key, words, slower, faster, cause=None, **ends):
+    """A question of ours about a ratio; by default whether the second side is faster."""
+    return Claim(key, words, slower, faster, **ends, needs="both", cause=cause)
+
+
+def peer(name):
+    """The question whether our training beats a peer on the host, on the same number of threads."""
+    sides = (select(f"peers/{side}", threads=COMMON) for side in (name, "tiled"))
+    return question(f"peer/{name}", f"Training with `tiled` over `{name}`, 784--300--10", *sides)
+
+
+SMALL, EQUAL = "small/{}".format, {"min": 1, "max": 1}
+GRAPH = [select(SMALL("cublas"), graph=graph) for graph in ("off", "on")]
+BY_SHARED = Cause("with `cuda_shared`", *(select(SMALL("cuda_shared"), graph=graph) for graph in ("off", "on")))
+EAGER = Cause("over kernel launches", select("deep/pytorch_cuda", graph="off"), "deep/cuda_mma")
+OWN = [
+    question("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTORS),
+    question("compiled", "`openmp` as fast as in C", "c_openmp", "openmp", "the same loops", **EQUAL),
+    question("tiled", "Training with `tiled` as fast as with `blas`", SMALL("blas"), SMALL("tiled"), **EQUAL),
+    question("large", "`cuda_shared` over `cuda_naive`, $4096^3$", "cuda_naive", "cuda_shared"),
+    # One of the two loads of a multiply-add is left.
+    question("columns", "`cuda_columns` over `cuda_shared`", "cuda_shared", "cuda_columns", "loads", min=2),
+    # By the model: loads no longer matter.
+    question("registers", "`cuda_tiled` over `cuda_shared`", "cuda_shared", "cuda_tiled", "loads", min=model.LOADS),
+    # The data sheet's rates of multiply-adds.
+    question("tensor-cores", "`cuda_mma` over `cuda_tiled`", "cuda_tiled", "cuda_mma", "tensor cores", min=2),
+    question("mma", "`cuda_mma` as fast as `cublas`", "cublas", "cuda_mma", **EQUAL),
+    question("graph", "A CUDA graph, `cublas`, 784--300--10", *GRAPH, BY_SHARED),
+    share_claim("share/small", "the training of 784--300--10", SMALL("openmp"), SMALL("blas")),
+    *map(peer, ("numpy_loop", "pytorch")),
+    question("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", "deep/pytorch_cuda", "deep/cuda_mma", EAGER),
 ]
-CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}
+CLAIMS = {"earlier": EARLIER, "own": OWN}

@@ -1,11 +1,14 @@
-"""The tables of the supplement: peers, the GPU's epochs, and all machines side by side."""
+"""The tables of the supplement: peers, the GPU's epochs, all machines side by side, and the numbers of then."""
 
 from ladder.report import latex
 from ladder.report.cells import NONE, flops, median, share
-from ladder.report.latex import code
+from ladder.report.latex import code, digits
+from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.ladder import ruled
 from ladder.store import rates, study
-from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, PRODUCTS
+from ladder.workloads.mlp.paper import earlier as then
+from ladder.workloads.mlp.paper.claims import deep, one_by_one, timed
+from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, PRODUCTS, THREADS
 
 PEERS = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
 PEERS |= {name: {"variant": name} for name in ("numpy_loop", "pytorch")}
@@ -60,3 +63,42 @@ def of_machine(machine, name):
         best, rows = study.chosen_apart(counts) if counts else (None, ())
         cells.append(f"{median(rows)} ({best})" if counts else NONE)
     return cells
+
+
+def earlier(chapter):
+    """Another group's seconds of a training by form and threads, and ours of a batch, each with its speed-up."""
+    groups = []
+    for product, times in then.ON_HOST.items():
+        for form, seconds in times.items():
+            part = None if form == "whole" else form
+            now = [middle(chapter, deep(product, count), part) for count in THREADS]
+            name = [code(product), "whole" if part is None else code(form)]
+            groups.append([[*name, "then, s", *gains(seconds, 1)], ["", "", "now, ms", *gains(now, 1e-3)]])
+    return latex.table("lllrrrrrr", ["Product", "Form", "", *map(str, THREADS)], ruled(groups))
+
+
+def earlier_gpu(chapter):
+    """The same on a GPU by kernel, with the speed-up over the naive one."""
+    rows = []
+    for form in next(iter(then.ON_GPU.values())):
+        part = None if form == "whole" else form
+        seconds = [times[form] for times in then.ON_GPU.values()]
+        now = [middle(chapter, one_by_one(product), part) for product in then.ON_GPU]
+        rows.append(["whole" if part is None else code(form), *gains(seconds, 1), *gains(now, 1e-6)])
+    names = [*map(code, then.ON_GPU)]
+    return latex.table("lrrrrrr", latex.grouped(["Form"], {"then, s": names, "now, µs": names}), rows)
+
+
+def middle(chapter, selection, part):
+    """The median seconds of a training, or of its products of a form; None where they weren't measured."""
+    try:
+        return study.middle(timed(chapter, selection, part))
+    except NotMeasured:
+        return None
+
+
+def gains(seconds, unit):
+    """Cells of times in multiples of `unit`, each with the first time over it."""
+    first = seconds[0]
+    ratios = [f" ({digits(first / time, 2)})" if first and time else "" for time in seconds]
+    return [digits(time / unit) + ratio if time else NONE for time, ratio in zip(seconds, ratios, strict=True)]
