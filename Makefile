@@ -1,16 +1,16 @@
-# Set-up and the commands of every day; Snakemake does the work.
-# The Python that .venv is made with, 3.11 or newer: `make setup PYTHON=python3.12`.
+# Set-up and everyday commands; Snakemake does the work.
+# The Python that creates .venv, 3.11 or newer: `make setup PYTHON=python3.12`.
 PYTHON ?= python3
-# `make setup GPU=1` installs what a GPU needs even on a machine without one, such as a login node. Without a network,
-# `make setup WHEELHOUSE=folder` installs from a folder that `make wheelhouse` made elsewhere (docs/cluster.md).
-# `make lock UPGRADE=--upgrade` moves every pin to its newest version; without it, pins stay while they can.
+# `make setup GPU=1` installs the packages for GPUs even on a machine without one, such as a login node. Without a
+# network, `make setup WHEELHOUSE=folder` installs from a folder that `make wheelhouse` made elsewhere (docs/cluster.md).
+# `make lock UPGRADE=--upgrade` moves every pin to its newest version; otherwise only incompatible pins change.
 UPGRADE ?=
 
 # A progress bar requires a terminal; elsewhere Snakemake's plain log lists every job.
 SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
-# Nothing runs beside what is timed, whatever `-j` says. PYTHONHOME belongs to another Python; CDPATH misleads `cd`.
+# Even with `-j` nothing runs beside a measurement. PYTHONHOME is for another Python; CDPATH changes what `cd` does.
 .NOTPARALLEL:
 unexport PYTHONHOME CDPATH
 
@@ -31,7 +31,7 @@ smoke: ## run the whole study at toy sizes, offline: results/paper.pdf and resul
 	@$(SETUP) latex
 	$(SNAKEMAKE) --configfile config/smoke.yaml
 
-# In parallel, one test process per core, and one more for the slow ones, because those of Slurm mostly wait.
+# Tests run in parallel, one process per core, and one more for slow tests, because those of Slurm mostly wait.
 PYTEST := .venv/bin/pytest --maxprocesses 8 --dist loadgroup --numprocesses
 
 test: ## run the tests, except those that take minutes or require Slurm
@@ -53,16 +53,16 @@ mutants: ## plant defects one by one and check that the tests detect each: about
 	@$(SETUP) latex
 	.venv/bin/python tests/mutants/run.py
 
-surroundings: ## run a small study in many environments and with other Pythons: the same result, or an error in a sentence
+surroundings: ## run a small study in many environments and Pythons: the same result, or an error in one sentence
 	@$(SETUP) latex
 	$(PYTEST) logical -m surroundings
 
-# The seed of the faults of `make faults`, their number, and the number of parallel runs.
+# For `make faults`: the seed, the number of faults, and the number of parallel runs.
 SEED ?= 1
 COUNT ?= 200
 JOBS ?= $$(nproc)
 
-faults: ## inject random faults into small runs and check that none does harm: SEED=1 COUNT=200
+faults: ## inject random faults into small runs and check that no result is wrong: SEED=1 COUNT=200
 	@$(SETUP)
 	.venv/bin/python tests/faults/run.py --seed $(SEED) --count $(COUNT) --jobs $(JOBS)
 
@@ -85,7 +85,7 @@ status: ## show the state of the last run: done, running, failed and why, skippe
 bench: setup ## measure the overhead of the pipeline: of planning, and of a job
 	.venv/bin/python benchmarks/overhead.py
 
-readme: ## renew the README's results, ladders and picture from published measurements
+readme: ## update the README's results, ladders and picture from published measurements
 	@$(SETUP)
 	$(SNAKEMAKE) results/figures/mlp_waterfall.png --config measure=false machine=docs
 	.venv/bin/python workflow/scripts/readme.py results/figures/mlp_waterfall.png
@@ -97,7 +97,7 @@ lint: setup ## check the style of the code and of the workflow, and the order of
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile config/smoke.yaml
 
-# What a GPU needs in addition agrees with the rest, so that both can be installed together.
+# `make lock` resolves the additional packages for GPUs with requirements.txt as constraints: both install together.
 GPU_EXTRA := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["gpu"], sep="\n")
 COMPILE := pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-annotate $(UPGRADE)
 

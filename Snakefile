@@ -12,7 +12,7 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 
-# That of the project if `--directory` names a folder without one.
+# The project's own configuration if the folder named by `--directory` has none.
 configfile: shipped(Path(workflow.basedir))
 
 
@@ -27,7 +27,7 @@ include: "workflow/rules/paper.smk"
 include: "workflow/rules/publish.smk"
 
 
-# The Snakemake that runs a job on a cluster's node calls none of these.
+# Only the main process calls these handlers, not the Snakemake that runs a job on a cluster's node.
 onstart:
     RUN.start()
 
@@ -49,7 +49,7 @@ localrules:
     measurements,
 
 
-# On a cluster the nodes measure and describe themselves; everything else is too short to be worth a job.
+# On a cluster, nodes run the jobs that measure or describe a machine; these here are too short for a Slurm job.
 if STUDY.site:
 
     localrules:
@@ -93,7 +93,7 @@ rule figures:
         FIGURES.files,
 
 
-# The records are named too: Snakemake doesn't rebuild the missing inputs of a table that exists.
+# The records are listed too, because Snakemake doesn't rebuild missing inputs of an existing table.
 rule measurements:
     input:
         "results/table.csv",

@@ -37,7 +37,7 @@ def times():
     device.upload(staged, problem.inputs)
     run = workloads.load_variant(CASE.workload, CASE.variant).setup(problem, **CASE.tuning)
     batches = (batch(run, count) for count in (LAUNCHES, 2 * LAUNCHES))
-    few, many = (partial(clock.between_events, launches, SLACK * queue_time(launches)) for launches in batches)
+    few, many = (partial(clock.time_between_events, launches, SLACK * queue_time(launches)) for launches in batches)
     slope = (median_of(many, BATCHES) - median_of(few, BATCHES)) / LAUNCHES
     return median_of(partial(device.stopwatch, run), SINGLE), slope
 
@@ -62,7 +62,7 @@ def median_of(timing, count):
 def main():
     device = devices.of(CASE)
     try:
-        with locks.quiet_machine(shared=True), device.lease() as variables:
+        with locks.timing_lock(shared=True), device.lease() as variables:
             os.environ.update(device.environment(1) | variables)
             alone, repeated = times()
     except LadderError as error:

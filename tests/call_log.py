@@ -199,14 +199,14 @@ def project_functions(log):
     return (
         (cuda, "kernel", kernels(log)),
         (cuda, "module", lambda path: anything("binary")),
-        (cuda, "captured", lambda run, stream: log.add("graph") or run() or run),
+        (cuda, "capture", lambda run, stream: log.add("graph") or run() or run),
         (cuda, "multiprocessors", lambda: MULTIPROCESSORS),
         (cuda, "architecture", lambda: "sm_90"),
         (cuda, "blocks_at_once", lambda kernel, block, shared: BLOCKS * MULTIPROCESSORS),
         (compiler, "ensure", lambda *arguments: "binary"),
         (cublas, "library", lambda: Library(log, "cublas", 0)),
         (tensor_map, "encode", lambda *arguments: log.add("tensor map", *arguments[1:]) or np.int32(0)),
-        (dependent_launch, "overlapping", lambda kernel: kernel),
+        (dependent_launch, "launcher", lambda kernel: kernel),
         (libraries, "load", load),
         (mpi, "communicator", world),
         (numba, "set_num_threads", log.stand_in("numba.set_num_threads")),
@@ -226,7 +226,7 @@ def stand_ins(case):
             patch.setitem(sys.modules, name, module)
         for replacement in project_functions(log):
             patch.setattr(*replacement)
-        for variant in ((case.workload, case.variant), *workloads.used(case)):
+        for variant in ((case.workload, case.variant), *workloads.used_variants(case)):
             workloads.load_variant(*variant)
         patch_workloads(log, patch)
         yield log

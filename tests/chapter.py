@@ -33,7 +33,7 @@ def plain(value):
 
 def text(workload, study):
     """The texts of a chapter as one line."""
-    return " ".join(" ".join(texts.rendered_chapter(CHAPTERS[workload], study).values()).split())
+    return " ".join(" ".join(texts.render_chapter(CHAPTERS[workload], study).values()).split())
 
 
 def tables(workload, study):
@@ -52,7 +52,7 @@ def answers(workload, study, *keys):
     data, study = chapter_study.module(workload, "claims"), CHAPTERS[workload].study(study)
     every = [claim for group in data.CLAIMS.values() for claim in group] if data else []
     if keys:
-        return {claim.key: claims.answered(study, claim) for claim in every if claim.key in keys}
+        return {claim.key: claims.decided(study, claim) for claim in every if claim.key in keys}
     return {claim.key: claim for group in claims.verdicts(study).values() for claim in group} if data else {}
 
 

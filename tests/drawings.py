@@ -104,7 +104,7 @@ def rows_of(experiment, machine, drop, without, processes, converged):
     """The rows of an experiment on a machine, {table: rows}; those of variants `drop` and devices `without` miss."""
     rows = {name: [] for name in collect.TABLES}
     for case in planned()[experiment]:
-        own = collect.own_columns(machine, experiment, case.workload, case.variant, case.slug)
+        own = collect.case_columns(machine, experiment, case.workload, case.variant, case.slug)
         if case.variant in drop or workloads.device(case) in without:
             rows["missing"].append(own | {"why": "it is not installed"})
             continue
@@ -158,7 +158,7 @@ def draw(name, found, known=None, is_laid_out=False):
     if figures.constants(name)["USES_CEILINGS"]:
         given["ceilings"] = ceilings() if known is None else known
     with theme.context():
-        figure = figures.drawn(name, **given)
+        figure = figures.draw(name, **given)
         if is_laid_out:
             figure.draw_without_rendering()
     return figure

@@ -12,24 +12,24 @@ from ladder.errors import LadderError
 from ladder.machine import processes
 from ladder.records import locks
 from ladder.records.files import require_utf8
-from ladder.records.holders import folder as working_folder
+from ladder.records.holders import working_folder
 from ladder.verbs import VERBS
 
 
 def main(arguments=None):
     """Run one verb; a LadderError becomes a sentence on standard error and the exit status 1."""
-    is_job = processes.join_run()  # before anything takes time
-    os.environ.pop("SOURCE_DATE_EPOCH", None)  # NumPy doesn't load with a wrong one, and files have dates of their own
+    is_job = processes.join_run()  # first, since the run may end meanwhile
+    os.environ.pop("SOURCE_DATE_EPOCH", None)  # an invalid value stops NumPy from loading
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # in case the locale lacks a character
-    verb = [name for name in arguments[:1] if name in VERBS]
-    options = parser(verb or VERBS).parse_args(arguments)
+    selected = [name for name in arguments[:1] if name in VERBS]  # the other verbs' modules aren't imported
+    options = parser(selected or VERBS).parse_args(arguments)
     try:
         require_utf8(Path(__file__).absolute().parents[2], working_folder())
-        # No job runs beside a timed sample, of whichever run.
-        with locks.quiet_machine(shared=True) if is_job and not options.times else contextlib.nullcontext():
+        # Jobs that time nothing share the lock, so that no job of any run works while another one takes samples.
+        with locks.timing_lock(shared=True) if is_job and not options.times else contextlib.nullcontext():
             options.run(options)
     except LadderError as error:
         print(f"ladder {options.verb}: {error}", file=sys.stderr)
@@ -46,13 +46,13 @@ def main(arguments=None):
         print(f"ladder {options.verb}: Out of memory: {error}. Lower the sizes.", file=sys.stderr)
         sys.exit(1)
     except OSError as error:
-        what = f"{error.filename or 'A file'} can't be used: {error.strerror}" if error.strerror else error
-        print(f"ladder {options.verb}: {what}.", file=sys.stderr)
+        reason = f"{error.filename or 'A file'} can't be used: {error.strerror}" if error.strerror else error
+        print(f"ladder {options.verb}: {reason}.", file=sys.stderr)
         sys.exit(1)
 
 
 def parser(names=VERBS):
-    """The parser of these verbs."""
+    """The command line's parser, with a subparser for each of these verbs."""
     top = argparse.ArgumentParser(prog="ladder", description="Measure numerical kernels and write about them.")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name in names:

@@ -1,4 +1,4 @@
-"""CUDA kernels without a GPU: they compile for every architecture, and each case needs certain ones."""
+"""CUDA kernels, tested without a GPU: every kernel compiles for every architecture; the binaries that a case needs."""
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
@@ -18,34 +18,35 @@ KERNELS = [
     for variant in workloads.variants(workload)
     if workloads.constants(workload, variant).get("SOURCE", "").endswith(".cu")
 ]
-# These take less than a second to compile, and have loops, shared memory and tensor cores between them.
+# These compile in less than a second; among them are loops, shared memory and tensor cores.
 QUICK = [("stream", "cuda"), ("gemv", "cuda_warp"), ("gemm", "cuda_shared"), ("gemm", "cuda_mma")]
 
 
-def types(workload, variant):
-    """The types that a variant has cases of."""
+def dtypes_of(workload, variant):
+    """The dtypes for which a variant can be built."""
     limits = workloads.constants(workload, variant).get("LIMITS", {})
-    given = limits.get("dtype", workloads.load(workload).SIZES.get("dtype"))
-    return [dtype for dtype in binaries.TYPES if not isinstance(given, tuple) or dtype in given]
+    supported = limits.get("dtype", workloads.load(workload).SIZES.get("dtype"))
+    return [dtype for dtype in binaries.TYPES if not isinstance(supported, tuple) or dtype in supported]
 
 
-def left(kernel, *choice):
-    """The tests that a kernel is left to: `make test` takes some, and `make test-slow` one tiling of each."""
+def marks_of(kernel, *choice):
+    """The markers of a kernel's test: `make test` compiles a few kernels, and `make test-slow` one tiling of each."""
     if choice != ("float32", 0, "sm_90"):
         return [pytest.mark.exhaustive]
     return [] if kernel in QUICK else [pytest.mark.slow]
 
 
-# For sm_90, on which all is measured, every type and each of the tilings among which a variant chooses, by its place:
-# types may have more or fewer of them.
+# For sm_90, the architecture of all measurements, every dtype and every tiling among which a variant chooses, by index:
+# dtypes may differ in their number of tilings. For other architectures, one tiling in float32.
 CHOICES = [
-    pytest.param(*kernel, dtype, choice, architecture, marks=left(kernel, dtype, choice, architecture))
+    pytest.param(*kernel, dtype, choice, architecture, marks=marks_of(kernel, dtype, choice, architecture))
     for kernel in KERNELS
-    for dtype in types(*kernel)
+    for dtype in dtypes_of(*kernel)
     for choice in range(len(binaries.choices(*kernel, dtype)))
     for architecture in ARCHITECTURES
     if architecture == "sm_90" or (dtype, choice) == ("float32", 0)
 ]
+# The names of the kernels in the binaries of a workload or of one of its variants.
 FORMS = ("nn", "tn", "nt")
 MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
 NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
@@ -71,9 +72,9 @@ NAMES["descent", "cublas"] = {"begin", "divide", "first_entry", "length", "advan
 NAMES["descent", "cuda_fused"] = {"advance_by_one", "update_x", "recompute_residual"}
 NAMES["descent", "cuda_persistent"] = {"solve", "solve_resident", "solve_in_registers"}
 NAMES["descent", "cuda_cluster"] = NAMES["descent", "cuda_symmetric"] = {"solve"}
-BY_INDEX = ("products", "activations", "output_error", "deltas", "weight_change", "update")
-NAMES["backprop", "cuda_flat"] = {f"{name}_{index}" for name in BY_INDEX for index in ("walk", "offsets")}
-ELEVEN = (
+FLAT_KERNELS = ("products", "activations", "output_error", "deltas", "weight_change", "update")
+NAMES["backprop", "cuda_flat"] = {f"{name}_{index}" for name in FLAT_KERNELS for index in ("walk", "offsets")}
+ALTERNATIVES = (
     *(f"{name}_{place}" for name in ("products", "hidden_deltas") for place in ("global", "whole")),
     *(f"{name}_tiled" for name in ("products", "weight_change")),
     *(f"error_{way}" for way in ("atomic", "emulated", "block")),
@@ -81,61 +82,60 @@ ELEVEN = (
 )
 NAMES["backprop", "cuda_kernels"] = {
     f"{name}_{scalars}_{tables}"
-    for name in ELEVEN
+    for name in ALTERNATIVES
     for scalars in ("argument", "constant")
     for tables in ("global", "readonly", "texture")
 }
 NAMES["backprop", "cuda"] = {"gather", "sigmoid", "output", "slope", "add_up", "scale", "add"}
 NAMES["backprop", "cuda_fused"] = {"forward_backward", "accumulate_gradients", "update"}
 # Kernels that exist only in float32.
-SINGLE = {("backprop", "cuda_fused"): {"forward_backward_tf32", "accumulate_gradients_tf32"}}
+FLOAT32_ONLY = {("backprop", "cuda_fused"): {"forward_backward_tf32", "accumulate_gradients_tf32"}}
 NAMES["descent_kernel"] = {"init", *NAMES["descent"], "gemv"}
 
 
-# Whole solves spill a few bytes that are needed once per step, since registers are full of values that are always
-# needed.
-SPILLED = {("descent", name): 512 for name in ("cuda_fused", "cuda_persistent", "cuda_cluster", "cuda_symmetric")}
-# Register tiles of the maximum size: a few addresses don't fit.
-SPILLED["backprop", "cuda_fused"] = 128
-SPILLED["backprop", "cuda_kernels"] = 16
-# As large as they may be, too, with two places in a product.
-SPILLED["tconv", "cuda_implicit_wgmma"] = 40
+# The bytes that a kernel may spill. Kernels that run a whole solve keep the values of every iteration in registers, and
+# spill a few that are needed once per step.
+MAX_SPILLS = {("descent", name): 512 for name in ("cuda_fused", "cuda_persistent", "cuda_cluster", "cuda_symmetric")}
+# Their register tiles have the maximum size, so a few addresses don't fit.
+MAX_SPILLS["backprop", "cuda_fused"] = 128
+MAX_SPILLS["backprop", "cuda_kernels"] = 16
+MAX_SPILLS["tconv", "cuda_implicit_wgmma"] = 40
 
 
 @pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
-    """A working directory of its own, so that nothing built before is found."""
+def empty_folder(tmp_path, monkeypatch):
+    """An empty working directory, without binaries from earlier builds."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize(("workload", "variant", "dtype", "choice", "architecture"), CHOICES)
-def test_every_kernel_compiles_without_spilling(elsewhere, workload, variant, dtype, choice, architecture):
+def test_every_kernel_compiles_without_spilling(empty_folder, workload, variant, dtype, choice, architecture):
     slug = binaries.slug(workload, variant, dtype, binaries.choices(workload, variant, dtype)[choice])
     path = report.write(architecture, workload, variant, slug)
     assert path.with_suffix(".cubin").read_bytes().startswith(b"\x7fELF")
-    about = files.read_json(path)
-    single = SINGLE.get((workload, variant), set()) if dtype == "float32" else set()
-    assert set(about["kernels"]) == (NAMES.get((workload, variant)) or NAMES[workload]) | single
-    for name, found in about["kernels"].items():
-        assert 0 < found["registers"] <= 255, name
-        most = SPILLED.get((workload, variant), 0)
-        assert max(found["spills"], found["stack"]) <= most, name
-    assert about["warnings"] == []
+    contents = files.read_json(path)
+    float32_only = FLOAT32_ONLY.get((workload, variant), set()) if dtype == "float32" else set()
+    assert set(contents["kernels"]) == (NAMES.get((workload, variant)) or NAMES[workload]) | float32_only
+    for name, kernel in contents["kernels"].items():
+        assert 0 < kernel["registers"] <= 255, name
+        max_spills = MAX_SPILLS.get((workload, variant), 0)
+        assert max(kernel["spills"], kernel["stack"]) <= max_spills, name
+    assert contents["warnings"] == []
 
 
-def test_a_binary_is_compiled_again_when_its_source_has_changed_and_only_then(elsewhere, monkeypatch):
+def test_a_binary_is_compiled_again_when_its_source_has_changed_and_only_then(empty_folder, monkeypatch):
     arguments = "sm_90", "gemm", "cuda_naive", "dtype=float32,block=8"
     path = compiler.ensure(*arguments)
     before = path.stat().st_mtime_ns
     assert compiler.ensure(*arguments).stat().st_mtime_ns == before
     monkeypatch.setattr(compiler.sources, "kernel_fingerprint", lambda source: "changed")
     assert compiler.ensure(*arguments).stat().st_mtime_ns > before
-    sound = path.read_bytes()
-    path.write_bytes(sound[:-1] + bytes([sound[-1] ^ 1]))
-    assert compiler.ensure(*arguments).read_bytes() == sound
+    intact = path.read_bytes()
+    path.write_bytes(intact[:-1] + bytes([intact[-1] ^ 1]))
+    assert compiler.ensure(*arguments).read_bytes() == intact
 
 
-def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):
+def test_processes_that_need_the_same_binary_wait_for_each_other(empty_folder):
     arguments = ["sm_90", "gemm", "cuda_naive", "dtype=float32,block=8"]
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
         paths = {job.result() for job in [pool.submit(compiler.ensure, *arguments) for _ in range(3)]}
@@ -143,9 +143,9 @@ def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):
     assert set(files.read_json(report.write(*arguments))["kernels"]) == NAMES["gemm"]
 
 
-@pytest.mark.parametrize("name", ["by_nvrtc", "by_nvcc"])
-def test_an_illegal_block_is_a_sentence_with_its_reason(name):
-    if name == "by_nvcc" and not compiler.shutil.which("nvcc"):
+@pytest.mark.parametrize("name", ["compile_with_nvrtc", "compile_with_nvcc"])
+def test_the_error_of_an_illegal_block_gives_the_reason(name):
+    if name == "compile_with_nvcc" and not compiler.shutil.which("nvcc"):
         pytest.skip("requires nvcc")
     source = binaries.source_of("gemm", "cuda_shared")
     with pytest.raises(
@@ -154,12 +154,12 @@ def test_an_illegal_block_is_a_sentence_with_its_reason(name):
         getattr(compiler, name)(source, binaries.macros("dtype=float32,block=33"), "sm_90")
 
 
-def test_an_unknown_architecture_is_a_sentence(elsewhere):
+def test_an_unknown_architecture_is_an_error(empty_folder):
     with pytest.raises(LadderError, match="can't be compiled for sm_1"):
         compiler.ensure("sm_1", "gemm", "cuda_naive", "dtype=float32,block=8")
 
 
-def test_without_a_compiler_a_sentence_says_what_to_install(monkeypatch):
+def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(compiler.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
     with pytest.raises(LadderError, match="no CUDA compiler"):
@@ -168,34 +168,34 @@ def test_without_a_compiler_a_sentence_says_what_to_install(monkeypatch):
 
 def test_a_case_needs_the_binaries_of_its_kernels():
     sizes = workloads.complete("gemm", {"m": 8, "n": 8, "k": 8, "dtype": "float32"})
-    assert binaries.kernels(Case("gemm", "blas", sizes, {"threads": 1})) == set()
-    assert binaries.kernels(Case("gemm", "cublas", sizes, {})) == set()
+    assert binaries.of_case(Case("gemm", "blas", sizes, {"threads": 1})) == set()
+    assert binaries.of_case(Case("gemm", "cublas", sizes, {})) == set()
     training = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0})
-    assert binaries.kernels(Case("mlp", "host", training, {"product": "openmp", "threads": 1})) == set()
+    assert binaries.of_case(Case("mlp", "host", training, {"product": "openmp", "threads": 1})) == set()
     case = Case("gemm", "cuda_shared", sizes, {"block": 32})
-    assert binaries.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=32")}
+    assert binaries.of_case(case) == {("gemm", "cuda_shared", "dtype=float32,block=32")}
     case = Case("gemm", "cuda_shared", sizes, {})
-    assert binaries.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=16")}
+    assert binaries.of_case(case) == {("gemm", "cuda_shared", "dtype=float32,block=16")}
 
 
-def test_a_case_that_names_no_tiling_needs_every_one_whatever_else_it_names():
+def test_a_case_without_a_tiling_needs_the_binaries_of_all_tilings():
     sizes = workloads.complete("descent", {"n": 8, "kappa": 10, "iterations": 2})
-    found = {
+    slugs = {
         slug
         for tuning in ({}, {"graph": "on"}, {"recompute": 3, "graph": "on"})
-        for *_, slug in binaries.kernels(Case("descent", "cuda_fused", sizes, tuning))
+        for *_, slug in binaries.of_case(Case("descent", "cuda_fused", sizes, tuning))
     }
     tilings = binaries.choices("descent", "cuda_fused", "float32")
-    assert found == {binaries.slug("descent", "cuda_fused", "float32", tiling) for tiling in tilings}
-    own = {"block": 256, "team": 32, "rows": 1, "unroll": 4}
-    ((*_, slug),) = binaries.kernels(Case("descent", "cuda_fused", sizes, own | {"graph": "on"}))
-    assert slug == binaries.slug("descent", "cuda_fused", "float32", own)
+    assert slugs == {binaries.slug("descent", "cuda_fused", "float32", tiling) for tiling in tilings}
+    tuning_with_tiling = {"block": 256, "team": 32, "rows": 1, "unroll": 4}
+    ((*_, slug),) = binaries.of_case(Case("descent", "cuda_fused", sizes, tuning_with_tiling | {"graph": "on"}))
+    assert slug == binaries.slug("descent", "cuda_fused", "float32", tuning_with_tiling)
 
 
-CHOOSES = """
+VARIANT = """
 DEVICE = "cuda"
 RUNTIME = "cuda"
-SOURCE = "chooses.cu"
+SOURCE = "any.cu"
 TILES = {tiles}
 
 def setup(problem, *, block: int = 16, depth: int = 4):
@@ -204,42 +204,42 @@ def setup(problem, *, block: int = 16, depth: int = 4):
 
 
 @pytest.fixture
-def needed(tmp_path, monkeypatch):
-    """A function: the constants of the binaries of a variant with these TILES that a training of a dtype needs."""
+def slugs_of(tmp_path, monkeypatch):
+    """A function that returns the slugs of the binaries that a training needs of a product with these TILES."""
     (tmp_path / "gemm").mkdir()
     monkeypatch.setattr(workloads, "folders", lambda workload: [workloads.HOME / workload, tmp_path / workload])
 
-    def needed(name, tiles, dtype):
-        (tmp_path / f"gemm/{name}.py").write_text(CHOOSES.format(tiles=tiles))
+    def slugs_of(name, tiles, dtype):
+        (tmp_path / f"gemm/{name}.py").write_text(VARIANT.format(tiles=tiles))
         sizes = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0, "dtype": dtype})
-        found = binaries.kernels(Case("mlp", "cuda", sizes, {"product": name}))
-        return {constants for workload, variant, constants in found if variant == name}
+        keys = binaries.of_case(Case("mlp", "cuda", sizes, {"product": name}))
+        return {slug for workload, variant, slug in keys if variant == name}
 
-    return needed
+    return slugs_of
 
 
-def test_a_training_needs_every_tiling_that_its_product_chooses_from(needed):
+def test_a_training_needs_every_tiling_of_its_product(slugs_of):
     tiles = '({"block": 8}, {"block": 32, "depth": 2})'
-    due = {"dtype=float32,block=8,depth=4", "dtype=float32,block=32,depth=2"}
-    assert needed("chooses", tiles, "float32") == due
+    expected = {"dtype=float32,block=8,depth=4", "dtype=float32,block=32,depth=2"}
+    assert slugs_of("chooses", tiles, "float32") == expected
     tiles = '{"float64": ({"block": 8},), "float32": ({"depth": 1}, {})}'
-    assert needed("chooses_by_type", tiles, "float64") == {"dtype=float64,block=8,depth=4"}
-    due = {"dtype=float32,block=16,depth=1", "dtype=float32,block=16,depth=4"}
-    assert needed("chooses_by_type", tiles, "float32") == due
-    assert needed("chooses_by_itself", "len('')", "float32") == {"dtype=float32,block=16,depth=4"}
+    assert slugs_of("chooses_by_type", tiles, "float64") == {"dtype=float64,block=8,depth=4"}
+    expected = {"dtype=float32,block=16,depth=1", "dtype=float32,block=16,depth=4"}
+    assert slugs_of("chooses_by_type", tiles, "float32") == expected
+    assert slugs_of("chooses_by_itself", "len('')", "float32") == {"dtype=float32,block=16,depth=4"}
 
 
-def test_tiles_that_are_none_are_a_sentence(needed):
+def test_malformed_tiles_are_an_error(slugs_of):
     for number, tiles in enumerate(('{"block": 8}', '{"float64": ({},)}', "3")):
         with pytest.raises(LadderError, match=rf"TILES of gemm/wrong{number} must be a tuple"):
-            needed(f"wrong{number}", tiles, "float32")
+            slugs_of(f"wrong{number}", tiles, "float32")
     with pytest.raises(LadderError, match="gemm/wrong has no tuning named colour"):
-        needed("wrong", '({"colour": 1},)', "float32")
+        slugs_of("wrong", '({"colour": 1},)', "float32")
 
 
-def test_only_the_tunings_that_are_macros_make_binaries(needed):
-    """By default all whole numbers are; what is read as text must be written out."""
-    due = {"dtype=float32,depth=4"}
-    assert needed("few_macros", '({"block": 8}, {"block": 32})\nMACROS = ("depth",)', "float32") == due
+def test_only_the_tunings_that_are_macros_make_binaries(slugs_of):
+    """By default, all whole numbers are macros. MACROS is read as text, so it must be a literal."""
+    expected = {"dtype=float32,depth=4"}
+    assert slugs_of("few_macros", '({"block": 8}, {"block": 32})\nMACROS = ("depth",)', "float32") == expected
     with pytest.raises(LadderError, match=r"computed\.py computes MACROS, which is read as text"):
-        needed("computed", '({"block": 8},)\nMACROS = tuple(["depth"])', "float32")
+        slugs_of("computed", '({"block": 8},)\nMACROS = tuple(["depth"])', "float32")

@@ -1,4 +1,4 @@
-"""C sources as shared objects: which a case needs, their flags, compilers that are missing or fail, and what loads."""
+"""C libraries: which of them a case needs, their flags, compilers that are missing or fail, and loading."""
 
 import os
 import shutil
@@ -16,14 +16,14 @@ from ladder.records.case import Case
 from ladder.records.files import read_json
 
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
-ONE = "gemm", "c_openmp", "dtype=float64,flags=O2"
+LIBRARY = "gemm", "c_openmp", "dtype=float64,flags=O2"
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A working directory of its own, so that nothing built before is found."""
+def empty_folder(tmp_path, monkeypatch):
+    """An empty working directory, without libraries from earlier builds."""
     monkeypatch.chdir(tmp_path)
-    cached = libraries.load, libraries.host, libraries.version
+    cached = libraries.load, libraries.host_label, libraries.compiler_version
     for function in cached:
         function.cache_clear()
     yield
@@ -32,14 +32,14 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def put_first(tmp_path, monkeypatch):
-    """A function that puts a gcc first on the PATH: a shell script."""
+def put_gcc_first(tmp_path, monkeypatch):
+    """A function that puts a shell script named gcc first on the PATH."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
 
     def put(script):
-        libraries.host.cache_clear()
-        libraries.version.cache_clear()
+        libraries.host_label.cache_clear()
+        libraries.compiler_version.cache_clear()
         gcc = tmp_path / "bin/gcc"
         gcc.write_text(f"#!/bin/sh\n{script}\n")
         gcc.chmod(0o755)
@@ -49,16 +49,16 @@ def put_first(tmp_path, monkeypatch):
 
 def test_a_case_needs_its_own_library_and_those_of_what_it_uses():
     sizes = workloads.complete("gemm", {"m": 1, "n": 1, "k": 1, "dtype": "float32"})
-    assert libraries.needed(Case("gemm", "blas", sizes, {"threads": 1})) == set()
+    assert libraries.of_case(Case("gemm", "blas", sizes, {"threads": 1})) == set()
     for tuning, flags in (({}, "native"), ({"flags": "O2"}, "O2")):
-        found = libraries.needed(Case("gemm", "c_openmp", sizes, {"threads": 1, **tuning}))
-        assert found == {("gemm", "c_openmp", f"dtype=float32,flags={flags}")}
+        keys = libraries.of_case(Case("gemm", "c_openmp", sizes, {"threads": 1, **tuning}))
+        assert keys == {("gemm", "c_openmp", f"dtype=float32,flags={flags}")}
     training = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
     case = Case("mlp", "host", training, {"product": "c_openmp", "threads": 1})
-    assert libraries.needed(case) == {("gemm", "c_openmp", "dtype=float64,flags=native")}
+    assert libraries.of_case(case) == {("gemm", "c_openmp", "dtype=float64,flags=native")}
 
 
-def test_macros_are_those_that_a_variant_names(monkeypatch):
+def test_macros_are_those_named_by_the_variant(monkeypatch):
     monkeypatch.setattr(workloads, "constants", lambda *variant: {"MACROS": ("tile", "depth")})
     monkeypatch.setattr(workloads, "defaults", lambda *variant: {"depth": 2, "flags": "O3"})
     slug = libraries.slug("any", "variant", "float32", {"tile": 8, "threads": 4})
@@ -68,17 +68,19 @@ def test_macros_are_those_that_a_variant_names(monkeypatch):
 
 @NEEDS_GCC
 def test_a_library_is_compiled_again_when_its_source_or_options_have_changed_and_only_then(monkeypatch):
-    path = libraries.ensure(*ONE)
+    path = libraries.ensure(*LIBRARY)
     before = path.stat().st_mtime_ns
-    assert libraries.ensure(*ONE).stat().st_mtime_ns == before
+    assert libraries.ensure(*LIBRARY).stat().st_mtime_ns == before
     monkeypatch.setattr(libraries.sources, "kernel_fingerprint", lambda source: "changed")
-    changed = libraries.ensure(*ONE).stat().st_mtime_ns
-    assert changed > before
+    recompiled = libraries.ensure(*LIBRARY).stat().st_mtime_ns
+    assert recompiled > before
     monkeypatch.setattr(libraries, "LINK", (*libraries.LINK, "-Wl,-O1"))
-    assert libraries.ensure(*ONE).stat().st_mtime_ns > changed
-    sound = path.read_bytes()
-    path.write_bytes(sound[:79] + bytes([sound[79] ^ 4]) + sound[80:])  # of a disk: it would end in SIGBUS
-    assert libraries.ensure(*ONE).read_bytes() == sound
+    assert libraries.ensure(*LIBRARY).stat().st_mtime_ns > recompiled
+    intact = path.read_bytes()
+    path.write_bytes(
+        intact[:79] + bytes([intact[79] ^ 4]) + intact[80:]
+    )  # as by a faulty disk; loading it would end in SIGBUS
+    assert libraries.ensure(*LIBRARY).read_bytes() == intact
 
 
 @NEEDS_GCC
@@ -90,21 +92,21 @@ def test_a_library_that_never_calls_openmp_loads_its_runtime_so_that_threads_can
 
 
 @NEEDS_GCC
-def test_the_report_tells_the_options_and_what_was_vectorised(tmp_path, monkeypatch):
+def test_the_report_has_the_options_and_the_vectorised_loops(tmp_path, monkeypatch):
     source = tmp_path / "sums.c"
     source.write_text(
         "void add(float *a, const float *b, long n)\n{\n    for (long i = 0; i < n; i++)\n        a[i] += b[i];\n}\n"
     )
     monkeypatch.setattr(libraries, "source_of", lambda *variant: source)
-    found = {}
+    reports = {}
     for flags in ("O3", "native"):
         slug = f"dtype=float32,flags={flags}"
-        found[flags] = read_json(libraries.ensure("any", "sums", slug).with_suffix(".json"))
-    assert "-march=native" in found["native"]["options"]
-    assert "gcc" in found["O3"]["compiler"]
-    for about in found.values():
-        assert any(line.startswith("line 3: loop vectorized") for line in about["vectorised"])
-        assert about["warnings"] == []
+        reports[flags] = read_json(libraries.ensure("any", "sums", slug).with_suffix(".json"))
+    assert "-march=native" in reports["native"]["options"]
+    assert "gcc" in reports["O3"]["compiler"]
+    for report in reports.values():
+        assert any(line.startswith("line 3: loop vectorized") for line in report["vectorised"])
+        assert report["warnings"] == []
 
 
 @NEEDS_GCC
@@ -117,7 +119,7 @@ def test_no_flags_change_how_the_process_computes(flags):
 
 
 @NEEDS_GCC
-def test_a_library_brings_openmp_whose_threads_are_read_back_also_where_it_uses_none(tmp_path):
+def test_every_library_is_linked_with_openmp(tmp_path):
     source, library = tmp_path / "plain.c", tmp_path / "plain.so"
     source.write_text("int one(void) { return 1; }\n")
     libraries.compile(source, libraries.options("dtype=float32,flags=O2"), library)
@@ -126,18 +128,18 @@ def test_a_library_brings_openmp_whose_threads_are_read_back_also_where_it_uses_
 
 
 @NEEDS_GCC
-def test_an_index_out_of_bounds_is_noticed_where_it_is_asked_for(tmp_path):
-    """The program stops at once, by an illegal instruction, rather than write where nothing is its own."""
+def test_the_flags_bounds_detect_an_index_out_of_bounds(tmp_path):
+    """The program is stopped by an illegal instruction before it writes outside its array."""
     source, library = tmp_path / "beyond.c", tmp_path / "beyond.so"
     source.write_text("void set(int n, float (*rows)[n], int i, int j) { rows[i][j] = 1; }\n")
     script = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).set(4, (ctypes.c_float * 16)(), 1, int(sys.argv[2]))"
     for flags, column, code in (("bounds", 3, 0), ("O2", 5, 0), ("bounds", 5, -4)):
         libraries.compile(source, libraries.options(f"dtype=float32,flags={flags}"), library)
-        done = subprocess.run([sys.executable, "-c", script, library, str(column)])
-        assert done.returncode == code
+        result = subprocess.run([sys.executable, "-c", script, library, str(column)])
+        assert result.returncode == code
 
 
-def test_what_gcc_is_asked_wrongly_is_a_sentence(tmp_path, monkeypatch):
+def test_wrong_flags_and_a_missing_source_or_compiler_are_errors(tmp_path, monkeypatch):
     with pytest.raises(LadderError, match="There are no flags 'O9': choose one of O2, O3"):
         libraries.options("dtype=float32,flags=O9")
     with pytest.raises(LadderError, match="isn't written like dtype=float64,flags=O2"):
@@ -146,62 +148,63 @@ def test_what_gcc_is_asked_wrongly_is_a_sentence(tmp_path, monkeypatch):
         libraries.source_of("gemm", "blas")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LadderError, match=r"c_openmp\.c can't be compiled: there is no gcc\. On Debian: apt-get"):
-        libraries.ensure(*ONE)
+        libraries.ensure(*LIBRARY)
 
 
 @pytest.mark.parametrize(
-    ("says", "reason"),
+    ("message", "reason"),
     [
         ("c_openmp.c:3:1: error: too large", "too large"),
         ("collect2: fatal: no space left", "collect2: fatal: no space left"),
         ("", "the compiler gave no reason"),
     ],
 )
-def test_a_compiler_that_fails_gives_its_reason_and_leaves_nothing(tmp_path, put_first, says, reason):
-    put_first(f'echo "{says}" >&2\nexit 1')
+def test_a_compiler_that_fails_gives_its_reason_and_leaves_nothing(tmp_path, put_gcc_first, message, reason):
+    put_gcc_first(f'echo "{message}" >&2\nexit 1')
     with pytest.raises(LadderError, match=f"gcc can't compile c_openmp.c: {reason}"):
-        libraries.ensure(*ONE)
+        libraries.ensure(*LIBRARY)
     assert not [path for path in libraries.FOLDER.rglob("*") if path.suffix in (".so", ".json", ".o")]
 
 
 @NEEDS_GCC
-def test_a_wrapper_around_a_compiler_shares_no_library_with_it(put_first):
-    """It prints the version of the compiler that it calls; with a shell's variable its own text doesn't tell either."""
-    real, hosts = shutil.which("gcc"), [libraries.host()]
+def test_a_wrapper_around_a_compiler_shares_no_library_with_it(put_gcc_first):
+    """A wrapper prints the version of the compiler that it calls; its text may depend on variables."""
+    real, hosts = shutil.which("gcc"), [libraries.host_label()]
     for script in (f'exec {real} "$@" -O0', f'exec {real} "$@" $EXTRA'):
-        put_first(script)
-        hosts.append(libraries.host())
+        put_gcc_first(script)
+        hosts.append(libraries.host_label())
     assert len({*hosts}) == 3
 
 
 @NEEDS_GCC
-def test_a_compiler_is_known_by_what_it_does_too(put_first, tmp_path):
-    real, options, found = shutil.which("gcc"), tmp_path / "options", []
-    put_first(f'exec {real} "$@" $(cat {options})')
+def test_the_label_of_a_compiler_depends_on_its_subcommands(put_gcc_first, tmp_path):
+    real, options, labels = shutil.which("gcc"), tmp_path / "options", []
+    put_gcc_first(f'exec {real} "$@" $(cat {options})')
     for text in ("", "-O0", ""):
         options.write_text(text)
-        libraries.host.cache_clear()
-        found.append(libraries.host())
-    assert found[0] == found[2] != found[1]
+        libraries.host_label.cache_clear()
+        labels.append(libraries.host_label())
+    assert labels[0] == labels[2] != labels[1]
 
 
-def test_a_compiler_that_makes_nothing_or_never_ends_is_a_sentence(put_first, monkeypatch):
-    put_first("exit 0")
+def test_a_compiler_that_writes_nothing_or_never_ends_is_an_error(put_gcc_first, monkeypatch):
+    put_gcc_first("exit 0")
     with pytest.raises(LadderError, match=r"gcc reports no error, but hasn't compiled c_openmp\.c: .*bin/gcc isn't"):
-        libraries.ensure(*ONE)
-    monkeypatch.setattr(libraries, "PATIENCE", 0.2)
-    put_first('[ "$1" != --version ] || exit 0; sleep 60')
+        libraries.ensure(*LIBRARY)
+    monkeypatch.setattr(libraries, "TIMEOUT", 0.2)
+    put_gcc_first('[ "$1" != --version ] || exit 0; sleep 60')
     with pytest.raises(LadderError, match=r"gcc hasn't compiled c_openmp\.c after 0\.2 s: .*bin/gcc may wait"):
-        libraries.ensure(*ONE)
+        libraries.ensure(*LIBRARY)
 
 
 @pytest.mark.parametrize(
-    ("flag", "told"), [(os.ST_NOEXEC, "is mounted with `noexec`: remount it"), (0, "can't be loaded: .*file too short")]
+    ("flag", "message"),
+    [(os.ST_NOEXEC, "is mounted with `noexec`: remount it"), (0, "can't be loaded: .*file too short")],
 )
-def test_a_library_that_cannot_be_loaded_is_a_sentence(tmp_path, monkeypatch, flag, told):
+def test_a_library_that_cannot_be_loaded_is_an_error(tmp_path, monkeypatch, flag, message):
     broken = tmp_path / "broken.so"
     broken.touch()
     monkeypatch.setattr(libraries, "ensure", lambda *library: broken)
     monkeypatch.setattr(libraries.os, "statvfs", lambda path: SimpleNamespace(f_flag=flag))
-    with pytest.raises(LadderError, match=told):
+    with pytest.raises(LadderError, match=message):
         libraries.load("gemm", "c_openmp", "float64")

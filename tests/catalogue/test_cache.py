@@ -1,4 +1,4 @@
-"""Results of walks along the code are cached while the code is the same, and no longer."""
+"""Fingerprints and lists of files are cached until the code changes."""
 
 import pytest
 
@@ -25,54 +25,54 @@ VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
 
 
 def results():
-    """The fingerprint and the files of the variant, as in a new process."""
+    """The fingerprint and the files of the variant, computed or cached as in a new process."""
     sources.forget()
-    return sources.of(MINE), sources.code_of(MINE)
+    return sources.digest(MINE), sources.code_of(MINE)
 
 
 def walks(monkeypatch):
-    """Count the walks from now on."""
-    counted = []
+    """A list to which every later computation of a fingerprint or of files appends its roots."""
+    calls = []
     for name in ("fingerprint", "files_of_workloads"):
         walk = getattr(imports, name)
-        monkeypatch.setattr(imports, name, lambda *roots, walk=walk: counted.append(roots) or walk(*roots))
-    return counted
+        monkeypatch.setattr(imports, name, lambda *roots, walk=walk: calls.append(roots) or walk(*roots))
+    return calls
 
 
-def test_a_second_process_finds_the_same_without_a_walk(folder, monkeypatch):
+def test_a_second_process_reads_the_cached_results(folder, monkeypatch):
     first = results()
-    counted = walks(monkeypatch)
+    calls = walks(monkeypatch)
     assert results() == first
-    assert not counted
+    assert not calls
 
 
 @pytest.mark.parametrize("path", ["mine.py", "kernel.cu", "../include/shared.cuh"])
-def test_any_edit_walks_again_and_drops_the_cached_results(folder, monkeypatch, path):
+def test_any_edit_recomputes_and_drops_the_cached_results(folder, monkeypatch, path):
     (folder / "kernel.cu").write_text('#include "shared.cuh"\n')
     (folder.parent / "include").mkdir()
     (folder.parent / "include/shared.cuh").write_text("int x;\n")
     first = results()
     with (folder / path).open("a") as file:
         file.write("int z;\n" if path != "mine.py" else "z = 1\n")
-    counted = walks(monkeypatch)
+    calls = walks(monkeypatch)
     assert results() != first
-    assert len(counted) == 2
+    assert len(calls) == 2
     assert len(list(cache.FOLDER.iterdir())) == 1
 
 
-def test_what_python_compiles_is_no_edit(folder, monkeypatch):
+def test_compiled_python_is_not_an_edit(folder, monkeypatch):
     first = results()
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__/mine.cpython-311.pyc").write_bytes(b"\0")
-    counted = walks(monkeypatch)
+    calls = walks(monkeypatch)
     assert results() == first
-    assert not counted
+    assert not calls
 
 
 def test_the_order_of_users_folders_counts(folder, tmp_path, monkeypatch):
-    other = tmp_path / "others/gemm"
-    other.mkdir(parents=True)
-    (other / "mine.py").write_text(VARIANT + "z = 1\n")
+    other_folder = tmp_path / "others/gemm"
+    other_folder.mkdir(parents=True)
+    (other_folder / "mine.py").write_text(VARIANT + "z = 1\n")
     answers = []
     for order in (("variants", "others"), ("others", "variants")):
         monkeypatch.setenv("LADDER_VARIANTS", ":".join(str(tmp_path / name) for name in order))
@@ -95,14 +95,14 @@ def test_a_header_outside_of_the_code_is_read_every_time(folder, tmp_path):
     assert results()[0] != before
 
 
-def test_a_file_that_is_edited_during_the_walk_leaves_nothing_behind(folder):
-    """The result is that of the new text, while the state is that of the old one."""
+def test_a_result_is_not_cached_if_a_file_was_edited_meanwhile(folder):
+    """The result is that of the new text, while the digest of the code is that of the old text."""
     sources.forget()
-    cache.state()
+    cache.code_digest()
     (folder / "mine.py").write_text(VARIANT + "z = 1\n")
-    edited = sources.of(MINE)
+    fingerprint = sources.digest(MINE)
     (folder / "mine.py").write_text(VARIANT)
-    assert results()[0] != edited
+    assert results()[0] != fingerprint
 
 
 def test_a_folder_that_cant_be_written_caches_nothing_and_still_answers(folder, tmp_path):
@@ -113,4 +113,4 @@ def test_a_folder_that_cant_be_written_caches_nothing_and_still_answers(folder, 
 def test_an_error_is_not_cached(folder):
     for _ in range(2):
         with pytest.raises(LadderError, match="There is no"):
-            sources.of("ladder.workloads.gemm.nothing")
+            sources.digest("ladder.workloads.gemm.nothing")

@@ -1,4 +1,4 @@
-"""The contracts in `docs/contracts.md` and as data, what keeps to them, and what planning refuses."""
+"""The contracts in `docs/contracts.md` and as data, the modules that fulfil them, and those that planning refuses."""
 
 import ast
 import inspect
@@ -20,7 +20,7 @@ from ladder.records.case import Case
 
 CONTRACTS = (ROOT / "docs/contracts.md").read_text(encoding="utf-8")
 NAME = re.compile(r"`(\w+)(?:\(([^)]*)\))?`")
-# Names that the chapters' modules have beside the functions and constants of their contracts.
+# The constants and functions in the table of a chapter's modules.
 CHAPTER_NAMES = re.compile(r"`([A-Z][A-Z_]+)\b|`(\w+)\([^<)]*\)")
 
 
@@ -29,7 +29,7 @@ def section(heading):
 
 
 def contract(heading):
-    """{name: (arguments or None, meaning)} of the table below a heading."""
+    """The table below a heading, {name: (arguments or None, meaning)}."""
     rows = [line.strip("|").split(" | ", 1) for line in section(heading).splitlines() if line.startswith("| `")]
     return {
         name: (arguments if f"`{name}(" in names else None, meaning)
@@ -41,7 +41,7 @@ def contract(heading):
 def takes(function, arguments):
     """Whether a function can be called with these arguments in their order."""
     try:
-        inspect.signature(function).bind(*[one for one in arguments.split(", ") if one])
+        inspect.signature(function).bind(*[argument for argument in arguments.split(", ") if argument])
     except TypeError:
         return False
     return True
@@ -55,18 +55,18 @@ def test_a_device_overrides_methods_with_the_same_arguments(name):
             assert inspect.signature(getattr(device, method)) == inspect.signature(getattr(Host, method)), method
 
 
-def test_the_harness_asks_a_device_only_for_what_the_host_has():
-    device, asked = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
+def test_the_harness_uses_only_attributes_of_a_device_that_the_host_has():
+    device, used = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
     for path in (imports.HOME / "harness").glob("*.py"):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
-        asked |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
-    assert asked <= set(vars(Host))
-    assert {name for name in vars(Host) if not name.startswith("__")} == asked
+        used |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
+    assert used <= set(vars(Host))
+    assert {name for name in vars(Host) if not name.startswith("__")} == used
 
 
 def test_the_host_needs_neither_cupy_nor_mpi():
-    """A fresh process, since this one has loaded other devices."""
+    """This is tested in a new process, since this one has loaded other devices."""
     program = "import sys; from ladder import devices; devices.load('host'); print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
@@ -93,22 +93,22 @@ def test_the_documents_table_of_a_chapter_has_the_names_of_the_data():
     rows = dict(
         line.strip("| ").split(" | ", 1) for line in section("A chapter").splitlines() if line.startswith("| `")
     )
-    due = {f"`{file}.py`": set(one.names) for file, one in contracts.CHAPTER.items()}
-    due["`<figure>.py`"] = set(contracts.FIGURE.names)
-    for file, names in due.items():
+    expected = {f"`{file}.py`": set(chapter_module.names) for file, chapter_module in contracts.CHAPTER.items()}
+    expected["`<figure>.py`"] = set(contracts.FIGURE.names)
+    for file, names in expected.items():
         documented = {name for pair in CHAPTER_NAMES.findall(rows[file]) for name in pair if name}
         assert documented == names, file
 
 
 def test_the_documents_have_the_names_of_other_modules():
-    for one in (contracts.REFERENCE, contracts.ARTEFACTS):
-        assert all(contracts.written(*pair) in CONTRACTS for pair in one.names.items())
+    for data in (contracts.REFERENCE, contracts.ARTEFACTS):
+        assert all(contracts.signature(*pair) in CONTRACTS for pair in data.names.items())
     table = dict(NAME.findall("\n".join(re.findall(r"^\| (`.*?`) ", generation.__doc__, re.MULTILINE))))
     assert table == {name: entry.arguments or "" for name, entry in contracts.FORMATS.names.items()}
 
 
 def test_defaults_are_those_of_the_contract_and_the_document():
-    defined = {name for name, each in vars(defaults).items() if name.isupper() or inspect.isfunction(each)}
+    defined = {name for name, value in vars(defaults).items() if name.isupper() or inspect.isfunction(value)}
     assert defined - {"compare"} == set(contracts.with_default())
     for name in contracts.with_default():
         arguments, meaning = contract("A workload")[name]
@@ -122,7 +122,7 @@ def test_defaults_are_those_of_the_contract_and_the_document():
 
 
 @pytest.mark.parametrize("workload", workloads.names())
-def test_every_workload_has_what_the_harness_asks_of_it(workload):
+def test_every_workload_has_the_names_that_the_harness_requires(workload):
     module = workloads.load(workload)
     for name, entry in contracts.WORKLOAD.names.items():
         if not hasattr(module, name):
@@ -133,14 +133,14 @@ def test_every_workload_has_what_the_harness_asks_of_it(workload):
 
 
 @pytest.mark.parametrize("workload", workloads.names())
-def test_every_module_of_the_project_keeps_to_its_contract(workload):
-    """No name of the project is taken for a misspelt one."""
+def test_every_module_of_the_project_fulfils_its_contract(workload):
+    """No name of the project is taken for a misspelling."""
     for variant in (None, *workloads.variants(workload)):
         workloads.require_contract(workload, variant)
 
 
 def test_every_constant_of_a_variant_is_one_of_the_contract_or_used_by_a_workload():
-    """Nobody would miss one that is misspelt."""
+    """A misspelt constant would go unnoticed."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in workloads.HOME.glob("*/*.py"))
     known = {*contracts.VARIANT.names, *re.findall(r"\b[A-Z][A-Z0-9_]+\b(?! = )", text)}
     for workload in workloads.names():
@@ -150,7 +150,7 @@ def test_every_constant_of_a_variant_is_one_of_the_contract_or_used_by_a_workloa
 
 @pytest.fixture
 def axpy(tmp_path, monkeypatch):
-    """A copy of the workload of the tests, in a folder of the user's."""
+    """A copy of the tests' workload `axpy` in a user's folder."""
     shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
     monkeypatch.chdir(tmp_path)
@@ -160,24 +160,24 @@ def axpy(tmp_path, monkeypatch):
     sources.forget()
 
 
-def planned():
-    """The cases of an experiment with two variants of the copy."""
+def plan_copy():
+    """Plan an experiment with two variants of the copy."""
     sources.forget()
     variants = {"vectorised": {"threads": 1}, "parallel": {"threads": 1}}
     experiment = {"question": "?", "workload": "axpy", "sizes": {"elements": 1000}, "variants": variants}
     config = configuration.validate({"experiments": {"one": experiment}, "cores": 2, "gpus": 0})
-    return plan.plan(config, targets.here(config))
+    return plan.plan(config, targets.this_machine(config))
 
 
-def refused():
-    """The sentence with which planning refuses the copy."""
+def refusal_of_copy():
+    """The message with which planning refuses the copy."""
     with pytest.raises(LadderError) as caught:
-        planned()
+        plan_copy()
     return str(caught.value)
 
 
 def edit(path, old, new):
-    """Replace a text of a file by another one, or append the latter."""
+    """Replace a text in a file once; an empty `old` appends `new`."""
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1) if old else text + new)
@@ -214,31 +214,31 @@ MISSPELT = [
 
 
 @pytest.mark.parametrize(("file", "old", "new", "right"), MISSPELT, ids=lambda text: text.split("\n")[0])
-def test_a_misspelt_name_is_told_with_its_place_and_the_right_one(axpy, file, old, new, right):
+def test_a_misspelt_name_is_refused_with_its_line_and_the_right_name(axpy, file, old, new, right):
     edit(axpy / file, old, new)
-    wrong = re.match(r"(?:def )?(\w+)", new)[1]
+    misspelt = re.match(r"(?:def )?(\w+)", new)[1]
     lines = (axpy / file).read_text().splitlines()
-    (number,) = (place for place, line in enumerate(lines, 1) if re.match(rf"(def )?{wrong}\b", line))
-    where = f"`{wrong}` in line {number} of {axpy / file} isn't a name that "
-    assert re.search(re.escape(where) + rf"a[^:]+ may have: did you mean `{right}`\?$", refused())
+    (number,) = (position for position, line in enumerate(lines, 1) if re.match(rf"(def )?{misspelt}\b", line))
+    location = f"`{misspelt}` in line {number} of {axpy / file} isn't a name that "
+    assert re.search(re.escape(location) + rf"a[^:]+ may have: did you mean `{right}`\?$", refusal_of_copy())
 
 
-def test_a_misspelt_name_of_a_model_is_told_unless_a_template_asks_for_it(axpy):
+def test_a_misspelt_name_of_a_model_is_refused_unless_a_template_uses_it(axpy):
     model = axpy / "paper/model.py"
     model.write_text("def predicts(machine, row):\n    return 1\n")
-    assert refused().endswith("did you mean `predict`?")
+    assert refusal_of_copy().endswith("did you mean `predict`?")
     model.write_text("FLOORS = 3\n\n\ndef predict(machine, row):\n    return 1\n")
-    assert refused().endswith("did you mean `floor`?")
+    assert refusal_of_copy().endswith("did you mean `floor`?")
     edit(axpy / "paper/text.tex", "", "<<num(model.FLOORS)>>")
-    assert len(planned()) == 2
+    assert len(plan_copy()) == 2
 
 
-def test_a_misspelt_function_of_a_table_is_told(axpy):
+def test_a_misspelt_function_of_a_table_is_refused(axpy):
     edit(axpy / "paper/__init__.py", "", 'TABLES = ("square",)\n')
     (axpy / "paper/tables.py").write_text("def sqaure(study):\n    return ''\n")
-    assert refused().endswith("isn't a name that a chapter's `tables.py` may have: did you mean `square`?")
+    assert refusal_of_copy().endswith("isn't a name that a chapter's `tables.py` may have: did you mean `square`?")
     (axpy / "paper/tables.py").write_text("def square(machine, other):\n    return ''\n")
-    assert "`square(machine, other)` in line 1" in refused()
+    assert "`square(machine, other)` in line 1" in refusal_of_copy()
 
 
 HELPERS = [
@@ -263,14 +263,14 @@ def test_a_helper_may_have_any_other_name(axpy, file, text):
     path.write_text(f"{path.read_text() if path.exists() else ''}\n\n{text}\n")
     if "draws" in text:  # which a figure uses
         edit(axpy / "paper/waterfall.py", "", "\n\nfrom ladder.workloads.axpy.paper.scaling import draws\n")
-    assert len(planned()) == 2
+    assert len(plan_copy()) == 2
 
 
-def test_a_name_that_another_module_of_the_folder_uses_is_a_helpers(axpy):
+def test_a_name_that_another_module_of_the_folder_uses_is_accepted(axpy):
     edit(axpy / "__init__.py", "FACTOR =", "FACT = 1\nFACTOR =")
-    assert "did you mean `FACTS`?" in refused()
+    assert "did you mean `FACTS`?" in refusal_of_copy()
     edit(axpy / "parallel.py", "import FACTOR", "import FACT, FACTOR")
-    assert len(planned()) == 2
+    assert len(plan_copy()) == 2
 
 
 MISSING = [
@@ -290,9 +290,9 @@ MISSING = [
 
 
 @pytest.mark.parametrize(("file", "old", "sentence"), MISSING, ids=lambda text: text[:20])
-def test_what_is_missing_is_told_when_planning(axpy, file, old, sentence):
+def test_a_missing_name_is_refused_when_planning(axpy, file, old, sentence):
     edit(axpy / file, old, "def unlike(" if old.startswith("def") else "unlike =")
-    assert f"{axpy / file} {sentence} See docs/contracts.md." in refused()
+    assert f"{axpy / file} {sentence} See docs/contracts.md." in refusal_of_copy()
 
 
 ARGUMENTS = [
@@ -311,30 +311,30 @@ ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("file", "right", "wrong", "due"), ARGUMENTS)
-def test_other_arguments_than_the_contracts_are_told_when_planning(axpy, file, right, wrong, due):
+@pytest.mark.parametrize(("file", "right", "wrong", "expected"), ARGUMENTS)
+def test_other_arguments_than_the_contracts_are_refused_when_planning(axpy, file, right, wrong, expected):
     edit(axpy / file, right.replace("int=", "int = "), wrong)
-    due = due or "setup(problem, *, <tuning>)"
+    expected = expected or "setup(problem, *, <tuning>)"
     (number,) = (n for n, line in enumerate((axpy / file).read_text().splitlines(), 1) if f"def {wrong}:" in line)
-    sentence = f"`{wrong}` in line {number} of {axpy / file} must be `{due}`."
-    assert sentence + " Its tunings are keyword-only arguments." * ("<tuning>" in due) in refused()
+    sentence = f"`{wrong}` in line {number} of {axpy / file} must be `{expected}`."
+    assert sentence + " Its tunings are keyword-only arguments." * ("<tuning>" in expected) in refusal_of_copy()
 
 
 def test_facts_change_the_arguments_of_the_cost(axpy):
     edit(axpy / "__init__.py", "FACTOR =", 'FACTS = ("steps",)\nFACTOR =')
-    assert "must be `cost(sizes, facts)`." in refused()
+    assert "must be `cost(sizes, facts)`." in refusal_of_copy()
     edit(axpy / "__init__.py", "cost(sizes)", "cost(sizes, facts)")
-    assert len(planned()) == 2
+    assert len(plan_copy()) == 2
 
 
-def test_a_function_of_the_contract_is_no_literal(axpy):
+def test_a_literal_in_place_of_a_function_is_refused(axpy):
     edit(axpy / "__init__.py", "FACTOR =", "rounds = 3\nFACTOR =")
-    assert f"`rounds` in line 17 of {axpy / '__init__.py'} must be `rounds(sizes)`." in refused()
+    assert f"`rounds` in line 17 of {axpy / '__init__.py'} must be `rounds(sizes)`." in refusal_of_copy()
     edit(axpy / "__init__.py", "rounds = 3", "rounds = lambda sizes: 3")
-    assert len(planned()) == 2
+    assert len(plan_copy()) == 2
 
 
-def test_a_measurement_without_a_plan_is_refused_by_the_same_sentence(axpy):
+def test_a_measurement_without_a_plan_is_refused_with_the_same_message(axpy):
     edit(axpy / "vectorised.py", "LIMITS =", "LIMIT =")
     case = Case("axpy", "vectorised", {"elements": 1000, "dtype": "float64", "seed": 1}, {"threads": 1})
     with pytest.raises(LadderError, match="did you mean `LIMITS`"):
@@ -342,7 +342,7 @@ def test_a_measurement_without_a_plan_is_refused_by_the_same_sentence(axpy):
 
 
 def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path, monkeypatch):
-    """`mlp` has rounds of its own; no workload of the project compares by the default."""
+    """`mlp` defines `rounds`, `fma` uses the default; no workload of the project compares by the default."""
     home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(imports, "HOME", home)
     monkeypatch.setattr(workloads, "HOME", home / "workloads")

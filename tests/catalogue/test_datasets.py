@@ -1,4 +1,4 @@
-"""A workload whose cases read its own artefacts: random weights, and pictures."""
+"""A workload whose cases read its artefacts: weights, and pictures made from them."""
 
 import json
 import os
@@ -107,7 +107,7 @@ def scaling(tmp_path, monkeypatch):
     """The workload in a user's folder, and a study as the working directory."""
     write_workload(tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
-    monkeypatch.setattr(environment, "enter", lambda made: None)  # the tests aren't a verb that can start again
+    monkeypatch.setattr(environment, "enter", lambda variables: None)  # which would restart the tests
     monkeypatch.chdir(tmp_path)
     sources.forget()
     yield tmp_path
@@ -118,7 +118,7 @@ CASE = "n=700,dtype=float64,weights=weights,seed=1,cache=warm,threads=1"
 WEIGHTS, PICTURE = "results/data/scaling/weights.npy", "results/data/scaling/picture.npy"
 
 
-def test_cases_read_what_their_workload_makes_and_a_picture_is_no_record(scaling, capsys):
+def test_cases_read_artefacts_of_their_workload(scaling, capsys):
     assert datasets.files("scaling/weights.npy") == [WEIGHTS]
     write_digits("results/data/digits")
     main(["artefact", "scaling", "weights.npy", "--data", "results/data/digits", "--out", WEIGHTS])
@@ -140,7 +140,7 @@ def test_cases_read_what_their_workload_makes_and_a_picture_is_no_record(scaling
     ("name", "words"),
     [("missing.npy", "scaling makes no 'missing.npy': its artefacts are weights.npy"), ("nothing.npy", "didn't write")],
 )
-def test_an_artefact_that_is_not_made_is_a_sentence(scaling, name, words):
+def test_an_unknown_or_unwritten_artefact_is_refused(scaling, name, words):
     with pytest.raises(LadderError, match=words):
         datasets.make("scaling", name, f"out/{name}", None)
     assert not list(Path("out").glob("*"))
@@ -148,12 +148,12 @@ def test_an_artefact_that_is_not_made_is_a_sentence(scaling, name, words):
 
 def test_data_that_nothing_makes_are_refused_when_planning(scaling):
     sizes = {"n": [5], "dtype": "float64", "weights": ["weights", "missing"]}
-    one = {"workload": "scaling", "sizes": sizes, "variants": {"numpy": {"threads": 1}}}
+    experiment = {"workload": "scaling", "sizes": sizes, "variants": {"numpy": {"threads": 1}}}
     with pytest.raises(LadderError, match=r"can't be planned: Nothing makes the data 'scaling/missing.npy'"):
-        plan.cases("own", one)
+        plan.cases("own", experiment)
 
 
-def test_artefacts_are_made_anew_when_their_code_changes_and_with_them_what_reads_them(scaling):
+def test_the_fingerprint_of_artefacts_follows_their_code(scaling):
     before = datasets.fingerprint("scaling")
     file = Path(os.environ["LADDER_VARIANTS"], "scaling/artefacts.py")
     file.write_text("# A comment\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
@@ -166,25 +166,25 @@ def test_artefacts_are_made_anew_when_their_code_changes_and_with_them_what_read
 
 @pytest.mark.slow
 @pytest.mark.workflow
-def test_the_workflow_makes_what_a_case_reads(study):
+def test_the_workflow_makes_artefacts_and_rebuilds_what_reads_them(study):
     write_workload(study.folder / "own")
     study.config["variant_folders"] = ["own"]
     study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
-    wanted = ["results/tables/own/samples.csv", "results/figures/scaling_picture.svg"]
-    out, status = study.snakemake("--cores", "2", *wanted)
+    targets = ["results/tables/own/samples.csv", "results/figures/scaling_picture.svg"]
+    out, status = study.snakemake("--cores", "2", *targets)
     assert status == 0, out
     assert len(study.records()) == 1
-    assert not study.pending(*wanted)
+    assert not study.pending(*targets)
     file = study.folder / "own/scaling/artefacts.py"
     file.write_text(file.read_text().replace("/ 255", "/ 256"))
-    pending = study.pending(*wanted)
-    assert {WEIGHTS, PICTURE, *wanted} <= pending
+    pending = study.pending(*targets)
+    assert {WEIGHTS, PICTURE, *targets} <= pending
     assert any(path.startswith("results/records/") for path in pending)
 
 
 @pytest.mark.slow
 @pytest.mark.workflow
-def test_the_workflow_unpacks_what_is_published_and_makes_nothing(study, monkeypatch):
+def test_the_workflow_unpacks_published_artefacts_instead_of_making_them(study, monkeypatch):
     write_workload(study.folder / "own")
     study.config["variant_folders"] = ["own"]
     study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
@@ -210,7 +210,7 @@ def test_the_workflow_unpacks_what_is_published_and_makes_nothing(study, monkeyp
 
 @pytest.mark.slow
 @pytest.mark.workflow
-def test_what_is_made_of_what_is_published_is_shown_without_measuring(study, monkeypatch):
+def test_artefacts_made_from_published_ones_are_shown_without_measuring(study, monkeypatch):
     write_workload(study.folder / "own")
     study.config |= {"variant_folders": ["own"], "measure": False}
     study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")

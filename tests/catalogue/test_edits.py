@@ -1,4 +1,4 @@
-"""The measurements of the shipped study that an edit invalidates, by all cases' fingerprints on a copy of the code."""
+"""The measurements of the project's study that an edit invalidates: fingerprints of all cases on a copy of the code."""
 
 import re
 import shutil
@@ -10,20 +10,20 @@ from ladder.build import binaries
 from ladder.catalogue import imports, sources, workloads
 from ladder.planning import configuration, plan, targets
 
-HOST, CARDS = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
+HOST_DEVICES, GPU_DEVICES = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
 
 
 @pytest.fixture(scope="module")
 def cases():
-    """All cases of the shipped study."""
+    """All cases of the project's study."""
     config = configuration.load([ROOT / "config/config.yaml"])
-    planned = plan.plan(config, targets.here(config | {"cores": 2, "gpus": 0}))
+    planned = plan.plan(config, targets.this_machine(config | {"cores": 2, "gpus": 0}))
     return list({one.case.key: one.case for one in planned}.values())
 
 
 @pytest.fixture(scope="module")
 def before(cases):
-    """Their fingerprints by key, with the code as it is."""
+    """The cases' fingerprints by key, with the unchanged code."""
     sources.forget()
     return fingerprints(cases)
 
@@ -56,7 +56,7 @@ def outdated(cases, before):
     return [case for case in cases if sources.fingerprint(case) != before[case.key]]
 
 
-NO_MEASUREMENT = [
+NOT_AFFECTING = [
     ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
     ("build/report.py", '"registers": registers', '"registers": registers + 0'),
     ("build/occupancy.py", "def occupancy(", "def occupancy(unused=0, *"),
@@ -72,38 +72,53 @@ NO_MEASUREMENT = [
 
 
 @pytest.mark.slow
-def test_an_edit_of_what_no_measurement_goes_through_makes_none_old(tree, cases, before):
-    """Verdicts, kernels' reports, descriptions, records, plans, fingerprints, chapters, comments, unused functions."""
-    for name, old, new in NO_MEASUREMENT:
+def test_edits_of_code_that_no_measurement_reaches_invalidate_none(tree, cases, before):
+    """Edits of verdicts, reports, descriptions, records, plans, fingerprints, chapters, comments, unused functions."""
+    for name, old, new in NOT_AFFECTING:
         edit(tree / name, old, new)
     assert outdated(cases, before) == []
 
 
-SOME = {
-    "the worker": ("harness/worker.py", "gc.disable()", "gc.disable() or None", HOST | CARDS),
+AFFECTING = {
+    "the worker": ("harness/worker.py", "gc.disable()", "gc.disable() or None", HOST_DEVICES | GPU_DEVICES),
     "the environment of a worker": (
         "harness/environment.py",
         "**case.variables,",
         '**case.variables, "A": "1",',
-        HOST | CARDS,
+        HOST_DEVICES | GPU_DEVICES,
     ),
     "the environment of the host's": (
         "devices/host.py",
         '"OMP_DYNAMIC": "false"',
         '"OMP_DYNAMIC": "true"',
-        HOST | CARDS,
+        HOST_DEVICES | GPU_DEVICES,
     ),
-    "the comparison of results": ("harness/validation.py", "def compare(", "def compare(unused=0, *", HOST | CARDS),
-    "when sampling ends": ("statistics/intervals.py", "def converged(", "def converged(unused=0, *", HOST | CARDS),
-    "the ceilings' judgement": ("harness/plausibility.py", "fastest < floor", "fastest <= floor", HOST | CARDS),
+    "the comparison of results": (
+        "harness/validation.py",
+        "def compare(",
+        "def compare(unused=0, *",
+        HOST_DEVICES | GPU_DEVICES,
+    ),
+    "when sampling ends": (
+        "statistics/intervals.py",
+        "def converged(",
+        "def converged(unused=0, *",
+        HOST_DEVICES | GPU_DEVICES,
+    ),
+    "the ceilings' judgement": (
+        "harness/plausibility.py",
+        "fastest < floor",
+        "fastest <= floor",
+        HOST_DEVICES | GPU_DEVICES,
+    ),
     "the flush of the host, the base of all devices": (
         "machine/caches.py",
         "def flusher(",
         "def flusher(unused=0, *",
-        HOST | CARDS,
+        HOST_DEVICES | GPU_DEVICES,
     ),
-    "the flush of a card": ("devices/gpu.py", "buffer.fill(", "buffer.fill(1 + ", CARDS),
-    "arrays on a card": ("devices/cuda.py", "array.set(", "array.set(0 + ", {"cuda", "home", "mpi_home"}),
+    "the flush of a GPU": ("devices/gpu.py", "buffer.fill(", "buffer.fill(1 + ", GPU_DEVICES),
+    "arrays on a GPU": ("devices/cuda.py", "array.set(", "array.set(0 + ", {"cuda", "home", "mpi_home"}),
     "the ranks": ("devices/mpi.py", "world.Barrier()", "world.Barrier() or None", {"mpi", "mpi_cuda"}),
     "which of two devices starts first": (
         "devices/mpi_cuda.py",
@@ -114,35 +129,35 @@ SOME = {
 }
 
 
-FIRST = "the flush of a card"  # `make test-slow` has the others
+QUICK = "the flush of a GPU"  # the other edits are in `make test-slow`
 
 
 @pytest.mark.parametrize(
-    "what", [name if name == FIRST else pytest.param(name, marks=pytest.mark.slow) for name in SOME]
+    "subject", [name if name == QUICK else pytest.param(name, marks=pytest.mark.slow) for name in AFFECTING]
 )
-def test_an_edit_of_what_measurements_go_through_makes_all_of_its_devices_old(tree, cases, before, what):
-    name, old, new, devices = SOME[what]
+def test_an_edit_invalidates_the_measurements_that_reach_it(tree, cases, before, subject):
+    name, old, new, devices = AFFECTING[subject]
     edit(tree / name, old, new)
-    # Or a variant, where not all of its device go through it.
-    due = {case.key for case in cases if {workloads.device(case), case.variant} & devices}
-    assert {case.key for case in outdated(cases, before)} == due
+    # AFFECTING names devices, or variants if not all variants of a device reach the code.
+    expected = {case.key for case in cases if {workloads.device(case), case.variant} & devices}
+    assert {case.key for case in outdated(cases, before)} == expected
 
 
 @pytest.mark.slow
-def test_how_kernels_are_compiled_concerns_the_cases_that_launch_some(tree, cases, before):
+def test_the_compiler_concerns_only_cases_that_launch_kernels(tree, cases, before):
     """Not those that only call cuBLAS, cuSOLVER, CuPy or PyTorch."""
     edit(tree / "build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"')
-    assert {case.key for case in outdated(cases, before)} == {case.key for case in cases if binaries.kernels(case)}
+    assert {case.key for case in outdated(cases, before)} == {case.key for case in cases if binaries.of_case(case)}
 
 
 @pytest.mark.slow
-def test_a_launcher_on_cards_leaves_the_host_alone(tree, cases, before):
+def test_a_launcher_on_gpus_does_not_concern_the_host(tree, cases, before):
     edit(tree / "workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65")
-    old = outdated(cases, before)
-    own = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
-    assert {case.variant for case in old if case.workload == "gemm"} == own | {"cuda_columns"}
-    assert {case.tuning["product"] for case in old if case.workload == "mlp"} == own
-    assert {workloads.device(case) for case in old} == {"cuda"}
+    stale = outdated(cases, before)
+    launched = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
+    assert {case.variant for case in stale if case.workload == "gemm"} == launched | {"cuda_columns"}
+    assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launched
+    assert {workloads.device(case) for case in stale} == {"cuda"}
 
 
 @pytest.mark.slow
@@ -154,8 +169,8 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tre
         f"cuda_{name}"
         for name in ("implicit", "implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
     }
-    old = {case.key for case in outdated(cases, before)}
-    assert old == {
+    stale = {case.key for case in outdated(cases, before)}
+    assert stale == {
         case.key
         for case in cases
         if (case.workload == "gemm" and case.variant in used)
@@ -167,8 +182,8 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tre
 
 
 @pytest.mark.slow
-def test_a_new_rung_leaves_the_others_alone(tree, cases, before):
-    """Its name in RUNGS and in the configuration concerns no other, nor do other words that are read as text."""
+def test_a_new_rung_does_not_concern_the_others(tree, cases, before):
+    """Neither its name in RUNGS nor other constants that are read as text concern other variants."""
     edit(tree / "workloads/stream/__init__.py", 'CEILING = "bandwidth"', 'CEILING = "read"')
     edit(tree / "workloads/gemm/__init__.py", "RUNGS = {", 'RUNGS = {"mine": "another", ')
     shutil.copy(tree / "workloads/gemm/blas.py", tree / "workloads/gemm/mine.py")
@@ -186,21 +201,21 @@ MOVES = [
 
 
 @pytest.mark.slow
-def test_moving_and_renaming_modules_of_the_harness_makes_nothing_old(tree, cases, before, monkeypatch):
-    """They are moved and the imports are rewritten, as `git mv` and an editor would."""
+def test_moving_and_renaming_modules_of_the_harness_invalidates_nothing(tree, cases, before, monkeypatch):
+    """The modules are moved and their imports rewritten, as by `git mv` and an editor."""
     for old, new in MOVES:
         (old_package, old_name), (new_package, new_name) = old.split("."), new.split(".")
         (tree / old_package / f"{old_name}.py").rename(tree / new_package / f"{new_name}.py")
         for path in tree.rglob("*.py"):
-            path.write_text(moved(path.read_text(), (old_package, old_name), (new_package, new_name)))
+            path.write_text(rewrite_imports(path.read_text(), (old_package, old_name), (new_package, new_name)))
         harness = [re.sub(rf"^ladder\.{old}\b", f"ladder.{new}", root) for root in sources.HARNESS]
         monkeypatch.setattr(sources, "HARNESS", harness)
     assert outdated(cases, before) == []
     assert imports.module_path("ladder.harness.worker") is None
 
 
-def moved(text, old, new):
-    """A module's text in which another has moved."""
+def rewrite_imports(text, old, new):
+    """A module's text with imports and uses of a module rewritten that has moved; both as (package, name)."""
     text = re.sub(rf"\bladder\.{old[0]}\.{old[1]}\b", f"ladder.{new[0]}.{new[1]}", text)
 
     def split(line):
@@ -208,8 +223,8 @@ def moved(text, old, new):
         if old[1] not in names:
             return line[0]
         rest = [name for name in names if name != old[1]]
-        kept = f"from ladder.{old[0]} import {', '.join(rest)}\n" if rest else ""
-        return f"{kept}from ladder.{new[0]} import {new[1]}"
+        remaining = f"from ladder.{old[0]} import {', '.join(rest)}\n" if rest else ""
+        return f"{remaining}from ladder.{new[0]} import {new[1]}"
 
     changed = re.sub(rf"from ladder\.{old[0]} import ([\w, ]+)", split, text)
     return re.sub(rf"(?<![\w.\"]){old[1]}\.(?=\w)", f"{new[1]}.", changed) if changed != text else changed

@@ -1,4 +1,4 @@
-"""Published artefacts: packed with their sha256, unpacked only if it matches."""
+"""Published artefacts: compressed with their SHA-256 sums, and unpacked only if these match."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ UNPACK = ["artefact", "dcgan", FILE, "--unpack", "--out", "results/data/dcgan/le
 
 @pytest.fixture
 def contents(tmp_path, monkeypatch):
-    """Numbers of 11 significant bits that are published below the working directory."""
+    """The bytes of an artefact that is published below the working directory: numbers of 11 significant bits."""
     monkeypatch.chdir(tmp_path)
     values = np.random.default_rng(1).standard_normal(20_001).astype(np.float16).astype("<f4")
     values.tofile("made.bin")
@@ -28,7 +28,7 @@ def contents(tmp_path, monkeypatch):
     return values.tobytes()
 
 
-def test_what_is_published_comes_back(contents):
+def test_a_published_artefact_is_unpacked_unchanged(contents):
     assert published.packed("dcgan", FILE).stat().st_size < 0.55 * len(contents)
     assert published.sum_of("dcgan", FILE) == hashlib.sha256(contents).hexdigest()
     assert published.sum_of("dcgan", "pictures.png") is None
@@ -41,11 +41,11 @@ def test_what_is_published_comes_back(contents):
     assert "numpy" in about["libraries"]
 
 
-def torn(path, text):
+def truncated(path, text):
     path.write_bytes(path.read_bytes()[:-40])
 
 
-def other(path, text):
+def changed(path, text):
     path.write_bytes(lzma.compress(b"another network"))
 
 
@@ -58,15 +58,15 @@ def with_empty_sum(path, text):
 
 
 FAULTS = [
-    (torn, "can't be unpacked"),
-    (other, "has the sha256"),
+    (truncated, "can't be unpacked"),
+    (changed, "has the SHA-256 sum"),
     (without_sum, "says nothing"),
     (with_empty_sum, "says nothing"),
 ]
 
 
 @pytest.mark.parametrize(("fault", "words"), FAULTS)
-def test_what_does_not_fit_its_sum_is_not_unpacked(contents, capsys, fault, words):
+def test_an_artefact_that_does_not_match_its_sum_is_not_unpacked(contents, capsys, fault, words):
     fault(published.packed("dcgan", FILE), published.sum_path("dcgan", FILE))
     assert published.sum_of("dcgan", FILE)
     with pytest.raises(SystemExit):
@@ -75,7 +75,7 @@ def test_what_does_not_fit_its_sum_is_not_unpacked(contents, capsys, fault, word
     assert not Path(UNPACK[-1]).exists()
 
 
-def test_what_is_not_published_is_a_sentence(tmp_path, monkeypatch):
+def test_an_artefact_that_is_not_published_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(LadderError, match=r"dcgan/learned\.bin is not published"):
         published.unpack("dcgan", FILE, "x.bin")

@@ -1,4 +1,4 @@
-"""The ladder of each workload: all of its variants in order, with a line each."""
+"""The ladder of each workload: all of its variants in order, with a line on each."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from ladder.__main__ import main
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 
-OWN = """
+VARIANT = """
 DEVICE = "host"
 RUNTIME = "numba"
 
@@ -20,10 +20,10 @@ def setup(problem, *, threads: int):
 @pytest.mark.parametrize("workload", workloads.names())
 def test_every_variant_is_a_rung_and_every_rung_a_variant(workload, monkeypatch):
     monkeypatch.delenv("LADDER_VARIANTS", raising=False)
-    found = workloads.rungs(workload)
-    assert sorted(found) == workloads.variants(workload)
-    assert all(found.values())
-    peers = [bool(workloads.constants(workload, variant).get("PEER")) for variant in found]
+    rungs = workloads.rungs(workload)
+    assert sorted(rungs) == workloads.variants(workload)
+    assert all(rungs.values())
+    peers = [bool(workloads.constants(workload, variant).get("PEER")) for variant in rungs]
     assert peers == sorted(peers), "peers come last"
 
 
@@ -41,19 +41,17 @@ def test_the_ladders_are_printed_with_devices_tunings_and_sizes(monkeypatch, cap
     assert printed == {variant for workload in workloads.names() for variant in workloads.variants(workload)}
 
 
-def test_variants_are_looked_for_in_the_folders_of_the_configuration_and_of_the_environment(
-    tmp_path, monkeypatch, capsys
-):
+def test_variants_are_found_in_folders_of_the_configuration_and_the_environment(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     for folder, variant in (("configured", "one_of_mine"), ("environment", "another")):
         (tmp_path / folder / "gemm").mkdir(parents=True)
-        (tmp_path / folder / "gemm" / f"{variant}.py").write_text(OWN)
+        (tmp_path / folder / "gemm" / f"{variant}.py").write_text(VARIANT)
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "environment"))
     (tmp_path / "own.yaml").write_text(f"variant_folders: [{tmp_path}/configured]")
     main(["list", "--rungs", "--configfile", str(tmp_path / "own.yaml")])
     assert {"one_of_mine", "another"} <= set(capsys.readouterr().out.split())
 
 
-def test_a_folder_that_is_named_is_there(tmp_path):
+def test_a_missing_folder_of_variants_is_refused(tmp_path):
     with pytest.raises(LadderError, match=r"There is no folder .*/kernls, which `variant_folders` or LADDER_VARIANTS"):
         workloads.search_folders([tmp_path, tmp_path / "kernls"])

@@ -1,4 +1,4 @@
-"""A workload's sizes: in their order, with defaults, each of its kind; and small ones."""
+"""A workload's sizes: their order, their defaults and their kinds; and small sizes."""
 
 import math
 
@@ -10,14 +10,14 @@ from ladder.errors import LadderError
 TRAINING = {"images": 7, "batch": 3, "epochs": 2, "rate": 0.5}
 
 
-def test_sizes_stand_in_the_workloads_order_with_its_defaults():
-    found = workloads.complete("gemm", {"k": 3, "n": 2, "m": 1})
+def test_complete_sizes_have_the_workloads_order_and_defaults():
+    sizes = workloads.complete("gemm", {"k": 3, "n": 2, "m": 1})
     defaults = {"dtype": "float64", "source": "random", "seed": 1}
-    assert list(found.items()) == list(({"form": "nn", "m": 1, "n": 2, "k": 3} | defaults).items())
+    assert list(sizes.items()) == list(({"form": "nn", "m": 1, "n": 2, "k": 3} | defaults).items())
 
 
 @pytest.mark.parametrize(
-    ("size", "need"),
+    ("size", "message"),
     [
         ({"rate": math.inf}, "rate=inf of mlp must be a number above 0"),
         ({"rate": math.nan}, "rate=nan of mlp must be a number above 0"),
@@ -33,20 +33,20 @@ def test_sizes_stand_in_the_workloads_order_with_its_defaults():
         ({"rows": 3}, "mlp has no size named rows: its sizes are "),
     ],
 )
-def test_a_size_of_another_kind_is_a_sentence(size, need):
+def test_a_size_of_another_kind_is_refused(size, message):
     with pytest.raises(LadderError) as error:
         workloads.complete("mlp", TRAINING | size)
-    assert str(error.value).startswith(need)
+    assert str(error.value).startswith(message)
 
 
-def test_small_sizes_are_small_where_nothing_is_given():
+def test_small_sizes_fill_in_the_count():
     assert workloads.small_sizes("gemm", {"m": 9, "form": "tn"}, 2) == workloads.complete(
         "gemm", {"form": "tn", "m": 9, "n": 2, "k": 2}
     )
 
 
 @pytest.mark.parametrize(
-    ("workload", "right", "wrong", "why"),
+    ("workload", "valid", "invalid", "reason"),
     [
         ("gemm", {"m": 2, "n": 3, "k": 784, "source": "digits"}, {"k": 785}, "An image has 784 pixels, too few for"),
         ("mlp", TRAINING, {"layers": "783-10"}, "layers='783-10' of mlp must begin with the 784 pixels and end with"),
@@ -61,8 +61,8 @@ def test_small_sizes_are_small_where_nothing_is_given():
         ("dcgan", {"images": 1, "channels": 512}, {"channels": 64, "weights": "trained"}, "channels=64 of dcgan with"),
     ],
 )
-def test_sizes_that_make_no_sense_are_a_sentence(workload, right, wrong, why):
-    workloads.complete(workload, right)
+def test_sizes_that_contradict_each_other_are_refused(workload, valid, invalid, reason):
+    workloads.complete(workload, valid)
     with pytest.raises(LadderError) as error:
-        workloads.complete(workload, right | wrong)
-    assert str(error.value).startswith(why)
+        workloads.complete(workload, valid | invalid)
+    assert str(error.value).startswith(reason)

@@ -1,4 +1,4 @@
-"""A measurement depends on the code that its variant imports, and on no other."""
+"""A measurement depends on the code that its variant imports, and on no other code."""
 
 import ast
 
@@ -13,7 +13,7 @@ MLP = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1
 
 
 @pytest.fixture(autouse=True)
-def forget():
+def clear_caches():
     """All caches are cleared."""
     sources.forget()
     yield
@@ -21,7 +21,7 @@ def forget():
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """A user's folder with variants of gemm."""
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path))
     (tmp_path / "gemm").mkdir()
@@ -38,7 +38,7 @@ def test_a_variant_depends_on_what_it_imports():
     launched = {"gemm/__init__.py", "gemm/launch.py", "gemm/operands.cuh"}
     assert code(Case("gemm", "cuda_naive", GEMM, {})) == launched | {"gemm/cuda_naive.py", "gemm/cuda_naive.cu"}
     staged = {"gemm/cuda_mma.py", "gemm/cuda_mma.cu", "gemm/split_k.cuh", "include/vector.cuh"}
-    # A header in a folder includes its neighbours by that folder's name.
+    # Headers in include/ptx include each other as "ptx/...".
     instructions = ("arithmetic", "async_copy", "cluster", "mma", "math", "shared_address")
     staged |= {f"include/ptx/{name}.cuh" for name in instructions}
     assert code(Case("gemm", "cuda_mma", GEMM, {})) == launched | staged
@@ -70,14 +70,14 @@ def test_a_variant_depends_on_what_it_imports():
         ("from ladder.workloads.gemm import FORMS\nimport ladder.errors, numpy", set()),
     ],
 )
-def test_every_way_to_import_is_followed(own, line, modules):
+def test_every_way_to_import_is_followed(folder, line, modules):
     for name, text in {"mine": line, "helper": "from . import deeper", "other": "", "deeper": "", "alone": ""}.items():
-        (own / f"{name}.py").write_text(f'DEVICE = "host"\nRUNTIME = "blas"\n{text}\n')
-    due = modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
+        (folder / f"{name}.py").write_text(f'DEVICE = "host"\nRUNTIME = "blas"\n{text}\n')
+    expected = modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
     case = Case("gemm", "mine", GEMM, {})
-    assert {path.stem for path in sources.code(case) if path.parent == own} == due
-    reached = imports.reachable("ladder.workloads.gemm.mine")
-    assert {one.path.stem for one in reached if one.path.parent == own} == due
+    assert {path.stem for path in sources.code(case) if path.parent == folder} == expected
+    nodes = imports.reachable("ladder.workloads.gemm.mine")
+    assert {node.path.stem for node in nodes if node.path.parent == folder} == expected
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_every_way_to_import_is_followed(own, line, modules):
         ("import ladder.errors as errors\nerror = errors.LadderError", True),
         ("import ladder.errors", False),
         ("from ladder import errors", False),
-        # What a function has under the name of an import.
+        # Local names that hide an import.
         ("from ladder import errors\ndef run(errors):\n    return errors.LadderError", False),
         ("from ladder import errors\ndef run():\n    errors = len\n    return errors.LadderError", False),
         ("from ladder import errors\nrun = lambda errors: errors.LadderError", False),
@@ -99,20 +99,20 @@ def test_every_way_to_import_is_followed(own, line, modules):
         ("from ladder import errors\ndef run(error):\n    return errors.LadderError", True),
     ],
 )
-def test_a_definition_is_followed_where_it_is_named_and_nothing_local_has_its_name(own, text, follows):
-    (own / "mine.py").write_text(f"{text}\n")
-    reached = [one for one in imports.reachable("ladder.workloads.gemm.mine") if isinstance(one, imports.Definition)]
-    assert ("LadderError" in {name for one in reached for name in syntax.bound(one.node)}) == follows
+def test_a_definition_is_followed_unless_a_local_name_hides_it(folder, text, follows):
+    (folder / "mine.py").write_text(f"{text}\n")
+    nodes = [node for node in imports.reachable("ladder.workloads.gemm.mine") if isinstance(node, imports.Definition)]
+    assert ("LadderError" in {name for node in nodes for name in syntax.bound_names(node.node)}) == follows
 
 
-def test_a_reference_depends_on_its_own_code_and_is_nothing_without_any(own):
-    found = [sources.reference_fingerprint("gemm")]
-    assert found[0] == sources.of()
+def test_a_reference_depends_on_its_code(folder):
+    fingerprints = [sources.reference_fingerprint("gemm")]
+    assert fingerprints[0] == sources.digest()
     for text in ("x = 1\n", "x = 2\n"):
-        (own / "reference.py").write_text(text)
+        (folder / "reference.py").write_text(text)
         sources.forget()
-        found.append(sources.reference_fingerprint("gemm"))
-    assert len(set(found)) == 3
+        fingerprints.append(sources.reference_fingerprint("gemm"))
+    assert len(set(fingerprints)) == 3
 
 
 def test_packages_are_those_that_a_file_imports_at_any_depth(tmp_path):
@@ -121,47 +121,47 @@ def test_packages_are_those_that_a_file_imports_at_any_depth(tmp_path):
     assert syntax.libraries(tmp_path / "mine.py") == {"numpy", "scipy", "numba", "ladder", "cupy"}
 
 
-def test_only_docstrings_are_left_out_of_a_functions_body(own):
+def test_only_docstrings_of_a_functions_body_are_ignored(folder):
     def digest(first):
         sources.forget()
-        (own / "mine.py").write_text(f"def run():\n    {first}\n    return 1\n")
-        return sources.of("ladder.workloads.gemm.mine")
+        (folder / "mine.py").write_text(f"def run():\n    {first}\n    return 1\n")
+        return sources.digest("ladder.workloads.gemm.mine")
 
     assert digest('"""Runs."""') == digest('"""Runs it."""')
     assert len({digest(first) for first in ('"""Runs."""', "x = 1", "x = 2", "1")}) == 4
 
 
-def test_broken_code_and_a_missing_root_are_sentences(tmp_path):
+def test_invalid_code_and_a_missing_root_are_refused(tmp_path):
     (tmp_path / "broken.py").write_text("import")
     with pytest.raises(LadderError, match=r"broken\.py isn't valid Python"):
         literals.read(tmp_path / "broken.py")
     with pytest.raises(LadderError, match=r"There is no ladder\.harness\.nothing"):
-        sources.of("ladder.harness.nothing")
+        sources.digest("ladder.harness.nothing")
     with pytest.raises(LadderError, match=r"There is no ladder\.harness\.worker\.nothing"):
-        sources.of("ladder.harness.worker:nothing")
+        sources.digest("ladder.harness.worker:nothing")
 
 
-def test_what_every_measurement_goes_through_counts():
-    """The environment, the clock and the flush, the checks of results and samples; neither names nor reports."""
+def test_the_harness_of_every_measurement_counts():
+    """The environment, the clock, the flush and the checks count; lookups of names and reports don't."""
     case = Case("gemm", "blas", GEMM, {})
     roots = [*sources.HARNESS, "ladder.devices.host", *sources.roots_of(case)]
     names = {
-        f"{one.path.stem}.{name}"
-        for one in imports.reachable(*roots)
-        if isinstance(one, imports.Definition)
-        for name in syntax.bound(one.node)
+        f"{node.path.stem}.{name}"
+        for node in imports.reachable(*roots)
+        if isinstance(node, imports.Definition)
+        for name in syntax.bound_names(node.node)
     }
-    due = {"environment.of_worker", "host.Host", "caches.flusher", "worker.sample"}
-    due |= {
+    expected = {"environment.of_worker", "host.Host", "caches.flusher", "worker.sample"}
+    expected |= {
         "validation.compare",
         "validation.poison",
         "intervals.converged",
         "plausibility.require_plausible",
         "blas.setup",
     }
-    assert due <= names
-    beside = ("verdicts.", "record.", "report.", "occupancy.", "sources.", "imports.", "syntax.", "compilation.")
-    assert not [name for name in names if name.startswith(beside)]
+    assert expected <= names
+    unexpected = ("verdicts.", "record.", "report.", "occupancy.", "sources.", "imports.", "syntax.", "compilation.")
+    assert not [name for name in names if name.startswith(unexpected)]
 
 
 DEVICES = {
@@ -176,8 +176,8 @@ DEVICES = {
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A package of small modules; a function that edits one, and tells which of the others' fingerprints change."""
+def changed_by(tmp_path, monkeypatch):
+    """A function that edits a module of a small package and returns the modules whose fingerprints change."""
     home = tmp_path / "ladder"
     home.mkdir()
     for name, text in DEVICES.items():
@@ -186,20 +186,20 @@ def package(tmp_path, monkeypatch):
 
     def fingerprints():
         sources.forget()
-        return {name: sources.of(f"ladder.{name}") for name in DEVICES}
+        return {name: sources.digest(f"ladder.{name}") for name in DEVICES}
 
-    def edited(name, old, new):
+    def edit(name, old, new):
         before = fingerprints()
         assert old in DEVICES[name]
         (home / f"{name}.py").write_text(DEVICES[name].replace(old, new))
         after = fingerprints()
         return {name for name in DEVICES if before[name] != after[name]}
 
-    return edited
+    return edit
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "due"),
+    ("name", "old", "new", "expected"),
     [
         ("base", "flush(1)", "flush(2)", {"base", "derived", "other"}),
         ("derived", "return 1", "return 3", {"derived"}),
@@ -208,18 +208,18 @@ def package(tmp_path, monkeypatch):
         ("tools", "return 1", "return 3", {"tools"}),
     ],
 )
-def test_a_class_counts_with_its_bases_and_what_they_use(package, name, old, new, due):
-    assert package(name, old, new) == due
+def test_a_class_counts_with_its_bases_and_what_they_use(changed_by, name, old, new, expected):
+    assert changed_by(name, old, new) == expected
 
 
-def test_the_order_of_two_modules_functions_of_one_name_counts(package):
-    assert package("both", "start.go()\n    stop.go()", "stop.go()\n    start.go()") == {"both"}
+def test_the_order_of_two_modules_functions_of_one_name_counts(changed_by):
+    assert changed_by("both", "start.go()\n    stop.go()", "stop.go()\n    start.go()") == {"both"}
 
 
-def test_another_python_finds_the_same_code(own, monkeypatch):
-    """Since Python 3.12 functions and classes have a field for the parameters of their type, empty here."""
-    (own / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[]):\n        return x\n')
-    before = sources.of("ladder.workloads.gemm.mine")
+def test_another_python_computes_the_same_fingerprint(folder, monkeypatch):
+    """Since Python 3.12, functions and classes have a field for type parameters, which is empty here."""
+    (folder / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[]):\n        return x\n')
+    before = sources.digest("ladder.workloads.gemm.mine")
     for kind in (ast.FunctionDef, ast.ClassDef):
         if "type_params" not in kind._fields:
             monkeypatch.setattr(kind, "_fields", (*kind._fields, "type_params"))
@@ -234,18 +234,18 @@ def test_another_python_finds_the_same_code(own, monkeypatch):
 
     monkeypatch.setattr(ast, "parse", newer)
     sources.forget()
-    assert sources.of("ladder.workloads.gemm.mine") == before
-    (own / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[0]):\n        return x\n')
+    assert sources.digest("ladder.workloads.gemm.mine") == before
+    (folder / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[0]):\n        return x\n')
     sources.forget()
-    assert sources.of("ladder.workloads.gemm.mine") != before
+    assert sources.digest("ladder.workloads.gemm.mine") != before
 
 
-def test_files_of_a_modules_name_in_other_languages_belong_to_it(own):
+def test_files_in_other_languages_with_a_modules_name_belong_to_it(folder):
     for name in ("mine.py", "mine.c", "mine.cuh", "mine.zig", "mine.pyi", "mine.pyc", "mine_too.c"):
-        (own / name).write_text("")
-    (own / "mine.py").write_text('DEVICE = "host"\nRUNTIME = "openmp"\n')
-    found = {path.name for path in sources.code(Case("gemm", "mine", GEMM, {})) if path.parent == own}
-    assert found == {"mine.py", "mine.c", "mine.cuh", "mine.zig"}
+        (folder / name).write_text("")
+    (folder / "mine.py").write_text('DEVICE = "host"\nRUNTIME = "openmp"\n')
+    names = {path.name for path in sources.code(Case("gemm", "mine", GEMM, {})) if path.parent == folder}
+    assert names == {"mine.py", "mine.c", "mine.cuh", "mine.zig"}
 
 
 KERNEL = """
@@ -255,28 +255,28 @@ KERNEL = """
 """
 
 
-def test_headers_are_followed_beside_a_source_and_in_the_shared_folder(own):
-    """Those that nothing includes don't count, comments don't either."""
+def test_headers_beside_a_source_and_in_the_shared_folder_are_followed(folder):
+    """Headers that nothing includes, and comments, don't count."""
     variant = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
-    shared = own.parent / "include"
+    shared = folder.parent / "include"
     shared.mkdir()
-    texts = {own / "mine.py": variant, own / "kernel.cu": KERNEL, own / "near.cuh": '#include "deep.cuh"\n'}
-    texts |= {own / "deep.cuh": "// deep\n", shared / "shared.cuh": "int x;\n", own / "other.cuh": "int y;\n"}
+    texts = {folder / "mine.py": variant, folder / "kernel.cu": KERNEL, folder / "near.cuh": '#include "deep.cuh"\n'}
+    texts |= {folder / "deep.cuh": "// deep\n", shared / "shared.cuh": "int x;\n", folder / "other.cuh": "int y;\n"}
     for path, text in texts.items():
         path.write_text(text)
 
-    def found():
+    def fingerprints():
         sources.forget()
-        return sources.kernel_fingerprint(own / "kernel.cu"), sources.of("ladder.workloads.gemm.mine")
+        return sources.kernel_fingerprint(folder / "kernel.cu"), sources.digest("ladder.workloads.gemm.mine")
 
-    before = found()
+    before = fingerprints()
     for name in ("near.cuh", "deep.cuh"):
-        (own / name).write_text(texts[own / name] + "int z;\n")
-        assert all(new != old for new, old in zip(found(), before, strict=True)), name
-        (own / name).write_text(texts[own / name] + "// no change\n")
-        assert found() == before
+        (folder / name).write_text(texts[folder / name] + "int z;\n")
+        assert all(new != old for new, old in zip(fingerprints(), before, strict=True)), name
+        (folder / name).write_text(texts[folder / name] + "// no change\n")
+        assert fingerprints() == before
     (shared / "shared.cuh").write_text("int w;\n")
-    assert all(new != old for new, old in zip(found(), before, strict=True))
+    assert all(new != old for new, old in zip(fingerprints(), before, strict=True))
     (shared / "shared.cuh").write_text("int x;\n")
-    (own / "other.cuh").write_text("int w;\n")
-    assert found() == before
+    (folder / "other.cuh").write_text("int w;\n")
+    assert fingerprints() == before

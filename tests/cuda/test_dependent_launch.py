@@ -1,4 +1,4 @@
-"""The arguments of a launch that may begin while the kernel before it ends."""
+"""Programmatic dependent launches: the driver's arguments, and the overlap of two kernels on a GPU."""
 
 import ctypes
 from types import SimpleNamespace
@@ -12,24 +12,24 @@ from ladder.cuda import dependent_launch, driver, gpus
 from ladder.errors import LadderError
 
 ADDRESS = 2**40 + 512
-# The first lets the other begin, and writes once that has read or a tenth of a second is over; the other reads with or
-# without waiting.
+# `write` lets the next kernel begin, and writes after that kernel has read or after a tenth of a second. `read` waits
+# for `write` only if `waits` is set.
 TWO_KERNELS = r"""
 #include "ptx/programmatic_launch.cuh"
-extern "C" __global__ void write(int *number, int value, volatile int *found) {
+extern "C" __global__ void write(int *number, int value, volatile int *result) {
   launch_dependents();
-  for (int turn = 0; turn < 100000 && *found == -1; ++turn) __nanosleep(1000);
+  for (int poll = 0; poll < 100000 && *result == -1; ++poll) __nanosleep(1000);
   *number = value;
 }
-extern "C" __global__ void read(volatile int *number, int *found, int waits) {
+extern "C" __global__ void read(volatile int *number, int *result, int waits) {
   if (waits) wait_for_previous_kernel();
-  *found = *number;
+  *result = *number;
 }
 """
 
 
 class Array:
-    """An array on the GPU."""
+    """A stand-in for an array on the GPU."""
 
     data = SimpleNamespace(ptr=ADDRESS)
 
@@ -43,30 +43,33 @@ def cupy(capability):
     )
 
 
-def launched(monkeypatch, status=0, **options):
-    """Launch a kernel of three arguments; the driver's arguments, read during the call."""
-    told = {}
+def launch_arguments(monkeypatch, status=0, **options):
+    """Launch a kernel with three arguments on a stand-in for the driver; returns the arguments that the driver got."""
+    received = {}
 
-    def launch(how, function, places, extra):
-        how = ctypes.cast(how, ctypes.POINTER(dependent_launch.Configuration)).contents
-        allowed = how.attributes[0]
-        told.update(grid=list(how.grid), block=list(how.block), shared=how.shared_bytes, stream=how.stream)
-        told.update(attributes=[(allowed.id, allowed.value)], count=how.attribute_count, function=function.value)
+    def launch(config, function, addresses, extra):
+        config = ctypes.cast(config, ctypes.POINTER(dependent_launch.Configuration)).contents
+        attribute = config.attributes[0]
+        received.update(grid=list(config.grid), block=list(config.block))
+        received.update(shared=config.shared_bytes, stream=config.stream)
+        received.update(attributes=[(attribute.id, attribute.value)], count=config.attribute_count)
+        received.update(function=function.value)
         kinds = ctypes.c_uint64, ctypes.c_int32, ctypes.c_uint64
-        told["arguments"] = [kind.from_address(place).value for kind, place in zip(kinds, places, strict=True)]
+        pairs = zip(kinds, addresses, strict=True)
+        received["arguments"] = [kind.from_address(address).value for kind, address in pairs]
         return status
 
     monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("90"))
     monkeypatch.setattr(driver, "library", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
     kernel = SimpleNamespace(name="convolve", kernel=SimpleNamespace(ptr=4096))
     arguments = Array(), np.int32(-5), np.uintp(0)
-    dependent_launch.overlapping(kernel)((17, 2), (384,), arguments, **options)
-    return told
+    dependent_launch.launcher(kernel)((17, 2), (384,), arguments, **options)
+    return received
 
 
-def test_the_driver_is_told_all_of_a_launch_and_that_it_may_begin_early(monkeypatch):
-    assert launched(monkeypatch)["shared"] == 0
-    assert launched(monkeypatch, shared_mem=1000) == {
+def test_the_driver_gets_all_arguments_and_may_start_the_kernel_early(monkeypatch):
+    assert launch_arguments(monkeypatch)["shared"] == 0
+    assert launch_arguments(monkeypatch, shared_mem=1000) == {
         "grid": [17, 2, 1],
         "block": [384, 1, 1],
         "shared": 1000,
@@ -83,38 +86,38 @@ def test_structures_are_as_large_as_the_drivers():
     assert ctypes.sizeof(dependent_launch.Configuration) == 56
 
 
-def test_what_the_driver_refuses_is_told(monkeypatch):
+def test_a_refusal_of_the_driver_is_an_error(monkeypatch):
     with pytest.raises(LadderError, match=r"refuses to launch convolve on \(17, 2\) blocks: status 1"):
-        launched(monkeypatch, status=1)
+        launch_arguments(monkeypatch, status=1)
 
 
-def test_a_card_that_cannot_overlap_two_kernels_launches_as_ever(monkeypatch):
+def test_older_gpus_launch_the_kernel_as_usual(monkeypatch):
     monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("89"))
     kernel = SimpleNamespace()
-    assert dependent_launch.overlapping(kernel) is kernel
+    assert dependent_launch.launcher(kernel) is kernel
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("in_graph", [False, True])
-def test_a_kernel_begins_early_and_reads_what_was_written_once_it_has_waited(in_graph):
+def test_a_kernel_begins_early_and_reads_new_values_after_waiting(in_graph):
     """On a GPU of compute capability 9.0 or more, the kernel that doesn't wait reads the old contents."""
     library = cuda.load_cupy()
     folders = tuple(f"-I{folder}" for folder in native_sources.include_folders())
     module = library.RawModule(code=TWO_KERNELS, options=folders)
     write, read = (module.get_function(name) for name in ("write", "read"))
-    can_overlap = int(library.cuda.Device().compute_capability) >= dependent_launch.SINCE
+    can_overlap = int(library.cuda.Device().compute_capability) >= dependent_launch.MIN_CAPABILITY
     stream = library.cuda.Stream(non_blocking=True)
     for waits, expected in ((1, 5), (0, 0 if can_overlap else 5)):
-        number, found = library.empty(1, np.int32), library.empty(1, np.int32)
+        number, result = library.empty(1, np.int32), library.empty(1, np.int32)
 
-        def run(waits=waits, number=number, found=found):
+        def run(waits=waits, number=number, result=result):
             number.fill(0)
-            found.fill(-1)
-            write((1,), (1,), (number, np.int32(5), found))
-            dependent_launch.overlapping(read)((1,), (1,), (number, found, np.int32(waits)))
+            result.fill(-1)
+            write((1,), (1,), (number, np.int32(5), result))
+            dependent_launch.launcher(read)((1,), (1,), (number, result, np.int32(waits)))
 
-        run = cuda.captured(run, stream) if in_graph else run
+        run = cuda.capture(run, stream) if in_graph else run
         with stream:
             run()
         stream.synchronize()
-        assert found.get() == expected, waits
+        assert result.get() == expected, waits

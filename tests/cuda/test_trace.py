@@ -1,4 +1,4 @@
-"""The times at which work in a GPU's streams began and ended."""
+"""Traces: the times at which work in a GPU's streams started and ended."""
 
 from types import SimpleNamespace
 
@@ -9,60 +9,61 @@ from simulated import Card
 
 
 @pytest.fixture
-def cards(monkeypatch):
-    cards = Card()
-    monkeypatch.setattr(trace, "load_cupy", lambda: cards)
-    monkeypatch.setattr(trace, "time", SimpleNamespace(perf_counter=cards.perf_counter))
-    return cards
+def gpus(monkeypatch):
+    """Simulated GPUs in place of CuPy, and their clock."""
+    gpus = Card()
+    monkeypatch.setattr(trace, "load_cupy", lambda: gpus)
+    monkeypatch.setattr(trace, "time", SimpleNamespace(perf_counter=gpus.perf_counter))
+    return gpus
 
 
-def test_work_is_there_from_its_beginning_on_the_card_to_its_end(cards):
-    """Times don't count from the host's request."""
-    cards.thread.now = 7.0
+def test_a_row_lasts_from_the_start_of_work_on_the_gpu_to_its_end(gpus):
+    """Times are those of the GPU, not of the host's request."""
+    gpus.thread.now = 7.0
     recorder = trace.Recorder()
-    one, other = (cards.cuda.Stream(non_blocking=True) for _ in range(2))
-    recorder.around("one", "a", one, lambda: one.do(2.0))
-    recorder.around("one", "b", one, lambda: one.do(3.0))
-    recorder.around("other", "a", other, lambda: other.do(4.0))
-    assert recorder.rows() == [("one", "a", 0.0, 2.0), ("one", "b", 2.0, 5.0), ("other", "a", 0.0, 4.0)]
-    assert cards.thread.now == 12.0, "the rows are there once all is done"
+    first, second = (gpus.cuda.Stream(non_blocking=True) for _ in range(2))
+    recorder.record("first", "a", first, lambda: first.do(2.0))
+    recorder.record("first", "b", first, lambda: first.do(3.0))
+    recorder.record("second", "a", second, lambda: second.do(4.0))
+    assert recorder.rows() == [("first", "a", 0.0, 2.0), ("first", "b", 2.0, 5.0), ("second", "a", 0.0, 4.0)]
+    assert gpus.thread.now == 12.0, "the rows are complete only when all work has ended"
 
 
-def test_no_work_begins_before_the_times_do(cards):
-    """Also if the GPU reaches the first event late."""
-    cards.current().do(5.0)
-    recorder = trace.Recorder(began=0.0)
-    stream = cards.cuda.Stream(non_blocking=True)
-    recorder.around("one", "a", stream, lambda: stream.do(2.0))
-    assert recorder.rows() == [("one", "a", 5.0, 7.0)]
+def test_no_work_starts_before_time_zero(gpus):
+    """This also holds if the GPU reaches the first event late."""
+    gpus.current().do(5.0)
+    recorder = trace.Recorder(start=0.0)
+    stream = gpus.cuda.Stream(non_blocking=True)
+    recorder.record("first", "a", stream, lambda: stream.do(2.0))
+    assert recorder.rows() == [("first", "a", 5.0, 7.0)]
 
 
-def test_without_a_stream_work_is_in_the_current_one(cards):
+def test_the_default_stream_is_the_current_one(gpus):
     recorder = trace.Recorder()
-    recorder.around("card", "a", None, lambda: cards.current().do(2.0))
-    with cards.cuda.Stream(non_blocking=True):
-        recorder.around("card", "b", None, lambda: cards.current().do(3.0))
-    assert recorder.rows() == [("card", "a", 0.0, 2.0), ("card", "b", 0.0, 3.0)]
+    recorder.record("gpu", "a", None, lambda: gpus.current().do(2.0))
+    with gpus.cuda.Stream(non_blocking=True):
+        recorder.record("gpu", "b", None, lambda: gpus.current().do(3.0))
+    assert recorder.rows() == [("gpu", "a", 0.0, 2.0), ("gpu", "b", 0.0, 3.0)]
 
 
-def test_two_cards_and_the_host_have_one_clock(cards):
-    cards.thread.now = 1.0
-    began, rows = cards.perf_counter(), []
+def test_two_gpus_and_the_host_have_one_clock(gpus):
+    gpus.thread.now = 1.0
+    start, rows = gpus.perf_counter(), []
     for number in range(2):
-        with cards.cuda.Device(number):
-            cards.thread.now += 0.5
-            recorder = trace.Recorder(began, f"card {number} ")
-            stream = cards.cuda.Stream(non_blocking=True)
-            recorder.around("compute", "1", stream, lambda stream=stream: stream.do(4.0))
-            recorder.around_host("host", "1", stream.synchronize)
+        with gpus.cuda.Device(number):
+            gpus.thread.now += 0.5
+            recorder = trace.Recorder(start, f"gpu {number} ")
+            stream = gpus.cuda.Stream(non_blocking=True)
+            recorder.record("compute", "1", stream, lambda stream=stream: stream.do(4.0))
+            recorder.record_host("host", "1", stream.synchronize)
             rows += recorder.rows()
     assert rows == [
-        ("card 0 compute", "1", 0.5, 4.5),
-        ("card 0 host", "1", 0.5, 4.5),
-        ("card 1 compute", "1", 5.0, 9.0),
-        ("card 1 host", "1", 5.0, 9.0),
+        ("gpu 0 compute", "1", 0.5, 4.5),
+        ("gpu 0 host", "1", 0.5, 4.5),
+        ("gpu 1 compute", "1", 5.0, 9.0),
+        ("gpu 1 host", "1", 5.0, 9.0),
     ]
 
 
-def test_nothing_recorded_is_no_row(cards):
+def test_an_unused_recorder_has_no_rows(gpus):
     assert trace.Recorder().rows() == []

@@ -23,7 +23,7 @@ SHAPES = [
 
 
 def random_array(shape, dtype):
-    """All bytes are valid elements, including NaNs and infinities."""
+    """An array of random bytes, all of which are valid elements, including NaNs and infinities."""
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize
     return np.frombuffer(np.random.default_rng(size).bytes(size), dtype).reshape(shape)
@@ -42,12 +42,12 @@ def test_round_trip(path, dtype):
     for shape in SHAPES:
         array = random_array(shape, dtype)
         idx.write(path, array)
-        back = idx.read(path)
-        assert back.shape == shape
-        assert back.dtype == array.dtype
-        assert back.dtype.isnative
-        assert back.flags.writeable
-        assert back.tobytes() == array.tobytes()
+        read_back = idx.read(path)
+        assert read_back.shape == shape
+        assert read_back.dtype == array.dtype
+        assert read_back.dtype.isnative
+        assert read_back.flags.writeable
+        assert read_back.tobytes() == array.tobytes()
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -66,26 +66,26 @@ def test_any_byte_order_and_any_strides_are_written_alike(path, order):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "uint16", "float16", "complex64", "U3", "object", "M8[s]"])
-def test_a_dtype_that_idx_lacks(path, dtype):
+def test_a_dtype_that_idx_lacks_is_refused(path, dtype):
     with pytest.raises(LadderError, match="IDX has no dtype"):
         idx.write(path, np.zeros(3, dtype))
     assert not path.exists()
 
 
 @pytest.mark.parametrize("shape", [(), (0, 1 << 32)])
-def test_a_shape_that_idx_lacks(path, shape):
+def test_a_shape_that_idx_lacks_is_refused(path, shape):
     with pytest.raises(LadderError, match="IDX has no shape"):
         idx.write(path, np.zeros(shape, np.uint8))
     assert not path.exists()
 
 
-def test_a_file_that_cannot_be_written(path):
+def test_a_file_that_cannot_be_written_is_refused(path):
     path.touch()
     with pytest.raises(LadderError, match=r"array-idx/file can't be written: "):
         idx.write(path / "file", np.zeros(1, np.uint8))
 
 
-def test_a_file_that_cannot_be_read(path):
+def test_a_file_that_cannot_be_read_is_refused(path):
     for unreadable in (path, path.parent):
         with pytest.raises(LadderError, match=f"{unreadable} can't be read"):
             idx.read(unreadable)
@@ -93,33 +93,33 @@ def test_a_file_that_cannot_be_read(path):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(1,), (17,), (3, 5), (0, 17), (2, 1, 3)])
-def test_every_wrong_length(path, dtype, shape):
+def test_every_wrong_length_is_refused(path, dtype, shape):
     """Neither a prefix of a file nor a file with additional bytes is valid."""
     idx.write(path, random_array(shape, dtype))
     raw = path.read_bytes()
     for wrong in [raw[:length] for length in range(len(raw))] + [raw + b"\0", raw + raw]:
         path.write_bytes(wrong)
-        with pytest.raises(LadderError, match=f"{path} is not a sound IDX file"):
+        with pytest.raises(LadderError, match=f"{path} is not a valid IDX file"):
             idx.read(path)
 
 
-def test_every_wrong_byte_in_the_header(path):
-    """A header byte changed to anything is refused, unless it means an equally long file of another dtype."""
+def test_every_wrong_byte_in_the_header_is_refused(path):
+    """Any change of a header byte is refused, unless it describes an equally long file of another dtype."""
     idx.write(path, np.arange(1, 16, dtype=np.int32).reshape(3, 5))
     raw = path.read_bytes()
     same_length = {bytes([0, 0, 0x0D, 2])}  # float32
-    for at, value in itertools.product(range(12), range(256)):
-        wrong = raw[:at] + bytes([value]) + raw[at + 1 :]
+    for position, value in itertools.product(range(12), range(256)):
+        wrong = raw[:position] + bytes([value]) + raw[position + 1 :]
         path.write_bytes(wrong)
         if wrong == raw or wrong[:4] in same_length:
             idx.read(path)
         else:
-            with pytest.raises(LadderError, match=f"{path} is not a sound IDX file"):
+            with pytest.raises(LadderError, match=f"{path} is not a valid IDX file"):
                 idx.read(path)
 
 
 @pytest.mark.parametrize(
-    ("raw", "what"),
+    ("raw", "reason"),
     [
         (b"", "0 bytes"),
         (b"\x1f\x8b\x08\x00" + bytes(20), "0x1f8b0800"),
@@ -134,9 +134,9 @@ def test_every_wrong_byte_in_the_header(path):
         (struct.pack(">HBB4I", 0, 0x0E, 4, 0, *[0xFFFFFFFF] * 3), "NumPy has no shape"),
     ],
 )
-def test_what_is_wrong_is_said(path, raw, what):
+def test_the_message_says_what_is_wrong(path, raw, reason):
     path.write_bytes(raw)
-    with pytest.raises(LadderError, match=f"{path} is not a sound IDX file: .*{what}"):
+    with pytest.raises(LadderError, match=f"{path} is not a valid IDX file: .*{reason}"):
         idx.read(path)
 
 
@@ -152,10 +152,10 @@ def digits_folder(tmp_path_factory):
 
 def test_digits_have_the_shape_of_mnist(digits_folder):
     assert {path.name for path in digits_folder.iterdir()} == {*dataset.FILES, "SHA256SUMS"}
-    found = dataset.load(digits_folder)
+    loaded = dataset.load(digits_folder)
     for images, labels, count in (
-        (found.train_images, found.train_labels, 1437),
-        (found.test_images, found.test_labels, 360),
+        (loaded.train_images, loaded.train_labels, 1437),
+        (loaded.test_images, loaded.test_labels, 360),
     ):
         assert images.shape == (count, 28, 28)
         assert images.dtype == labels.dtype == np.uint8
@@ -177,18 +177,18 @@ def test_digits_are_bright_strokes_within_a_dark_margin(digits_folder):
 
 
 def test_digits_are_resampled_upright_and_in_place(digits_folder):
-    """The means over a grid of 8 × 8 are near the original pixels, whatever the split's order."""
+    """The means over a grid of 8 × 8 are close to the original pixels; each image is compared with the nearest one."""
     from sklearn.datasets import load_digits
 
-    found = dataset.load(digits_folder)
-    images = np.concatenate([found.train_images, found.test_images])
-    labels = np.concatenate([found.train_labels, found.test_labels])
+    loaded = dataset.load(digits_folder)
+    images = np.concatenate([loaded.train_images, loaded.test_images])
+    labels = np.concatenate([loaded.train_labels, loaded.test_labels])
     fine = np.repeat(np.repeat(images[:, 4:24, 4:24] / 255 * 16, 2, axis=1), 2, axis=2)
     coarse = fine.reshape(-1, 8, 5, 8, 5).mean(axis=(2, 4)).reshape(-1, 64)
     original, original_labels = load_digits(return_X_y=True)
     distances = (coarse**2).sum(1)[:, None] - 2 * coarse @ original.T + (original**2).sum(1)
     nearest = distances.argmin(axis=1)
-    assert len(np.unique(images, axis=0)) == 1797  # nothing lost, nothing in both parts
+    assert len(np.unique(images, axis=0)) == 1797  # no image is missing or in both parts
     assert len(np.unique(nearest)) > 1790  # some originals are nearly the same
     np.testing.assert_array_equal(labels, original_labels[nearest])
     assert np.abs(coarse - original[nearest]).mean() < 1
@@ -200,7 +200,7 @@ def test_digits_are_the_same_each_time(digits_folder, tmp_path):
         assert (tmp_path / name).read_bytes() == (digits_folder / name).read_bytes()
 
 
-def test_digits_in_a_folder_that_cannot_be_made(path):
+def test_a_folder_that_cannot_be_made_is_refused(path):
     path.write_text("in the way")
     with pytest.raises(LadderError, match=f"{path / 'below'}/.* can't be written"):
         write_digits(path / "below")
@@ -211,7 +211,7 @@ def test_digits_in_a_folder_that_cannot_be_made(path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A made-up data set of 17 images for training and none for testing."""
+    """A synthetic data set of 17 images for training and none for testing."""
     idx.write(tmp_path / dataset.TRAIN_IMAGES, random_array((17, 28, 28), np.uint8))
     idx.write(tmp_path / dataset.TRAIN_LABELS, np.arange(17, dtype=np.uint8) % 10)
     idx.write(tmp_path / dataset.TEST_IMAGES, np.zeros((0, 28, 28), np.uint8))
@@ -220,15 +220,15 @@ def folder(tmp_path):
 
 
 def test_load(folder):
-    found = dataset.load(str(folder))
-    np.testing.assert_array_equal(found.train_images, random_array((17, 28, 28), np.uint8))
-    np.testing.assert_array_equal(found.train_labels, np.arange(17) % 10)
-    assert found.test_images.shape == (0, 28, 28)
-    assert found.test_labels.shape == (0,)
+    loaded = dataset.load(str(folder))
+    np.testing.assert_array_equal(loaded.train_images, random_array((17, 28, 28), np.uint8))
+    np.testing.assert_array_equal(loaded.train_labels, np.arange(17) % 10)
+    assert loaded.test_images.shape == (0, 28, 28)
+    assert loaded.test_labels.shape == (0,)
 
 
 @pytest.mark.parametrize("name", dataset.FILES)
-def test_load_without_a_file(folder, name):
+def test_a_missing_file_is_refused(folder, name):
     (folder / name).unlink()
     with pytest.raises(LadderError, match=f"{name} can't be read: No such file"):
         dataset.load(folder)
@@ -250,17 +250,17 @@ def test_load_without_a_file(folder, name):
         (dataset.TEST_LABELS, np.zeros(1, np.uint8)),
     ],
 )
-def test_load_what_does_not_belong_together(folder, name, array):
+def test_files_that_do_not_belong_together_are_refused(folder, name, array):
     idx.write(folder / name, array)
     with pytest.raises(LadderError, match=name):
         dataset.load(folder)
 
 
 @pytest.mark.parametrize("name", dataset.FILES)
-def test_digits_with_another_pixel_or_label_than_were_written_are_a_sentence(digits_folder, name, tmp_path):
+def test_a_changed_pixel_or_label_is_refused(digits_folder, name, tmp_path):
     folder = shutil.copytree(digits_folder, tmp_path / "digits")
     dataset.load(folder)
     contents = (folder / name).read_bytes()
     (folder / name).write_bytes(contents[:-1] + bytes([contents[-1] ^ 1]))
-    with pytest.raises(LadderError, match=f"{name} isn't what was written: .* delete it and fetch the data set again"):
+    with pytest.raises(LadderError, match=f"{name} has changed: .* delete it and fetch the data set again"):
         dataset.load(folder)

@@ -1,4 +1,4 @@
-"""Fetching from mirrors that are correct, faulty or unavailable; the files are small and synthetic."""
+"""Downloads from mirrors that are correct, faulty or unavailable; the files are small and synthetic."""
 
 import gzip
 import hashlib
@@ -18,7 +18,9 @@ from ladder.errors import LadderError
 
 SIZES = (20_011, 65, 17, 1)
 CONTENTS = {name: bytes(i % 251 for i in range(size)) for name, size in zip(dataset.FILES, SIZES, strict=True)}
-EXPECTED = {name: download.Expected(len(one), hashlib.sha256(one).hexdigest()) for name, one in CONTENTS.items()}
+EXPECTED = {
+    name: download.Expected(len(contents), hashlib.sha256(contents).hexdigest()) for name, contents in CONTENTS.items()
+}
 PACKED = {f"{name}.gz": gzip.compress(contents) for name, contents in CONTENTS.items()}
 FIRST = dataset.TRAIN_IMAGES
 BODY = PACKED[f"{FIRST}.gz"]
@@ -26,8 +28,8 @@ BODY = PACKED[f"{FIRST}.gz"]
 
 class Request(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.server.asked.append(self.path[1:])
-        next(self.server.faults, honest)(self, PACKED.get(self.path[1:]))
+        self.server.requested.append(self.path[1:])
+        next(self.server.faults, reply_correctly)(self, PACKED.get(self.path[1:]))
 
     def reply(self, body, status=200, **headers):
         self.send_response(status)
@@ -40,35 +42,35 @@ class Request(BaseHTTPRequestHandler):
         pass
 
 
-def honest(request, body):
+def reply_correctly(request, body):
     request.reply(body or b"no such file", 200 if body else 404)
 
 
-def cut(request, body):
-    """Announce everything, send a third, hang up."""
+def reply_truncated(request, body):
+    """Announce the whole body, send a third of it, and close the connection."""
     request.reply(body[: len(body) // 3], Content_Length=len(body))
 
 
-def hang_up(request, body):
+def close_connection(request, body):
     request.connection.shutdown(socket.SHUT_RDWR)
 
 
-def endless(request, body):
+def reply_endlessly(request, body):
     request.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n")
     for _ in range(1000):
         request.wfile.write(BODY)
 
 
-def status(number):
+def with_status(number):
     return lambda request, body: request.reply(b"<html>sorry</html>", number, Retry_After=3600)
 
 
-def always(body, **headers):
+def with_body(body, **headers):
     return lambda request, _: request.reply(body, **headers)
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch):
+def no_pauses(monkeypatch):
     monkeypatch.setattr(download, "RETRIES", download.RETRIES.new(backoff_factor=0))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
@@ -80,8 +82,8 @@ def serve():
 
     def start(*faults):
         server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
-        server.faults, server.asked, server.daemon_threads = iter(faults), [], True
-        server.handle_error = lambda *_: None  # clients hang up on the faulty ones
+        server.faults, server.requested, server.daemon_threads = iter(faults), [], True
+        server.handle_error = lambda *_: None  # clients close connections to faulty servers
         server.url = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         servers.append(server)
@@ -94,9 +96,9 @@ def serve():
 
 
 @pytest.fixture
-def good(tmp_path):
-    """A folder that is a sound mirror."""
-    folder = tmp_path / "good mirror"
+def mirror_folder(tmp_path):
+    """A folder that is a correct mirror."""
+    folder = tmp_path / "sound mirror"
     folder.mkdir()
     for name, body in PACKED.items():
         (folder / name).write_bytes(body)
@@ -108,12 +110,12 @@ def fetch(folder, *mirrors, names=(FIRST,)):
         folder, [getattr(mirror, "url", mirror) for mirror in mirrors], {name: EXPECTED[name] for name in names}
     )
     sums = "".join(f"{EXPECTED[name].sha256}  {name}\n" for name in names).encode()
-    due = {name: CONTENTS[name] for name in names} | {"SHA256SUMS": sums}
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == due
+    expected = {name: CONTENTS[name] for name in names} | {"SHA256SUMS": sums}
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
 
 
 def failure(folder, *mirrors):
-    """The message with which fetching fails, writing nothing."""
+    """The message of a download that fails and writes nothing."""
     with pytest.raises(LadderError) as caught:
         fetch(folder, *mirrors)
     assert not list(folder.glob("*"))
@@ -121,35 +123,42 @@ def failure(folder, *mirrors):
     return str(caught.value)
 
 
-def test_servers_folders_and_file_urls(serve, good, tmp_path, monkeypatch):
-    monkeypatch.chdir(good.parent)
-    monkeypatch.setenv("HOME", str(good.parent))
-    mirror = serve()
+def test_servers_folders_and_file_urls(serve, mirror_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(mirror_folder.parent)
+    monkeypatch.setenv("HOME", str(mirror_folder.parent))
+    server = serve()
     plain = tmp_path / "plain"
-    fetch(plain, f"{mirror.url}/", names=dataset.FILES)
-    assert mirror.asked == list(PACKED)
-    for number, where in enumerate(
-        [good, good.name, f"~/{good.name}", good.as_uri(), f"file://localhost{good}", plain]
+    fetch(plain, f"{server.url}/", names=dataset.FILES)
+    assert server.requested == list(PACKED)
+    for number, source in enumerate(
+        [
+            mirror_folder,
+            mirror_folder.name,
+            f"~/{mirror_folder.name}",
+            mirror_folder.as_uri(),
+            f"file://localhost{mirror_folder}",
+            plain,
+        ]
     ):
-        fetch(tmp_path / str(number), where, names=dataset.FILES)
+        fetch(tmp_path / str(number), source, names=dataset.FILES)
 
 
 @pytest.mark.parametrize(
     "mirror",
     ["ftp://host/mnist", "http:///mnist", "http://[::1/mnist", "host:8000/m", "file://mnist/m", "~none/m", " "],
 )
-def test_a_mirror_that_makes_no_sense(good, tmp_path, mirror):
-    sentence = failure(tmp_path / "data", good, mirror)
+def test_a_malformed_mirror_is_refused(mirror_folder, tmp_path, mirror):
+    sentence = failure(tmp_path / "data", mirror_folder, mirror)
     assert repr(mirror) in sentence
     assert "https://host/folder" in sentence
 
 
-def test_right_files_are_left_alone_and_wrong_ones_replaced(serve, good, tmp_path):
-    fetch(tmp_path / "data", good, names=dataset.FILES)
+def test_correct_files_are_kept_and_wrong_ones_replaced(serve, mirror_folder, tmp_path):
+    fetch(tmp_path / "data", mirror_folder, names=dataset.FILES)
     (tmp_path / "data" / FIRST).write_bytes(CONTENTS[FIRST][::-1])
     mirror = serve()
     fetch(tmp_path / "data", mirror, names=dataset.FILES)
-    assert mirror.asked == [f"{FIRST}.gz"]
+    assert mirror.requested == [f"{FIRST}.gz"]
 
 
 BAD_BODIES = {
@@ -165,63 +174,65 @@ BAD_BODIES = {
 }
 
 
-@pytest.mark.parametrize(("body", "said"), BAD_BODIES.values(), ids=BAD_BODIES)
-def test_wrong_bytes_are_never_used(serve, good, tmp_path, body, said):
-    alone, bad = serve(always(body)), tmp_path / "bad"
-    assert_said(failure(tmp_path / "none", alone), alone.url, said)
-    assert len(alone.asked) == 1  # what a server holds will not get better
-    bad.mkdir()
-    (bad / f"{FIRST}.gz").write_bytes(body)
-    assert_said(failure(tmp_path / "none", bad), bad, said)
-    fetch(tmp_path / "data", serve(always(body)), bad, good)
+@pytest.mark.parametrize(("body", "reason"), BAD_BODIES.values(), ids=BAD_BODIES)
+def test_wrong_bytes_are_never_used(serve, mirror_folder, tmp_path, body, reason):
+    bad_server, bad_mirror = serve(with_body(body)), tmp_path / "bad_mirror"
+    assert_reason(failure(tmp_path / "none", bad_server), bad_server.url, reason)
+    assert len(bad_server.requested) == 1  # a retry would receive the same bytes
+    bad_mirror.mkdir()
+    (bad_mirror / f"{FIRST}.gz").write_bytes(body)
+    assert_reason(failure(tmp_path / "none", bad_mirror), bad_mirror, reason)
+    fetch(tmp_path / "data", serve(with_body(body)), bad_mirror, mirror_folder)
 
 
-def assert_said(sentence, mirror, said):
-    assert re.search(f"{re.escape(str(mirror))}: .*({said})", sentence), sentence
+def assert_reason(sentence, mirror, reason):
+    assert re.search(f"{re.escape(str(mirror))}: .*({reason})", sentence), sentence
     assert "mnist_mirror" in sentence
 
 
 @pytest.mark.parametrize(
-    ("fault", "attempts", "said"),
+    ("fault", "attempts", "reason"),
     [
-        (status(404), 1, "HTTP status 404"),
-        (status(204), 1, "HTTP status 204"),
-        (status(503), 4, "too many 503 error responses"),
-        (hang_up, 4, "closed connection without response|reset"),
-        (cut, 1, "not an intact gzip file"),
-        (endless, 1, "sends more than"),
+        (with_status(404), 1, "HTTP status 404"),
+        (with_status(204), 1, "HTTP status 204"),
+        (with_status(503), 4, "too many 503 error responses"),
+        (close_connection, 4, "closed connection without response|reset"),
+        (reply_truncated, 1, "not an intact gzip file"),
+        (reply_endlessly, 1, "sends more than"),
     ],
 )
-def test_a_faulty_server_is_tried_again_where_that_may_help_then_the_next(serve, good, tmp_path, fault, attempts, said):
+def test_a_faulty_server_is_retried_if_that_may_help_before_the_next(
+    serve, mirror_folder, tmp_path, fault, attempts, reason
+):
     mirror = serve(*itertools.repeat(fault, 20))
-    assert_said(failure(tmp_path / "none", mirror), mirror.url, said)
-    assert len(mirror.asked) == attempts
-    fetch(tmp_path / "data", mirror, good)
+    assert_reason(failure(tmp_path / "none", mirror), mirror.url, reason)
+    assert len(mirror.requested) == attempts
+    fetch(tmp_path / "data", mirror, mirror_folder)
 
 
-@pytest.mark.parametrize("fault", [status(503), hang_up])
-def test_a_passing_fault_is_retried(serve, tmp_path, fault):
+@pytest.mark.parametrize("fault", [with_status(503), close_connection])
+def test_a_temporary_fault_is_retried(serve, tmp_path, fault):
     fetch(tmp_path / "data", serve(fault, fault))
 
 
-def test_content_encoding_that_names_the_files_own_gzip(serve, tmp_path):
-    fetch(tmp_path / "data", serve(always(BODY, Content_Encoding="gzip")))
+def test_a_file_whose_gzip_is_declared_as_content_encoding_is_accepted(serve, tmp_path):
+    fetch(tmp_path / "data", serve(with_body(BODY, Content_Encoding="gzip")))
 
 
-def test_a_server_that_falls_silent(serve, good, tmp_path, monkeypatch):
+def test_after_a_timeout_the_next_mirror_is_tried(serve, mirror_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "TIMEOUT", 0.1)
     closing = threading.Event()
-    fetch(tmp_path / "data", serve(*[lambda request, body: closing.wait(60)] * 4), good)
+    fetch(tmp_path / "data", serve(*[lambda request, body: closing.wait(60)] * 4), mirror_folder)
     closing.set()
 
 
-def test_all_mirrors_fail_in_one_sentence(serve, tmp_path):
+def test_if_all_mirrors_fail_the_message_has_every_reason(serve, tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        dead = f"http://127.0.0.1:{unused.getsockname()[1]}/mnist"
-    sentence = failure(tmp_path / "data", dead, serve(status(404)), tmp_path)
+        unused_url = f"http://127.0.0.1:{unused.getsockname()[1]}/mnist"
+    sentence = failure(tmp_path / "data", unused_url, serve(with_status(404)), tmp_path)
     for part in (
-        f"{FIRST} can't be fetched: {dead}: Connection refused; ",
+        f"{FIRST} can't be fetched: {unused_url}: Connection refused; ",
         "HTTP status 404; ",
         f"{tmp_path}: No such",
     ):
@@ -229,11 +240,13 @@ def test_all_mirrors_fail_in_one_sentence(serve, tmp_path):
     assert "no mirror is given" in failure(tmp_path / "data")
 
 
-def test_a_folder_that_cannot_be_made_or_takes_no_more(good, tmp_path):
+def test_a_folder_that_cannot_be_made_or_a_full_disk_is_reported(mirror_folder, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(LadderError, match=r"can't be written: .*Make room"):
-        fetch(tmp_path / "file" / "mnist", good)
-    script = f"from ladder.data import mnist; mnist.write({str(tmp_path / 'data')!r}, [{str(good)!r}], expected)"
+        fetch(tmp_path / "file" / "mnist", mirror_folder)
+    script = (
+        f"from ladder.data import mnist; mnist.write({str(tmp_path / 'data')!r}, [{str(mirror_folder)!r}], expected)"
+    )
     script = f"from ladder.data.download import Expected; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
     done = subprocess.run(
         ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -c {script!r}"], capture_output=True, text=True

@@ -8,25 +8,25 @@ import pytest
 from ladder.devices import chunked
 
 
-def test_numbers_come_again_after_a_prime_count():
-    assert all(chunked.DRAWN % divisor for divisor in range(2, 2050))
+def test_the_number_of_drawn_elements_is_prime():
+    assert all(chunked.PERIOD % divisor for divisor in range(2, 2050))
 
 
 @pytest.mark.parametrize("shape", [(1,), (30,), (31,), (32,), (62,), (10, 7)])
-def test_all_is_filled_and_no_more_drawn_than_needed(monkeypatch, shape):
-    monkeypatch.setattr(chunked, "DRAWN", 31)
-    array, drawn = np.full(shape, np.nan), []
+def test_the_whole_array_is_filled_and_no_more_than_needed_drawn(monkeypatch, shape):
+    monkeypatch.setattr(chunked, "PERIOD", 31)
+    array, sizes = np.full(shape, np.nan), []
 
     def draw(part):
         part[...] = np.arange(part.size)
-        drawn.append(part.size)
+        sizes.append(part.size)
 
     chunked.fill(array, draw)
     assert np.array_equal(array.reshape(-1), np.arange(array.size) % 31)
-    assert drawn == [min(31, array.size)]
+    assert sizes == [min(31, array.size)]
 
 
-def test_the_work_for_every_item_comes_in_order_and_what_it_raises_is_raised():
+def test_results_are_in_order_and_exceptions_are_raised():
     assert chunked.map_threads(lambda item: item**2, range(100)) == [item**2 for item in range(100)]
     with pytest.raises(ZeroDivisionError):
         chunked.map_threads(lambda item: 1 / item, range(3))
@@ -34,15 +34,15 @@ def test_the_work_for_every_item_comes_in_order_and_what_it_raises_is_raised():
 
 @pytest.mark.parametrize("cpus", [1, 3, 64])
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 65, 4097])
-def test_parts_have_everything_once_and_none_is_empty(monkeypatch, cpus, count):
+def test_parts_cover_everything_once_and_none_is_empty(monkeypatch, cpus, count):
     monkeypatch.setattr(chunked, "AFFINITY", set(range(cpus)))
-    found = [list(range(count))[part] for part in chunked.parts(count)]
-    assert [element for part in found for element in part] == list(range(count))
-    assert all(found)
-    assert len(found) <= chunked.PARTS * cpus
+    parts = [list(range(count))[part] for part in chunked.parts(count)]
+    assert [element for part in parts for element in part] == list(range(count))
+    assert all(parts)
+    assert len(parts) <= chunked.PARTS_PER_CPU * cpus
 
 
-def test_threads_of_a_bound_thread_may_use_all_cpus():
+def test_threads_started_by_a_bound_thread_may_use_all_cpus():
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:

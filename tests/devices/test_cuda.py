@@ -1,4 +1,4 @@
-"""What runs on a GPU: every variant at odd shapes, the clock, and the sentences without a GPU."""
+"""The device `cuda`: every variant of a product at odd shapes, the clock, energy, and errors without a GPU."""
 
 import itertools
 import json
@@ -61,8 +61,8 @@ def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("product", VARIANTS)
 @pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
-def test_the_training_follows_the_reference(trained, product, dtype, graph, layers, activation, images, batch):
-    result = trained("cuda", layers, activation, images, batch, dtype, product=product, graph=graph)
+def test_the_training_follows_the_reference(run_training, product, dtype, graph, layers, activation, images, batch):
+    result = run_training("cuda", layers, activation, images, batch, dtype, product=product, graph=graph)
     assert [point["epoch"] for point in result["curve"]] == [1, 2, 3]
     assert {"loss", "w1", "b1", "epoch loss"} <= {check["name"] for check in result["checks"]}
     assert ("gather" in result["phases"][0]) == (graph == "off")
@@ -85,7 +85,7 @@ def test_the_training_with_copies_follows_the_reference(trained, memory, layers,
 
 
 @pytest.fixture
-def trained(tmp_path):
+def run_training(tmp_path):
     """A function that runs a training's job on the digits, including checks, and returns its result."""
 
     def run(variant, layers, activation, images, batch, dtype, rate=0.5, **tuning):
@@ -93,8 +93,8 @@ def trained(tmp_path):
         sizes = {"layers": layers, "activation": activation, "images": images, "batch": batch, "dtype": dtype}
         sizes = workloads.complete("mlp", {**sizes, "epochs": 3, "rate": rate, "source": "digits"})
         mlp = workloads.load("mlp")
-        exact = mlp.reference.compute(mlp.reference_sizes(sizes), load_data(tmp_path / "digits"))
-        np.savez(tmp_path / "exact.npz", **exact)
+        reference = mlp.reference.compute(mlp.reference_sizes(sizes), load_data(tmp_path / "digits"))
+        np.savez(tmp_path / "reference.npz", **reference)
         case = Case("mlp", variant, sizes, tuning)
         limits = {
             "seconds": 0.1,
@@ -105,7 +105,7 @@ def trained(tmp_path):
             "phase_passes": 1,
             "energy": False,
         }
-        job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "exact.npz", **limits)
+        job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "reference.npz", **limits)
         return worker.run_case(case, mlp, workloads.load_variant("mlp", variant), job)
 
     return run
@@ -113,15 +113,15 @@ def trained(tmp_path):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("graph", ["off", "on"])
-def test_pytorch_follows_the_reference(trained, graph):
+def test_pytorch_follows_the_reference(run_training, graph):
     pytest.importorskip("torch", reason="requires PyTorch")
-    trained("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
+    run_training("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
 
 
 @pytest.mark.gpu
-def test_cards_have_the_names_that_the_driver_gives_them():
+def test_uuids_of_gpus_are_those_of_the_driver():
     names = [gpus.uuid(number) for number in gpus.device_ids()]
-    assert sorted(names) == sorted(one["uuid"] for one in nvidia.gpus())
+    assert sorted(names) == sorted(gpu["uuid"] for gpu in nvidia.gpus())
 
 
 @pytest.mark.gpu
@@ -149,7 +149,7 @@ def test_every_mixed_precision_is_right_at_odd_shapes(math, form, shape):
 )
 @pytest.mark.parametrize("conversion", ["timed", "ahead"])
 def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(math, beyond, conversion):
-    """Operands split in two parts of TF32 meet float32's bound, too."""
+    """`beyond` is the precision whose bound is exceeded; tf32x3, with two TF32 numbers per operand, meets float32's."""
     tuning = {"math": math, "conversion": conversion}
     case = sanitized.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")
     problem = sanitized.solved(case)
@@ -160,7 +160,7 @@ def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(ma
 
 
 @pytest.mark.gpu
-def test_an_array_that_does_not_fit_is_a_sentence():
+def test_an_array_that_does_not_fit_is_an_error():
     with (
         pytest.raises(LadderError, match=r"is out of memory .*: \d+ of \d+ bytes are free"),
         CUDA.translate_errors(),
@@ -171,15 +171,15 @@ def test_an_array_that_does_not_fit_is_a_sentence():
 @pytest.mark.gpu
 @pytest.mark.clock
 def test_the_stopwatch_times_the_gpu_and_not_the_launch():
-    wait = clock.spin()
-    seconds = np.median([CUDA.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
+    spin = clock.spin()
+    seconds = np.median([CUDA.stopwatch(lambda: spin((1,), (1,), (300_000,))) for _ in range(20)])
     assert 300e-6 <= seconds < 330e-6
-    nothing = np.median([CUDA.stopwatch(lambda: None) for _ in range(50)])
-    assert nothing < 0.3 * clock.event_overhead()
+    empty_run = np.median([CUDA.stopwatch(lambda: None) for _ in range(50)])
+    assert empty_run < 0.3 * clock.event_overhead()
 
 
 @pytest.mark.skipif(bool(nvidia.gpus()), reason="requires a machine without a GPU")
-def test_without_a_gpu_a_sentence_says_so():
+def test_without_a_gpu_there_is_an_error():
     with pytest.raises(LadderError, match=r"CuPy is not installed|There is no GPU to work on"):
         cuda.load_cupy()
     with pytest.raises(LadderError, match="no GPU to work on"), CUDA.lease():
@@ -187,7 +187,7 @@ def test_without_a_gpu_a_sentence_says_so():
 
 
 NAIVE = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
-# Words of the sentence for each fault of tests/fake_cupy/cupy.py.
+# The error, or a part of it, for each fault of tests/fake_cupy/cupy.py.
 FAULTS = {
     "driver": "There is no GPU to work on: CUDA reports cudaErrorInsufficientDriver: CUDA driver version is "
     "insufficient; update the driver, 580.1.",
@@ -196,76 +196,78 @@ FAULTS = {
     "arrays": "(Out of memory allocating 8,192 bytes (allocated so far: 4,096 bytes)): 1000 of 5000 bytes are free. "
     "Lower the sizes",
     "launch": "(CUDA_ERROR_OUT_OF_MEMORY: out of memory): 1000 of 5000 bytes are free. Lower the sizes",
-    "nothing": "elements of the result 'out' are NaN or infinite",  # kernels of the stand-in do nothing
+    "nothing": "elements of the result 'out' are NaN or infinite",  # its kernels do nothing
 }
 
 
 def run(tmp_path, case, protocol=PROTOCOL, **variables):
-    """Measure a case on the stand-in for a GPU; the process, which has ended."""
+    """Measure a case on the stand-in for a GPU; returns the completed process."""
     command = [sys.executable, "-m", "ladder", "measure", *case, "--out", "record.json"]
     folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
-    given = {"PYTHONPATH": os.pathsep.join(filter(None, folders)), "LADDER_COMMIT": "f" * 40}  # also without git
+    defaults = {
+        "PYTHONPATH": os.pathsep.join(filter(None, folders)),
+        "LADDER_COMMIT": "f" * 40,
+    }  # so that git isn't needed
     return subprocess.run(
         [*command, "--protocol", json.dumps(protocol)],
         cwd=tmp_path,
-        env={**os.environ, **given, **variables},
+        env={**os.environ, **defaults, **variables},
         capture_output=True,
         text=True,
     )
 
 
-def refused(tmp_path, case=NAIVE, **variables):
-    """The last line of measuring a case on the stand-in for a GPU."""
-    done = run(tmp_path, case, **variables)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+def refusal_of(tmp_path, case=NAIVE, **variables):
+    """The error of a refused measurement on the stand-in for a GPU, a single line."""
+    result = run(tmp_path, case, **variables)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1), result.stderr
     assert not (tmp_path / "record.json").exists()
-    return done.stderr
+    return result.stderr
 
 
 @pytest.mark.parametrize(
     "fault", [name if name in ("driver", "nothing") else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
 )
-def test_what_is_wrong_with_a_card_is_one_sentence(cards, tmp_path, fault):
+def test_every_fault_of_a_gpu_is_an_error_of_one_line(cards, tmp_path, fault):
     cards(1)
-    assert FAULTS[fault] in refused(tmp_path, LADDER_FAULT=fault)
+    assert FAULTS[fault] in refusal_of(tmp_path, LADDER_FAULT=fault)
 
 
-def test_measuring_on_a_gpu_where_there_is_none_is_one_sentence(tmp_path):
-    refusal = refused(tmp_path, LADDER_FAULT="nothing", CUDA_VISIBLE_DEVICES="")
+def test_measuring_without_a_gpu_is_an_error_of_one_line(tmp_path):
+    refusal = refusal_of(tmp_path, LADDER_FAULT="nothing", CUDA_VISIBLE_DEVICES="")
     assert refusal == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
 
 
-def unjoined(joined):
+def case_unjoined(joined):
+    """The case of a variant that leaves work in another stream, for which the current stream waits if `joined`."""
     sizes = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm"
     return "gemm", "wrong_unjoined", f"{sizes},joined={joined}"
 
 
-def test_work_in_a_stream_that_nothing_waits_for_is_refused(cards, tmp_path):
+def test_work_in_a_stream_that_is_not_waited_for_is_refused(cards, tmp_path):
     cards(1)
-    refusal = refused(tmp_path, unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
+    refusal = refusal_of(tmp_path, case_unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
     assert "The GPU keeps working for 0." in refusal
     assert "the variant leaves work in a stream for which the current one doesn't wait" in refusal
 
 
 @pytest.mark.parametrize(
-    ("state", "asked"),
+    ("state", "is_requested"),
     [
         ({"energy": 7, "watts": 100}, True),
         pytest.param({"energy": 7}, False, marks=pytest.mark.slow),
         pytest.param({}, True, marks=pytest.mark.slow),
     ],
 )
-def test_work_that_is_waited_for_is_measured_with_its_energy_where_that_is_asked_and_counted(
-    cards, tmp_path, state, asked
-):
+def test_energy_is_measured_if_it_is_requested_and_counted(cards, tmp_path, state, is_requested):
     cards(1, clock=1980, **state)
     variables = {"LADDER_FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
-    done = run(tmp_path, unjoined("yes"), PROTOCOL | {"energy": asked}, **variables)
-    assert done.returncode == 0, done.stderr
+    result = run(tmp_path, case_unjoined("yes"), PROTOCOL | {"energy": is_requested}, **variables)
+    assert result.returncode == 0, result.stderr
     (process,) = record.read(tmp_path / "record.json")["processes"]
     assert process["state"].pop("clock") == 1980
     if "watts" in state:
-        assert process["state"].pop("joules") >= 0.98  # 100 W for 10 ms, and the repeats' own time
+        assert process["state"].pop("joules") >= 0.98  # 100 W for 10 ms, plus the overhead of the repetitions
         assert process["state"].pop("sustained") >= 0.0098
     assert process["state"] == {}
 
@@ -274,7 +276,7 @@ def test_work_that_is_waited_for_is_measured_with_its_energy_where_that_is_asked
 @pytest.mark.clock
 @pytest.mark.parametrize("joined", ["no", "yes"])
 @pytest.mark.parametrize("size", [2049, 4097])
-def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
+def test_a_gpu_that_works_after_the_end_of_a_run_is_detected(monkeypatch, size, joined):
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
     case = sanitized.case("gemm", "wrong_unjoined", {"joined": joined}, m=size, n=size, k=size)
     problem = worker.make_problem(workloads.load("gemm"), case, CUDA)
@@ -288,138 +290,147 @@ def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
 
 
 @pytest.fixture
-def seen(monkeypatch):
-    """A function that makes a number of GPUs visible; their names."""
+def set_gpu_count(monkeypatch):
+    """A function that makes this number of GPUs visible, 1 at first."""
 
-    def see(count):
+    def set_count(count):
         monkeypatch.setattr(gpus, "device_ids", lambda: range(count))
         monkeypatch.setattr(gpus, "uuid", lambda number: f"GPU-{number}")
 
     monkeypatch.setattr(gpus, "synchronize", lambda: None)
-    see(1)
-    return see
+    set_count(1)
+    return set_count
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_energy_is_counted_between_changes_of_the_counters_of_all_cards(seen, count, monkeypatch):
-    """A counter counts 3 J a run and changes with every fourth; runs come in pairs. Its reading takes a while."""
-    runs, readings = [], []  # seconds of runs, and how many there were when the counter was read
+def test_energy_is_read_right_after_changes_of_the_counters_of_all_gpus(set_gpu_count, count, monkeypatch):
+    """The counter adds 12 J after every fourth run, 3 J per run. Runs come in batches of two; a reading takes 20 ms."""
+    runs, readings = [], []  # the seconds of runs, and their number at each reading of the counter
 
     def run():
-        began = time.perf_counter()
+        start = time.perf_counter()
         time.sleep(1e-3)
-        runs.append(time.perf_counter() - began)
+        runs.append(time.perf_counter() - start)
 
     def read(uuid):
         readings.append(len(runs))
         time.sleep(0.02)
         return 100.0 + 12 * (len(runs) // 4)
 
-    seen(count)
+    set_gpu_count(count)
     monkeypatch.setattr(nvidia, "energy", read)
     monkeypatch.setattr(gpu, "MIN_SECONDS", 0.1)
     monkeypatch.setattr(CUDA, "stopwatch", lambda run: 0.01)
-    found = CUDA.energy(run)
-    assert found["joules"] == 3.0 * count
-    assert min(runs) <= found["sustained"] < 4 * np.median(runs), "the readings are not a part of it"
-    assert max(later - earlier for earlier, later in itertools.pairwise(readings)) > len(runs) / 2, "no reading between"
+    result = CUDA.energy(run)
+    assert result["joules"] == 3.0 * count
+    assert min(runs) <= result["sustained"] < 4 * np.median(runs), "without the time of readings"
+    assert max(later - earlier for earlier, later in itertools.pairwise(readings)) > len(runs) / 2, (
+        "no reading in between"
+    )
 
 
-def test_all_cards_are_waited_for(monkeypatch):
-    waited = []
+def test_synchronize_waits_for_all_gpus(monkeypatch):
+    numbers = []
 
     def device(number):
-        return SimpleNamespace(synchronize=lambda: waited.append(number))
+        return SimpleNamespace(synchronize=lambda: numbers.append(number))
 
     monkeypatch.setattr(gpus, "device_ids", lambda: range(3))
     monkeypatch.setattr(gpus, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
     gpus.synchronize()
-    assert waited == [0, 1, 2]
+    assert numbers == [0, 1, 2]
 
 
-def test_without_a_counter_there_is_no_energy(seen, monkeypatch):
-    seen(2)
+def test_without_a_counter_there_is_no_energy(set_gpu_count, monkeypatch):
+    set_gpu_count(2)
     monkeypatch.setattr(nvidia, "energy", {"GPU-0": 5.0, "GPU-1": None}.get)
     assert CUDA.energy(lambda: None) == {}
     monkeypatch.setattr(nvidia, "energy", lambda uuid: 5.0)  # it never changes
-    monkeypatch.setattr(gpu, "PATIENCE", 0.01)
+    monkeypatch.setattr(gpu, "TIMEOUT", 0.01)
     monkeypatch.setattr(gpu, "MIN_SECONDS", 0.01)
     monkeypatch.setattr(CUDA, "stopwatch", lambda run: 1.0)
     assert CUDA.energy(lambda: None) == {}
 
 
-def test_an_old_driver_is_told_from_a_card_that_is_missing(monkeypatch):
-    def count():
+def test_an_old_driver_and_a_missing_gpu_have_different_errors(monkeypatch):
+    def get_count():
         raise RuntimeError(error)
 
-    runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=count)
+    runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=get_count)
     monkeypatch.setattr(gpus, "import_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    for seen, error, hint in (
+    for listed_gpus, error, hint in (
         ([{"driver": "580.1"}], "cudaErrorInsufficientDriver", "update the driver, 580.1"),
         ([{"driver": "580.1"}], "cudaErrorNoDevice", "`nvidia-smi` must list a GPU"),
         ([], "cudaErrorInsufficientDriver", "`nvidia-smi` must list a GPU"),
     ):
-        monkeypatch.setattr(nvidia, "gpus", lambda seen=seen: seen)
+        monkeypatch.setattr(nvidia, "gpus", lambda listed_gpus=listed_gpus: listed_gpus)
         with pytest.raises(LadderError, match=f"no GPU to work on: CUDA reports {error}; {hint}"):
             gpus.load_cupy.__wrapped__()
 
 
 @pytest.mark.parametrize(
-    ("overhead", "reading"), [("event_overhead", "between_events"), ("idle_overhead", "until_idle")]
+    ("overhead", "reading"), [("event_overhead", "time_between_events"), ("idle_overhead", "time_until_idle")]
 )
-def test_what_the_clock_itself_costs_is_the_median_and_measured_once(monkeypatch, overhead, reading):
-    asked, times = getattr(clock, overhead), itertools.cycle([1e-6, 2e-6, 9e-6])
+def test_an_overhead_of_the_clock_is_a_median_and_measured_once(monkeypatch, overhead, reading):
+    function, times = getattr(clock, overhead), itertools.cycle([1e-6, 2e-6, 9e-6])
     monkeypatch.setattr(clock, reading, lambda *run: next(times))
-    asked.cache_clear()
+    function.cache_clear()
     try:
-        assert asked() == 2e-6
-        monkeypatch.setattr(clock, reading, lambda *run: pytest.fail("it is measured again"))
-        assert asked() == 2e-6
+        assert function() == 2e-6
+        monkeypatch.setattr(clock, reading, lambda *run: pytest.fail("the overhead is measured again"))
+        assert function() == 2e-6
     finally:
-        asked.cache_clear()
+        function.cache_clear()
 
 
-def test_as_many_blocks_run_at_once_as_all_multiprocessors_hold(monkeypatch):
-    asked = []
-    driver = SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *given: asked.append(given) or held)
+def test_blocks_at_once_are_those_of_all_multiprocessors(monkeypatch):
+    calls = []
+
+    def max_active_blocks(*arguments):
+        calls.append(arguments)
+        return blocks
+
+    driver = SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=max_active_blocks)
     monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(driver=driver)))
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
-    kernel, held = SimpleNamespace(kernel=SimpleNamespace(ptr=4096)), 2
+    kernel, blocks = SimpleNamespace(kernel=SimpleNamespace(ptr=4096)), 2
     assert cuda.blocks_at_once(kernel, 128, 1000) == 264
-    assert (asked, kernel.max_dynamic_shared_size_bytes) == ([(4096, 128, 1000)], 1000)
-    held = 0
+    assert (calls, kernel.max_dynamic_shared_size_bytes) == ([(4096, 128, 1000)], 1000)
+    blocks = 0
     with pytest.raises(LadderError, match="A block of 128 threads with 1000 bytes of shared memory does not fit"):
         cuda.blocks_at_once(kernel, 128, 1000)
 
 
-def test_pages_are_locked_for_all_cards_as_long_as_an_array_lives(monkeypatch):
-    told = []
-    runtime = SimpleNamespace(
-        hostRegister=lambda *given: told.append(given), hostUnregister=lambda *given: told.append(given)
-    )
+def test_pages_are_locked_for_all_gpus_until_the_array_is_deleted(monkeypatch):
+    calls = []
+
+    def record(*arguments):
+        calls.append(arguments)
+
+    runtime = SimpleNamespace(hostRegister=record, hostUnregister=record)
     monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     array = np.empty(10)
     address, portable = array.ctypes.data, 1
     cuda.lock_pages(array)
-    assert told == [(address, 80, portable)]
+    assert calls == [(address, 80, portable)]
     del array
-    assert told[1:] == [(address,)]
+    assert calls[1:] == [(address,)]
 
 
 @pytest.mark.gpu
 @pytest.mark.clock
-def test_the_energy_of_a_run_is_that_of_a_working_card():
-    wait = clock.spin()
-    found = CUDA.energy(lambda: wait((1,), (1,), (10_000_000,)))
-    if not found:
-        pytest.skip("requires a card that counts its energy")
-    assert 10 < found["joules"] / found["sustained"] < 1000
+def test_the_energy_of_a_run_is_that_of_a_busy_gpu():
+    spin = clock.spin()
+    result = CUDA.energy(lambda: spin((1,), (1,), (10_000_000,)))
+    if not result:
+        pytest.skip("requires a GPU that counts its energy")
+    assert 10 < result["joules"] / result["sustained"] < 1000
 
 
 @pytest.mark.parametrize(
     ("status", "words"), [(3, r"\(cublasDgemm_v2 is out of memory\): 1 of 2 bytes are free"), (7, "with status 7")]
 )
-def test_a_refusal_of_cublas_is_a_sentence(monkeypatch, status, words):
+def test_a_failure_of_cublas_is_an_error(monkeypatch, status, words):
     runtime = SimpleNamespace(memGetInfo=lambda: (1, 2))
     monkeypatch.setattr(gpus, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(cublas, "library", lambda: {"cublasDgemm_v2": lambda: status})

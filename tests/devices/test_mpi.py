@@ -1,4 +1,4 @@
-"""Measuring on MPI ranks: their part of a record, and that nothing hangs when one of them fails."""
+"""Measuring on MPI ranks: what a record holds about them, and that nothing hangs when a rank fails."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ from ladder.devices.gpu import Gpu
 from ladder.devices.host import Host
 from ladder.errors import LadderError
 from ladder.harness import environment, leases, measure
-from ladder.harness import workers as starting
+from ladder.harness import workers as harness_workers
 from ladder.machine import nvidia, programs
 from ladder.planning import configuration, plan
 from ladder.planning.targets import Target
@@ -34,12 +34,12 @@ LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="requires MPI: mpi4py and a launcher"
 )
-LIMIT = 60
+LIMIT = 60  # seconds in which everything must have ended
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
-    """A working folder and a lock of its own, and the tests' variants."""
+def working_folder(monkeypatch, tmp_path):
+    """A working directory with its own lock, and the tests' variants."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
     monkeypatch.chdir(tmp_path)
 
@@ -49,22 +49,22 @@ def case_of(ranks, **tuning):
     return Case("gemm", "on_ranks", sizes, {"ranks": ranks, "threads": 1, **tuning}, "warm")
 
 
-def measured(case, launcher=LAUNCHER, protocol=None):
+def measure_case(case, launcher=LAUNCHER, protocol=None):
     full = configuration.protocol(PROTOCOL | (protocol or {}))
     measure.measure(case, "record.json", full, "here", launcher=launcher)
     return record.read("record.json")
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [2, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 3))])
-def test_a_record_tells_of_every_rank(ranks):
-    found = measured(case_of(ranks))
-    assert found["device"] == "mpi"
-    for process in found["processes"]:
+@pytest.mark.parametrize("ranks", [2, *(pytest.param(ranks, marks=pytest.mark.slow) for ranks in (1, 3))])
+def test_a_record_has_the_times_of_every_rank(ranks):
+    result = measure_case(case_of(ranks))
+    assert result["device"] == "mpi"
+    for process in result["processes"]:
         assert len(process["threads"]["ranks"]) == ranks
         for phases, by_rank in zip(process["phases"], process["by_rank"], strict=True):
             assert set(phases) == set(by_rank) == {"distribute", "product", "gather"}
-            assert all(len(spent) == ranks and max(spent) == phases[name] for name, spent in by_rank.items())
+            assert all(len(times) == ranks and max(times) == phases[name] for name, times in by_rank.items())
 
 
 @needs_mpi
@@ -77,13 +77,13 @@ def test_a_record_tells_of_every_rank(ranks):
         ("killed", "measuring process"),
     ],
 )
-def test_a_rank_that_fails_ends_the_job_with_a_sentence_and_leaves_nobody(fault, sentence):
-    began = time.monotonic()
+def test_a_rank_that_fails_ends_the_job_and_leaves_no_process(fault, sentence):
+    start = time.monotonic()
     with pytest.raises(LadderError, match=sentence):
-        measured(case_of(3, fault=fault))
-    assert time.monotonic() - began < LIMIT
+        measure_case(case_of(3, fault=fault))
+    assert time.monotonic() - start < LIMIT
     assert not Path("record.json").exists()
-    assert nobody_is_left()
+    assert no_process_is_left()
 
 
 @needs_mpi
@@ -97,63 +97,63 @@ def test_a_killed_measurement_takes_its_ranks_along():
         if len(workers()) >= 2:
             break
     else:
-        pytest.fail("no ranks came")
+        pytest.fail("no ranks have started")
     process.kill()
     process.wait()
-    assert nobody_is_left()
+    assert no_process_is_left()
     assert not Path("x.json").exists()
 
 
 def workers():
-    """The processes that work for a measurement in this folder."""
-    found = []
+    """The worker processes of measurements in this folder."""
+    processes = []
     for process in psutil.process_iter(["cmdline", "cwd"]):
-        here = process.info["cwd"] == str(Path.cwd())
-        if here and "ladder.harness.worker" in (process.info["cmdline"] or []):
-            found.append(process)
-    return found
+        is_here = process.info["cwd"] == str(Path.cwd())
+        if is_here and "ladder.harness.worker" in (process.info["cmdline"] or []):
+            processes.append(process)
+    return processes
 
 
 def in_this_folder(*names):
     """The processes of these names that run in this folder."""
-    found = psutil.process_iter(["name", "cwd"])
-    return [one for one in found if one.info["name"] in names and one.info["cwd"] == str(Path.cwd())]
+    infos = [process.info for process in psutil.process_iter(["name", "cwd"])]
+    return [info for info in infos if info["name"] in names and info["cwd"] == str(Path.cwd())]
 
 
-def nobody_is_left(found=workers):
-    """Whether the ranks that `found` finds end within some seconds: killing them takes a moment."""
+def no_process_is_left(find=workers):
+    """Whether all processes that `find` returns end within ten seconds: killing them takes a moment."""
     for _ in range(100):
-        if not found():
+        if not find():
             return True
         time.sleep(0.1)
     return False
 
 
 @needs_mpi
-def test_a_rank_that_is_bound_to_fewer_cpus_than_it_has_threads_is_a_sentence():
-    found = {"ranks": [{"cpus": 1, "runtimes": {"numba-omp": 2}}]}
+def test_a_rank_bound_to_fewer_cpus_than_threads_is_refused():
+    threads = {"ranks": [{"cpus": 1, "runtimes": {"numba-omp": 2}}]}
     with pytest.raises(LadderError, match="Rank 0 has 2 threads, but may only use 1 CPU: have the launcher, the"):
-        MPI.require_threads(2, "numba", found)
+        MPI.require_threads(2, "numba", threads)
 
 
 @needs_mpi
 def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
-    wrong = (TESTS / "variants/gemm/on_ranks.py").read_text()
-    wrong = wrong.replace('mine["out"] = mine["a"]', 'mine["out"] = (world.rank != ranks - 1) * mine["a"]')
+    source = (TESTS / "variants/gemm/on_ranks.py").read_text()
+    wrong_source = source.replace('mine["out"] = mine["a"]', 'mine["out"] = (world.rank != ranks - 1) * mine["a"]')
     folder = tmp_path / "variants/gemm"
     folder.mkdir(parents=True)
-    (folder / "lazy_rank.py").write_text(wrong)
+    (folder / "lazy_rank.py").write_text(wrong_source)
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
     case = case_of(2)
     with pytest.raises(LadderError, match="product"):
-        measured(Case("gemm", "lazy_rank", case.sizes, case.tuning, "warm"))
+        measure_case(Case("gemm", "lazy_rank", case.sizes, case.tuning, "warm"))
 
 
-def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
+def test_without_a_launcher_cases_of_several_ranks_are_skipped(monkeypatch):
     assert "MPI launcher" in str(plan.skip_reason(case_of(2), True, Target("here", 4)))
     assert "needs 4 cores" in str(plan.skip_reason(case_of(2, threads=2), True, Target("here", 3)))
     with pytest.raises(LadderError, match="no MPI launcher: name one"):
-        measured(case_of(2), launcher=None)
+        measure_case(case_of(2), launcher=None)
     assert MPI.command(case_of(1), None) == []
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -162,66 +162,66 @@ def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
 
 
 def test_a_launcher_beside_python_is_found_in_a_folder_with_blanks_in_its_name(tmp_path, monkeypatch):
-    beside = tmp_path / "it's & mine/mpiexec"
-    beside.parent.mkdir()
-    beside.touch(0o755)
-    monkeypatch.setattr(sys, "executable", str(beside.with_name("python")))
-    assert MPI.command(case_of(2), programs.launcher("auto")) == [str(beside), "-n", "2"]
+    launcher = tmp_path / "it's & mine/mpiexec"
+    launcher.parent.mkdir()
+    launcher.touch(0o755)
+    monkeypatch.setattr(sys, "executable", str(launcher.with_name("python")))
+    assert MPI.command(case_of(2), programs.launcher("auto")) == [str(launcher), "-n", "2"]
 
 
-def test_a_launcher_that_is_not_there_is_a_sentence():
+def test_a_missing_launcher_is_an_error():
     with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* with the key `mpi`"):
-        measured(case_of(2), launcher="/nowhere/mpiexec")
+        measure_case(case_of(2), launcher="/nowhere/mpiexec")
 
 
-def test_a_launcher_that_ends_before_its_ranks_are_ready_is_doubted(tmp_path):
-    """Like Open MPI's with MPICH's ranks."""
-    other = tmp_path / "otherexec"
-    other.write_text("#!/bin/sh\nexit 16\n")
-    other.chmod(0o755)
+def test_if_a_launcher_ends_early_the_error_asks_whether_it_fits_mpi(tmp_path):
+    """As Open MPI's launcher does with ranks that use MPICH."""
+    launcher = tmp_path / "otherexec"
+    launcher.write_text("#!/bin/sh\nexit 16\n")
+    launcher.chmod(0o755)
     with pytest.raises(LadderError, match=r"ended with status 16 \(does the launcher, the key `mpi`, belong to"):
-        measured(case_of(2), launcher=str(other))
+        measure_case(case_of(2), launcher=str(launcher))
 
 
 @pytest.mark.parametrize("script", ["sleep 60 | cat", "sleep 60 &"])
-def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_path, monkeypatch, script):
-    other = tmp_path / "mpiexec"
-    other.write_text(f"#!/bin/sh\n{script}\n")
-    other.chmod(0o755)
-    monkeypatch.setattr(starting, "START", 0.5)
-    began = time.monotonic()
+def test_a_launcher_whose_ranks_never_start_is_ended(tmp_path, monkeypatch, script):
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(f"#!/bin/sh\n{script}\n")
+    launcher.chmod(0o755)
+    monkeypatch.setattr(harness_workers, "START_TIMEOUT", 0.5)
+    start = time.monotonic()
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: does the launcher, the key `mpi`"):
-        measured(case_of(2), str(other), {"processes": 3, "most_processes": 3})
-    assert time.monotonic() - began < LIMIT
-    assert nobody_is_left(lambda: in_this_folder("sleep", "cat"))
+        measure_case(case_of(2), str(launcher), {"processes": 3, "most_processes": 3})
+    assert time.monotonic() - start < LIMIT
+    assert no_process_is_left(lambda: in_this_folder("sleep", "cat"))
 
 
 @pytest.mark.slow
-def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks(tmp_path, monkeypatch):
-    """Like srun's: ranks on other nodes are ended by a process that notices its death."""
-    other = tmp_path / "mpiexec"
-    other.write_text(
+def test_a_killed_launcher_leaves_time_to_end_its_ranks(tmp_path, monkeypatch):
+    """With srun, ranks on other nodes are ended by a process that notices the launcher's death."""
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(
         f"#!{Path(sys.executable).resolve()}\n"
         "import os, pathlib, signal, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "eyes, life = os.pipe()\n"
+        "read_end, write_end = os.pipe()\n"
         "if os.fork():\n"
         "    time.sleep(60)\n"
-        "os.close(life)\n"
-        "os.read(eyes, 1)\n"
+        "os.close(write_end)\n"
+        "os.read(read_end, 1)\n"
         "time.sleep(0.2)\n"
         "pathlib.Path('ended').touch()\n"
     )
-    other.chmod(0o755)
-    monkeypatch.setattr(starting, "START", 1)
-    monkeypatch.setattr(starting, "PATIENCE", 1)
+    launcher.chmod(0o755)
+    monkeypatch.setattr(harness_workers, "START_TIMEOUT", 1)
+    monkeypatch.setattr(harness_workers, "TERM_TIMEOUT", 1)
     with pytest.raises(LadderError, match="wasn't ready after 1 s"):
-        measured(case_of(2), str(other))
+        measure_case(case_of(2), str(launcher))
     assert Path("ended").exists()
 
 
 @pytest.mark.parametrize(
-    ("ranks", "launcher", "job", "may"),
+    ("ranks", "launcher", "job", "expected"),
     [
         (1, None, {}, True),
         (2, "/usr/bin/mpiexec -bind-to none", {}, True),
@@ -232,16 +232,16 @@ def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks
         (2, None, {}, False),
     ],
 )
-def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch, ranks, launcher, job, may):
+def test_groups_of_ranks_start_together_unless_the_launcher_schedules_them(monkeypatch, ranks, launcher, job, expected):
     monkeypatch.setattr(mpi.description, "slurm", lambda: job)
-    assert MPI.share_start(case_of(ranks), launcher) == may
+    assert MPI.can_start_together(case_of(ranks), launcher) == expected
 
 
 JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", "SLURM_TASKS_PER_NODE": "1"}
 
 
 @pytest.mark.parametrize(
-    ("job", "here"),
+    ("job", "is_local"),
     [
         ({}, False),
         (JOB | {"SLURM_JOB_NUM_NODES": "1"}, True),
@@ -249,12 +249,12 @@ JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", 
         (JOB | {"SLURM_JOB_NUM_NODES": "2"}, False),
     ],
 )
-def test_in_a_job_of_one_node_an_mpiexec_starts_its_ranks_itself(monkeypatch, job, here):
+def test_in_a_job_on_one_node_mpiexec_starts_its_ranks_itself(monkeypatch, job, is_local):
     for name, value in job.items():
         monkeypatch.setenv(name, value)
-    assert (MPI.environment(1).get("HYDRA_LAUNCHER") == "fork") is here
-    monkeypatch.setenv("HYDRA_BOOTSTRAP", "fork")  # of the user's, which no worker gets
-    assert (environment.of_worker(case_of(2)).get("HYDRA_LAUNCHER") == "fork") is here
+    assert (MPI.environment(1).get("HYDRA_LAUNCHER") == "fork") is is_local
+    monkeypatch.setenv("HYDRA_BOOTSTRAP", "fork")  # set by the user; workers don't inherit it
+    assert (environment.of_worker(case_of(2)).get("HYDRA_LAUNCHER") == "fork") is is_local
 
 
 @pytest.mark.parametrize("name", mpi.BOOTSTRAPS)
@@ -262,12 +262,12 @@ def test_a_prelude_or_a_case_selects_how_an_mpiexec_starts_its_ranks(monkeypatch
     for variable, value in (JOB | {"SLURM_JOB_NUM_NODES": "1"}).items():
         monkeypatch.setenv(variable, value)
     case = replace(case_of(2), variables={name: "ssh"})
-    for made in (environment.of_worker(case_of(2), {name: "ssh"}), environment.of_worker(case)):
-        assert {variable: made[variable] for variable in mpi.BOOTSTRAPS if variable in made} == {name: "ssh"}
+    for variables in (environment.of_worker(case_of(2), {name: "ssh"}), environment.of_worker(case)):
+        assert {variable: variables[variable] for variable in mpi.BOOTSTRAPS if variable in variables} == {name: "ssh"}
 
 
 @pytest.mark.parametrize(
-    ("nodes", "launcher", "programs", "given", "will_do"),
+    ("nodes", "launcher", "programs", "variables", "is_accepted"),
     [
         ("2", "mpiexec", ["mpiexec"], {}, False),
         ("2", "mpiexec", ["mpiexec", "srun"], {}, True),
@@ -276,23 +276,23 @@ def test_a_prelude_or_a_case_selects_how_an_mpiexec_starts_its_ranks(monkeypatch
         ("1", "mpiexec", ["mpiexec"], {}, True),
     ],
 )
-def test_several_nodes_without_srun_are_a_sentence_before_ranks_start(
-    monkeypatch, nodes, launcher, programs, given, will_do
+def test_several_nodes_without_srun_are_refused_before_ranks_start(
+    monkeypatch, nodes, launcher, programs, variables, is_accepted
 ):
     monkeypatch.setattr(mpi.description, "slurm", lambda: {"SLURM_JOB_NUM_NODES": nodes})
     monkeypatch.setattr(mpi.shutil, "which", lambda name: name if name in programs else None)
-    told = "mpiexec starts the ranks of a Slurm job on 2 nodes by `srun`, which isn't on the PATH"
-    with contextlib.nullcontext() if will_do else pytest.raises(LadderError, match=told):
-        assert MPI.command(case_of(2), launcher, given) == [launcher, "-n", "2"]
+    message = "mpiexec starts the ranks of a Slurm job on 2 nodes by `srun`, which isn't on the PATH"
+    with contextlib.nullcontext() if is_accepted else pytest.raises(LadderError, match=message):
+        assert MPI.command(case_of(2), launcher, variables) == [launcher, "-n", "2"]
 
 
 @needs_mpi
 @pytest.mark.slow
-def test_in_a_job_of_one_node_ranks_are_measured(monkeypatch):
-    """Without that, MPICH's mpiexec would start an srun."""
+def test_in_a_job_on_one_node_ranks_are_measured(monkeypatch):
+    """Without the variables of LOCAL_LAUNCH, MPICH's mpiexec would start srun."""
     for name, value in (JOB | {"SLURM_JOB_NUM_NODES": "1"}).items():
         monkeypatch.setenv(name, value)
-    assert measured(case_of(2))["slurm"]["SLURM_JOB_ID"] == "7"
+    assert measure_case(case_of(2))["slurm"]["SLURM_JOB_ID"] == "7"
 
 
 @pytest.fixture
@@ -300,91 +300,93 @@ def shared_memory(monkeypatch):
     """A function that sets the free MB and files of the memory through which the ranks of a node exchange data."""
     mpi.require_memory.cache_clear()
 
-    def free(megabytes, files=100):
-        found = SimpleNamespace(f_bavail=megabytes, f_frsize=1_000_000, f_files=files and 100, f_favail=files)
-        monkeypatch.setattr(mpi, "os", SimpleNamespace(environ=os.environ, statvfs=lambda folder: found))
+    def set_free(megabytes, files=100):
+        status = SimpleNamespace(f_bavail=megabytes, f_frsize=1_000_000, f_files=files and 100, f_favail=files)
+        monkeypatch.setattr(mpi, "os", SimpleNamespace(environ=os.environ, statvfs=lambda folder: status))
 
-    yield free
+    yield set_free
     mpi.require_memory.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"])
 @pytest.mark.parametrize(
-    ("ranks", "megabytes", "will_do"), [(1, 1, True), (2, 19, False), (2, 20, True), (8, 55, False)]
+    ("ranks", "megabytes", "is_accepted"), [(1, 1, True), (2, 19, False), (2, 20, True), (8, 55, False)]
 )
-def test_little_shared_memory_is_a_sentence_before_mpi_starts(
-    monkeypatch, shared_memory, name, ranks, megabytes, will_do
+def test_too_little_shared_memory_is_refused_before_mpi_starts(
+    monkeypatch, shared_memory, name, ranks, megabytes, is_accepted
 ):
     monkeypatch.setenv(name, str(ranks))
     shared_memory(megabytes)
-    told = rf"/dev/shm, .*, has {megabytes} MB free, but {ranks} ranks need \d+: enlarge it"
-    with contextlib.nullcontext() if will_do else pytest.raises(LadderError, match=told):
+    message = rf"/dev/shm, .*, has {megabytes} MB free, but {ranks} ranks need \d+: enlarge it"
+    with contextlib.nullcontext() if is_accepted else pytest.raises(LadderError, match=message):
         mpi.require_memory()
 
 
-def test_groups_start_one_after_the_other_where_shared_memory_is_little(shared_memory):
+def test_groups_start_one_after_the_other_with_little_shared_memory(shared_memory):
     shared_memory(159)
-    assert not MPI.share_start(case_of(2), "mpiexec")
+    assert not MPI.can_start_together(case_of(2), "mpiexec")
     shared_memory(160)
-    assert MPI.share_start(case_of(2), "mpiexec")
+    assert MPI.can_start_together(case_of(2), "mpiexec")
 
 
-@pytest.mark.parametrize(("ranks", "files", "will_do"), [(2, 7, False), (2, 8, True), (4, 8, False), (2, None, True)])
-def test_shared_memory_without_room_for_files_is_a_sentence_before_mpi_starts(
-    monkeypatch, shared_memory, ranks, files, will_do
+@pytest.mark.parametrize(
+    ("ranks", "files", "is_accepted"), [(2, 7, False), (2, 8, True), (4, 8, False), (2, None, True)]
+)
+def test_too_few_files_in_shared_memory_are_refused_before_mpi_starts(
+    monkeypatch, shared_memory, ranks, files, is_accepted
 ):
     monkeypatch.setenv("MPI_LOCALNRANKS", str(ranks))
     shared_memory(1000, files)
-    told = rf"/dev/shm, .*, has no room for the {4 + 2 * ranks} files of {ranks} ranks, but for {files} "
-    with contextlib.nullcontext() if will_do else pytest.raises(LadderError, match=told):
+    message = rf"/dev/shm, .*, has no room for the {4 + 2 * ranks} files of {ranks} ranks, but for {files} "
+    with contextlib.nullcontext() if is_accepted else pytest.raises(LadderError, match=message):
         mpi.require_memory()
 
 
-def test_a_missing_place_of_shared_memory_is_a_sentence_unless_a_rank_is_alone(monkeypatch, shared_memory, tmp_path):
-    monkeypatch.setattr(mpi, "SHARED", tmp_path / "nowhere")
+def test_missing_shared_memory_is_refused_for_several_ranks(monkeypatch, shared_memory, tmp_path):
+    monkeypatch.setattr(mpi, "SHARED_MEMORY", tmp_path / "nowhere")
     mpi.require_memory()
     mpi.require_memory.cache_clear()
     monkeypatch.setenv("MPI_LOCALNRANKS", "2")
     with pytest.raises(LadderError, match=r"nowhere, through which .* is missing: mount it"):
         mpi.require_memory()
-    assert not MPI.share_start(case_of(2), "mpiexec")
+    assert not MPI.can_start_together(case_of(2), "mpiexec")
 
 
 @needs_mpi
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system, as root")
 @pytest.mark.slow
-def test_ranks_in_a_container_with_little_shared_memory_are_a_sentence(tmp_path):
+def test_ranks_in_a_container_with_little_shared_memory_are_refused(tmp_path):
     launcher = tmp_path / "mpiexec"
     mount = "mount -t tmpfs -o size=16m tmpfs /dev/shm"
     launcher.write_text(f'#!/bin/sh\nexec unshare -m sh -c \'{mount}; exec "$@"\' sh {LAUNCHER} "$@"\n')
     launcher.chmod(0o755)
     with pytest.raises(LadderError, match=r"/dev/shm, .* 17 MB free, but 2 ranks need 20"):
-        measured(case_of(2), str(launcher))
+        measure_case(case_of(2), str(launcher))
 
 
 @needs_mpi
 def test_ranks_that_wait_measure_when_their_turn_comes():
-    assert len(measured(case_of(2), protocol={"processes": 2, "most_processes": 2})["processes"]) == 2
-    assert nobody_is_left()
+    assert len(measure_case(case_of(2), protocol={"processes": 2, "most_processes": 2})["processes"]) == 2
+    assert no_process_is_left()
 
 
 @needs_mpi
-def test_the_launcher_of_another_mpi_is_a_sentence(tmp_path):
-    """It starts the processes, each of which believes to be alone."""
-    other = tmp_path / "otherexec"
-    other.write_text('#!/bin/sh\nshift 2\n"$@" </dev/null &\nexec "$@"\n')
-    other.chmod(0o755)
+def test_the_launcher_of_another_mpi_is_refused(tmp_path):
+    """Each of the processes that it starts is the only rank of its own MPI."""
+    launcher = tmp_path / "otherexec"
+    launcher.write_text('#!/bin/sh\nshift 2\n"$@" </dev/null &\nexec "$@"\n')
+    launcher.chmod(0o755)
     with pytest.raises(LadderError, match="doesn't belong to the MPI that mpi4py loads"):
-        measured(case_of(2), launcher=str(other))
+        measure_case(case_of(2), launcher=str(launcher))
 
 
-def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
+def test_without_mpi_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(LadderError, match=r"MPI can't be used: .*pip install"):
         mpi.communicator()
 
 
-def test_an_mpi4py_that_finds_no_mpi_is_a_sentence(monkeypatch):
+def test_an_mpi4py_that_finds_no_mpi_is_an_error(monkeypatch):
     class Missing:
         def __getattr__(self, name):
             if name != "MPI":
@@ -397,12 +399,12 @@ def test_an_mpi4py_that_finds_no_mpi_is_a_sentence(monkeypatch):
 
 
 class World(SimpleNamespace):
-    """As much of a communicator as a rank asks for, where the others answer as it is told."""
+    """A stand-in for a communicator: `answers` gives the values of all ranks from that of this one."""
 
     rank, size = 1, 3
 
     def Barrier(self):
-        self.clock[0] += 5_000_000_000  # the slowest rank comes late
+        self.clock[0] += 5_000_000_000  # the other ranks reach the barrier 5 s later
 
     def iprobe(self, source, tag):
         return not self.naps or len(self.naps) >= 12
@@ -414,28 +416,28 @@ class World(SimpleNamespace):
     def send(self, line, rank, tag):
         self.sent.append((line, rank, tag))
 
-    def allgather(self, own):
-        return self.answers(own)
+    def allgather(self, value):
+        return self.answers(value)
 
 
 @pytest.fixture
 def world(monkeypatch):
-    """The communicator of three ranks, and a clock in ns which their work and their naps move."""
-    found = World(clock=[7_000_000_000], naps=[None], sent=[], answers=lambda own: [own] * 3)
-    times = SimpleNamespace(perf_counter_ns=lambda: found.clock[0], sleep=found.naps.append)
-    monkeypatch.setattr(mpi, "communicator", lambda: found)
+    """A communicator of three ranks, with a clock in ns and a list of the naps taken."""
+    world = World(clock=[7_000_000_000], naps=[None], sent=[], answers=lambda value: [value] * 3)
+    times = SimpleNamespace(perf_counter_ns=lambda: world.clock[0], sleep=world.naps.append)
+    monkeypatch.setattr(mpi, "communicator", lambda: world)
     monkeypatch.setattr(mpi, "time", times)
-    return found
+    return world
 
 
-def test_a_call_on_ranks_takes_the_seconds_of_the_slowest_from_the_barrier_on(world):
+def test_a_call_on_ranks_takes_the_time_of_the_slowest_after_a_barrier(world):
     def run():
         world.clock[0] += 1_500_000_000
 
-    world.answers = lambda own: [0.25, own, 0.75]
+    world.answers = lambda seconds: [0.25, seconds, 0.75]
     assert MPI.stopwatch(run) == 1.5
     assert MPI.by_rank() == [0.25, 1.5, 0.75]
-    world.answers = lambda own: [0.25, own, 2.0]
+    world.answers = lambda seconds: [0.25, seconds, 2.0]
     assert MPI.stopwatch(run) == 2.0
 
 
@@ -443,7 +445,7 @@ def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
     assert MPI.receive() == "go"
     naps = world.naps[1:]
     assert naps[:3] == [1e-3, 2e-3, 4e-3]
-    assert max(naps) == naps[-1] == mpi.NAP
+    assert max(naps) == naps[-1] == mpi.MAX_NAP
     monkeypatch.setattr(world, "rank", 0)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=lambda: "line\n"))
     assert MPI.receive() == "line\n"
@@ -451,11 +453,11 @@ def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
     assert world.received[0] == 0
 
 
-def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
+def test_cases_on_ranks_are_skipped_if_mpi4py_finds_no_mpi(monkeypatch):
     pytest.importorskip("mpi4py")
-    made = plan.variables.inherited() | {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}
-    monkeypatch.setattr(plan.variables, "inherited", lambda: made)
-    monkeypatch.setattr(plan, "finds_mpi", plan.finds_mpi.__wrapped__)
+    inherited = plan.variables.inherited() | {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}
+    monkeypatch.setattr(plan.variables, "inherited", lambda: inherited)
+    monkeypatch.setattr(plan, "has_mpi_library", plan.has_mpi_library.__wrapped__)
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     for ranks in (1, 2):
         case = Case("gemv", "mpi", sizes, {"ranks": ranks, "mode": "ship"})
@@ -467,7 +469,7 @@ def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
 
 
 def products(ranks, *arguments):
-    """The output of `gemv_on_ranks.py` on this number of ranks; an error on one of them ends all."""
+    """The completed process of `gemv_on_ranks.py` on this number of ranks; an error on one rank ends all."""
     threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
     script = TESTS / "gemv_on_ranks.py"
     command = [*MPI.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
@@ -479,17 +481,17 @@ def products(ranks, *arguments):
 @pytest.mark.slow
 @needs_mpi
 @pytest.mark.parametrize("ranks", [1, 3, 4])
-def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_too(ranks):
-    done = products(ranks)
-    assert done.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], done.stderr
+def test_products_are_right_at_every_size_and_mode(ranks):
+    result = products(ranks)
+    assert result.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], result.stderr
 
 
 @pytest.mark.exhaustive
 @needs_mpi
 @pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="requires 20 GiB of free memory")
-def test_a_part_of_more_than_two_to_the_31_bytes_travels():
-    done = products(2, 66_000, 8192)
-    assert done.stdout.splitlines()[-1:] == ["1 products were right on 2 ranks"], done.stderr
+def test_a_message_of_more_than_two_to_the_31_bytes_is_sent():
+    result = products(2, 66_000, 8192)
+    assert result.stdout.splitlines()[-1:] == ["1 products were right on 2 ranks"], result.stderr
 
 
 @needs_mpi
@@ -507,7 +509,7 @@ def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
 
 # Ranks with a GPU each
 
-on_cards = [
+on_gpus = [
     needs_mpi,
     pytest.mark.gpu,
     pytest.mark.skipif(not nvidia.gpus() or not LAUNCHER, reason="requires NVIDIA GPUs and MPI"),
@@ -515,45 +517,46 @@ on_cards = [
 
 
 @pytest.fixture
-def late_cards(cards, monkeypatch):
+def simulated_gpus(cards, monkeypatch):
     """Four simulated GPUs, and a stand-in for CuPy."""
     cards(4)
     monkeypatch.setenv("PYTHONPATH", str(TESTS / "fake_cupy"), prepend=os.pathsep)
 
 
-def all_products(ranks):
-    done = products(ranks, "--cards")
-    assert done.stdout.splitlines()[-1:] == [f"360 products were right on {ranks} ranks"], done.stderr
+def require_all_products(ranks):
+    """Run `gemv_on_ranks.py --cards`; check that all products are right."""
+    result = products(ranks, "--cards")
+    assert result.stdout.splitlines()[-1:] == [f"360 products were right on {ranks} ranks"], result.stderr
 
 
 @pytest.mark.slow
 @needs_mpi
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
-    all_products(ranks)
+def test_products_on_simulated_gpus_are_right(simulated_gpus, ranks):
+    require_all_products(ranks)
 
 
-def of_cards(variant, ranks):
-    """A record of a variant whose ranks had a GPU each."""
+def require_record_of_gpus(variant, ranks):
+    """Measure a variant; check that each of its ranks had its own GPU."""
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
-    found = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}, "warm"))
-    assert found["device"] == "mpi_cuda"
-    for process in found["processes"]:
+    result = measure_case(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}, "warm"))
+    assert result["device"] == "mpi_cuda"
+    for process in result["processes"]:
         assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == ranks
         assert set(process["by_rank"][0]) == {"broadcast", "scatter", "compute", "gather"}
 
 
 @needs_mpi
 @pytest.mark.parametrize("variant", [pytest.param("mpi_cublas", marks=pytest.mark.slow), "nccl_cublas"])
-def test_a_record_tells_of_every_late_card(late_cards, variant):
-    of_cards(variant, 3)
+def test_a_record_has_every_simulated_gpu(simulated_gpus, variant):
+    require_record_of_gpus(variant, 3)
 
 
 @needs_mpi
-def test_a_graph_has_a_resident_matrix(late_cards):
+def test_a_graph_requires_a_resident_matrix(simulated_gpus):
     tuning = {"ranks": 2, "mode": "ship", "chunks": 1, "graph": "on"}
     with pytest.raises(LadderError, match=r"graph=on needs mode=resident, but has mode=ship\."):
-        measured(Case("gemv", "nccl_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), tuning))
+        measure_case(Case("gemv", "nccl_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), tuning))
 
 
 @needs_mpi
@@ -561,26 +564,26 @@ def test_a_graph_has_a_resident_matrix(late_cards):
     ("chunks", "phases"),
     [pytest.param(1, {"compute", "gather"}, marks=pytest.mark.slow), (2, {"compute and gather"})],
 )
-def test_a_record_of_a_graph_has_the_phases_that_are_in_it(late_cards, chunks, phases):
+def test_a_record_of_a_graph_has_its_phases(simulated_gpus, chunks, phases):
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
     tuning = {"ranks": 2, "mode": "resident", "chunks": chunks, "graph": "on"}
-    found = measured(Case("gemv", "nccl_cublas", sizes, tuning, "warm"))
-    assert set(found["processes"][0]["phases"][0]) == {"scatter", "broadcast", *phases}
+    result = measure_case(Case("gemv", "nccl_cublas", sizes, tuning, "warm"))
+    assert set(result["processes"][0]["phases"][0]) == {"scatter", "broadcast", *phases}
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=on_cards) for ranks in (1, 2, 4)])
-def test_products_on_cards_are_right_at_every_size(ranks):
+@pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=on_gpus) for ranks in (1, 2, 4)])
+def test_products_on_gpus_are_right_at_every_size(ranks):
     if ranks > len(nvidia.gpus()):
         pytest.skip(f"requires {ranks} NVIDIA GPUs")
-    all_products(ranks)
+    require_all_products(ranks)
 
 
-@pytest.mark.parametrize("variant", [pytest.param(one, marks=on_cards) for one in ("mpi_cublas", "nccl_cublas")])
-def test_a_record_tells_of_every_card(variant):
-    of_cards(variant, min(2, len(nvidia.gpus())))
+@pytest.mark.parametrize("variant", [pytest.param(name, marks=on_gpus) for name in ("mpi_cublas", "nccl_cublas")])
+def test_a_record_has_every_gpu(variant):
+    require_record_of_gpus(variant, min(2, len(nvidia.gpus())))
 
 
-def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():
+def test_parts_cover_all_rows_in_order_and_differ_by_at_most_one_row():
     from ladder.workloads.gemv.gpus import split_rows
 
     for count, ranks, chunks in [(1, 1, 1), (1, 3, 2), (17, 4, 3), (4097, 2, 8)]:
@@ -591,101 +594,101 @@ def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():
         assert all(max(sizes) - min(sizes) <= 1 for sizes in ([length for _, length in pieces] for pieces in parts))
 
 
-def test_cases_on_more_cards_than_there_are_are_left_out():
+def test_cases_on_more_gpus_than_available_are_skipped():
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
-    for count, why in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
-        assert str(plan.skip_reason(case, True, Target("here", 4, count, "mpiexec"))) == why
+    for count, reason in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
+        assert str(plan.skip_reason(case, True, Target("here", 4, count, "mpiexec"))) == reason
     assert workloads.gpus(case) == 4
 
 
 @needs_mpi
-@pytest.mark.parametrize(("leased", "own"), [("GPU-a", "GPU-a"), ("GPU-a,GPU-b", "GPU-a")])
-def test_a_rank_sees_its_own_card_alone(monkeypatch, leased, own):
+@pytest.mark.parametrize(("leased", "expected"), [("GPU-a", "GPU-a"), ("GPU-a,GPU-b", "GPU-a")])
+def test_a_rank_sees_only_its_own_gpu(monkeypatch, leased, expected):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": leased})
-    assert os.environ["CUDA_VISIBLE_DEVICES"] == own
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == expected
 
 
 @pytest.mark.parametrize(
-    ("here", "number", "own"),
+    ("node_gpus", "rank", "expected"),
     [("abc", 0, "b"), ("abc", 1, "c"), ("de", 0, "d"), ("de", 1, "e"), ("c", 1, "c")],
 )
-def test_a_rank_takes_a_leased_card_or_on_another_node_one_of_its_own(monkeypatch, here, number, own):
+def test_a_rank_selects_a_leased_gpu_or_one_of_its_node(monkeypatch, node_gpus, rank, expected):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr(nvidia, "gpus", lambda: [{"uuid": uuid} for uuid in here])
-    monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(rank=number))
+    monkeypatch.setattr(nvidia, "gpus", lambda: [{"uuid": uuid} for uuid in node_gpus])
+    monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(rank=rank))
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value]))
     MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
-    assert os.environ["CUDA_VISIBLE_DEVICES"] == own
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == expected
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 2))
     with pytest.raises(LadderError, match="2 ranks have 1 GPU,"):
         MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
 
 
-@pytest.mark.parametrize(("nodes", "held"), [("1", 4), ("2", 2), ("3", 2), ("4", 1)])
-def test_of_cards_on_several_nodes_those_of_this_one_are_held(cards, monkeypatch, nodes, held):
+@pytest.mark.parametrize(("nodes", "count"), [("1", 4), ("2", 2), ("3", 2), ("4", 1)])
+def test_of_gpus_on_several_nodes_only_those_of_this_node_are_leased(cards, monkeypatch, nodes, count):
     cards(4)
     monkeypatch.setenv("LADDER_NODES", nodes)
     case = Case("gemv", "mpi_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), {"ranks": 4, "mode": "ship"})
     with leases.lease_devices(case) as variables:
-        assert len(variables["CUDA_VISIBLE_DEVICES"].split(",")) == held
+        assert len(variables["CUDA_VISIBLE_DEVICES"].split(",")) == count
 
 
 @pytest.mark.parametrize(
-    ("counter", "of_one", "found"),
+    ("counter", "rank_energy", "expected"),
     [
         (7.0, {"joules": 2.0, "sustained": 0.5}, {"joules": 6.0, "sustained": 0.5}),
         (None, {"joules": 2.0, "sustained": 0.5}, {}),
         (7.0, {}, {}),
     ],
 )
-def test_the_energy_of_ranks_is_that_of_all_their_cards(monkeypatch, counter, of_one, found):
+def test_the_energy_of_ranks_is_the_sum_over_their_gpus(monkeypatch, counter, rank_energy, expected):
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 3))
     monkeypatch.setattr(gpus, "energy", lambda: counter)
-    monkeypatch.setattr(Gpu, "energy", lambda self, run: of_one)
-    assert MPI_CUDA.energy(None) == found
+    monkeypatch.setattr(Gpu, "energy", lambda self, run: rank_energy)
+    assert MPI_CUDA.energy(None) == expected
 
 
-def test_the_conditions_of_ranks_are_those_of_all(monkeypatch):
-    of_ranks = [{"smt": "1", "quota": 2.0}, {"smt": "1", "quota": 1.0}, {"smt": "1", "boost": "0", "quota": 2.0}]
-    monkeypatch.setattr(Host, "conditions", lambda self: of_ranks[0])
-    monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda own: of_ranks))
+def test_the_conditions_of_ranks_are_merged(monkeypatch):
+    conditions = [{"smt": "1", "quota": 2.0}, {"smt": "1", "quota": 1.0}, {"smt": "1", "boost": "0", "quota": 2.0}]
+    monkeypatch.setattr(Host, "conditions", lambda self: conditions[0])
+    monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: conditions))
     assert MPI.conditions() == {"smt": "1", "quota": "2.0, 1.0", "boost": "0"}
 
 
 def test_ranks_of_a_node_work_in_the_memory_of_the_first_one(monkeypatch, tmp_path):
-    """Here both are this process, which opens its own memory by the way of another's."""
+    """In this test both ranks are this process, which opens its own memory through /proc."""
     monkeypatch.setattr(cuda, "lock_pages", lambda array: None)
     first = MPI_CUDA.empty((3, 5), "float32")
-    own = os.fstat(first.base.file)
+    file_status = os.fstat(first.base.file)
     monkeypatch.setattr(MPI_CUDA, "is_first", lambda: False)
 
-    def shared(node=(0, 1), status=own):
-        told = os.getpid(), first.base.file, status, first.shape, first.dtype
-        monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(rank=1, bcast=lambda _: told))
-        monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda rank: node))
+    def map_shared(node_ranks=(0, 1), status=file_status):
+        header = os.getpid(), first.base.file, status, first.shape, first.dtype
+        monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(rank=1, bcast=lambda _: header))
+        monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda rank: node_ranks))
         return MPI_CUDA.shared(None)
 
-    second = shared()
+    second = map_shared()
     first[...] = [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]]
     assert (second.tolist(), second.dtype) == (first.tolist(), first.dtype)
     second[2, 4] = -1
     assert first[2, 4] == -1
-    assert shared(node=(1, 2)) is None
+    assert map_shared(node_ranks=(1, 2)) is None
     with pytest.raises(LadderError, match=f"Rank 1 can't map the memory of the first rank, process {os.getpid()} of"):
-        shared(status=tmp_path.stat())
+        map_shared(status=tmp_path.stat())
     assert MPI_CUDA.empty((0, 5), "float64").size == 0
 
 
-def test_ranks_that_share_a_card_are_refused():
-    cards = [{"gpu": {"uuid": uuid}} for uuid in ("a", "b", "a")]
-    MPI_CUDA.require_threads(1, "cuda", {"ranks": cards[:2]})
+def test_ranks_that_share_a_gpu_are_refused():
+    ranks = [{"gpu": {"uuid": uuid}} for uuid in ("a", "b", "a")]
+    MPI_CUDA.require_threads(1, "cuda", {"ranks": ranks[:2]})
     with pytest.raises(LadderError, match="3 ranks have 2 GPUs"):
-        MPI_CUDA.require_threads(1, "cuda", {"ranks": cards})
+        MPI_CUDA.require_threads(1, "cuda", {"ranks": ranks})
 
 
-def test_more_cards_than_there_are_are_refused(monkeypatch):
+def test_a_lease_of_more_gpus_than_available_is_refused(monkeypatch):
     monkeypatch.setattr(gpus, "require_gpu", lambda: ["GPU-a", "GPU-b"])
     with CUDA.lease(2) as variables:
         assert variables == {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}
@@ -694,7 +697,7 @@ def test_more_cards_than_there_are_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize(("programs", "agent"), [([], "false"), (["ssh"], None), (["rsh"], None)])
-def test_open_mpi_starts_its_ranks_where_no_remote_shell_is_installed(monkeypatch, programs, agent):
+def test_open_mpi_starts_its_ranks_without_a_remote_shell(monkeypatch, programs, agent):
     monkeypatch.setattr(mpi.shutil, "which", lambda name: name in programs or None)
-    made = MPI.environment(1)
-    assert {made.get("OMPI_MCA_plm_rsh_agent"), made.get("PRTE_MCA_plm_ssh_agent")} == {agent}
+    variables = MPI.environment(1)
+    assert {variables.get("OMPI_MCA_plm_rsh_agent"), variables.get("PRTE_MCA_plm_ssh_agent")} == {agent}

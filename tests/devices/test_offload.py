@@ -1,4 +1,4 @@
-"""Arrays of the host, work on GPUs: a call ends when its results have arrived."""
+"""The device `offload`: a call ends when its results have arrived on the host."""
 
 import pytest
 
@@ -13,49 +13,49 @@ OFFLOAD = devices.load("offload")
 
 
 @pytest.fixture
-def card(monkeypatch):
-    """A GPU whose work is a number of seconds to wait for."""
-    left = []
+def gpu(monkeypatch):
+    """A simulated GPU: a list of the seconds that its pending work takes."""
+    pending = []
 
-    def until_idle():
-        return left.pop() if left else 0.0
+    def time_until_idle():
+        return pending.pop() if pending else 0.0
 
-    monkeypatch.setattr(clock, "until_idle", until_idle)
+    monkeypatch.setattr(clock, "time_until_idle", time_until_idle)
     monkeypatch.setattr(clock, "idle_overhead", lambda: 0.0)
-    monkeypatch.setattr(gpus, "synchronize", left.clear)
-    return left
+    monkeypatch.setattr(gpus, "synchronize", pending.clear)
+    return pending
 
 
-def test_a_copy_that_is_not_waited_for_is_refused(card):
+def test_a_run_that_does_not_wait_for_its_copies_is_refused(gpu):
     with pytest.raises(LadderError, match="wait for the last copy"):
-        OFFLOAD.require_finished(lambda: card.append(0.001))
+        OFFLOAD.require_finished(lambda: gpu.append(0.001))
     OFFLOAD.require_finished(lambda: None)
 
 
-def test_a_host_that_is_late_once_is_none(card):
+def test_a_single_delay_of_the_host_is_accepted(gpu):
     seconds = [0.0, 0.001]
-    OFFLOAD.require_finished(lambda: card.append(seconds.pop()))
+    OFFLOAD.require_finished(lambda: gpu.append(seconds.pop()))
     assert seconds == []
 
 
 @pytest.mark.parametrize(("seconds", "is_refused"), [(60e-6, False), (0.9e-3, False), (1.2e-3, True)])
-def test_what_the_driver_clears_up_is_a_small_part_of_a_call(card, seconds, is_refused, monkeypatch):
+def test_the_driver_may_clean_up_for_a_small_share_of_a_call(gpu, seconds, is_refused, monkeypatch):
     monkeypatch.setattr(Host, "stopwatch", lambda self, run: run() or 0.2)
     if is_refused:
         with pytest.raises(LadderError, match="wait for the last copy"):
-            OFFLOAD.require_finished(lambda: card.append(seconds))
+            OFFLOAD.require_finished(lambda: gpu.append(seconds))
     else:
-        OFFLOAD.require_finished(lambda: card.append(seconds))
+        OFFLOAD.require_finished(lambda: gpu.append(seconds))
 
 
-def test_a_call_begins_with_idle_cards(card):
-    card.append(1.0)
-    found = []
-    assert OFFLOAD.stopwatch(lambda: found.append(list(card))) > 0
-    assert found == [[]]
+def test_a_call_begins_with_idle_gpus(gpu):
+    gpu.append(1.0)
+    pending = []
+    assert OFFLOAD.stopwatch(lambda: pending.append(list(gpu))) > 0
+    assert pending == [[]]
 
 
-def test_a_case_leases_as_many_cards_as_it_works_on():
+def test_a_case_uses_the_number_of_gpus_in_its_tuning():
     sizes = workloads.complete("dcgan", {"images": 5})
     assert workloads.gpus(Case("dcgan", "home", sizes, {"gpus": 3})) == 3
     assert workloads.gpus(Case("dcgan", "home", sizes, {})) == 1

@@ -1,4 +1,4 @@
-"""Comparing two cases, with real workers and slowdowns planted by a variant outside the repository."""
+"""Comparing two cases, with real and simulated workers; the variant `slower_blas` is slow on purpose."""
 
 import json
 import subprocess
@@ -22,57 +22,57 @@ TWICE = f"gemm/slower_blas/{SIZES},percent=100,threads=1"
 
 
 @pytest.fixture(autouse=True)
-def outside(monkeypatch, tmp_path):
-    """Variants of the tests' own, and a working folder for compiled code."""
+def working_folder(monkeypatch, tmp_path):
+    """The tests' variants, and a working directory for compiled code."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
-def order(monkeypatch):
-    """The variants of all workers in the order in which they measured, and how many started before each measured."""
-    started, measured = [], []
+def measurement_order(monkeypatch):
+    """(variant, number of workers started so far) of each measurement, in order."""
+    workers, measurements = [], []
 
-    class Watched(Worker):
-        def __init__(self, case, *others):
-            assert sum(one.process.poll() is None for one in started) < 4, "more workers than one block's"
-            super().__init__(case, *others)
-            started.append(self)
+    class RecordedWorker(Worker):
+        def __init__(self, case, *arguments):
+            assert sum(worker.process.poll() is None for worker in workers) < 4, "more workers than in a block"
+            super().__init__(case, *arguments)
+            workers.append(self)
 
         def go(self, variables=None):
-            measured.append((self.case.variant, len(started)))
+            measurements.append((self.case.variant, len(workers)))
             return super().go(variables)
 
-    monkeypatch.setattr(comparison, "Worker", Watched)
-    yield measured
-    assert all(one.process.poll() is not None for one in started), "a worker was left running"
+    monkeypatch.setattr(comparison, "Worker", RecordedWorker)
+    yield measurements
+    assert all(worker.process.poll() is not None for worker in workers), "a worker is still running"
 
 
 @pytest.fixture
-def simulated(monkeypatch):
-    """Workers that start no process, and whose times are made up: twice as long where that was planted.
+def simulated_workers(monkeypatch):
+    """The measurements of workers without processes, whose times are random; those of `slower_blas` are doubled.
 
-    Their conditions are what a test has put in the place of `conditions`.
+    Their conditions are those of the function `conditions`, which a test may replace.
     """
-    measured, generator = [], np.random.default_rng(1)
+    measurements, generator = [], np.random.default_rng(1)
 
-    class Simulated:
-        def __init__(self, case, protocol, *others):
+    class SimulatedWorker:
+        def __init__(self, case, protocol, *arguments):
             self.case, self.count = case, protocol["samples"]
 
         def go(self, variables=None):
-            measured.append(self)
+            measurements.append(self)
             seconds = 2e-3 if self.case.variant == "slower_blas" else 1e-3
             samples = list(seconds * generator.uniform(0.98, 1.02) * generator.uniform(0.99, 1.01, self.count))
-            return {"samples": samples, "system": conditions(self.case, len(measured))}
+            return {"samples": samples, "system": conditions(self.case, len(measurements))}
 
         def wait_ready(self):
-            """It is."""
+            """It is ready at once."""
 
         stop = wait_ready
 
-    monkeypatch.setattr(comparison, "Worker", Simulated)
-    return measured
+    monkeypatch.setattr(comparison, "Worker", SimulatedWorker)
+    return measurements
 
 
 def conditions(case, number):
@@ -80,108 +80,109 @@ def conditions(case, number):
     return {"smt": "1"}
 
 
-def compared(a, b, **options):
+def compare_keys(a, b, **options):
+    """The Comparison of the cases with these keys."""
     return comparison.compare_cases(comparison.parse_key(a), comparison.parse_key(b), **options)
 
 
 @pytest.mark.parametrize(
-    ("made_up", "refusal"),
+    ("new_conditions", "refusal"),
     [
         (lambda case, number: {"smt": "1" if number < 8 else "0"}, r"The processes of case B .*smt \(1 and 0\)"),
         (lambda case, number: {"boost": case.variant}, r"The two cases .*boost \(slower_blas and blas\)"),
-        (lambda case, number: {f"blas/{case.variant}.so/version": "1"}, None),  # one side loads another library
+        (lambda case, number: {f"blas/{case.variant}.so/version": "1"}, None),  # each case loads another library
         (lambda case, number: {"blas/one.so/architecture": case.variant}, "The two cases"),
     ],
 )
-def test_processes_under_different_conditions_are_not_compared(simulated, monkeypatch, made_up, refusal):
-    monkeypatch.setitem(globals(), "conditions", made_up)
+def test_processes_under_different_conditions_are_not_compared(simulated_workers, monkeypatch, new_conditions, refusal):
+    monkeypatch.setitem(globals(), "conditions", new_conditions)
     if refusal is None:
-        found = compared(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
-        assert found.conditions["b"] == {"blas/blas.so/version": "1"}
+        result = compare_keys(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
+        assert result.conditions["b"] == {"blas/blas.so/version": "1"}
         return
     with pytest.raises(LadderError, match=refusal):
-        compared(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
+        compare_keys(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
 
 
-def test_variables_of_a_variant_may_have_its_libraries_differ_but_not_the_machine(simulated, monkeypatch):
+def test_cases_with_other_variables_may_differ_in_libraries_only(simulated_workers, monkeypatch):
     monkeypatch.setattr(comparison.workloads, "environment", lambda case: {"OPENBLAS_CORETYPE": case.variant})
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"blas/one.so/architecture": case.variant})
-    compared(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
+    compare_keys(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"boost": case.variant})
     with pytest.raises(LadderError, match="The two cases"):
-        compared(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
+        compare_keys(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
 
 
 @pytest.mark.slow
 def test_a_doubled_time_is_found():
-    found = compared(TWICE, PLAIN, pairs=6, max_pairs=20, detect=0.5)
-    assert found.verdict.outcome == "slower"
-    assert found.verdict.low < 2.2
-    assert found.verdict.high > 1.8
+    result = compare_keys(TWICE, PLAIN, pairs=6, max_pairs=20, detect=0.5)
+    assert result.verdict.outcome == "slower"
+    assert result.verdict.low < 2.2
+    assert result.verdict.high > 1.8
 
 
-def test_a_halved_time_is_found(simulated):
-    found = compared(PLAIN, TWICE, pairs=6, detect=0.5)
-    assert found.verdict.outcome == "faster"
-    assert found.verdict.low < 0.5 < found.verdict.high
+def test_a_halved_time_is_found(simulated_workers):
+    result = compare_keys(PLAIN, TWICE, pairs=6, detect=0.5)
+    assert result.verdict.outcome == "faster"
+    assert result.verdict.low < 0.5 < result.verdict.high
 
 
-def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(order):
-    compared(TWICE, PLAIN, samples=1, pairs=4, detect=1e9)
+def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(measurement_order):
+    compare_keys(TWICE, PLAIN, samples=1, pairs=4, detect=1e9)
     variants = ["slower_blas", "blas", "blas", "slower_blas", "blas", "slower_blas", "slower_blas", "blas"]
-    assert order == list(zip(variants, [4] * 4 + [8] * 4, strict=True))
+    assert measurement_order == list(zip(variants, [4] * 4 + [8] * 4, strict=True))
 
 
-def test_it_goes_on_while_changes_would_be_missed_up_to_the_limit(simulated):
-    found = compared(PLAIN, PLAIN, samples=2, pairs=2, max_pairs=6, detect=0.0)
-    assert (found.pairs, len(simulated)) == (6, 12)
+def test_pairs_are_added_up_to_the_limit_while_changes_would_be_missed(simulated_workers):
+    result = compare_keys(PLAIN, PLAIN, samples=2, pairs=2, max_pairs=6, detect=0.0)
+    assert (result.pairs, len(simulated_workers)) == (6, 12)
 
 
-def test_it_ends_with_the_pairs_once_changes_would_show(simulated):
-    assert compared(PLAIN, PLAIN, samples=2, pairs=6, detect=1e9).pairs == 6
+def test_measuring_ends_once_changes_would_be_detected(simulated_workers):
+    assert compare_keys(PLAIN, PLAIN, samples=2, pairs=6, detect=1e9).pairs == 6
 
 
-def test_it_does_not_end_on_an_outcome(simulated):
-    """A doubled time is evident after six pairs, and still measured to the requested precision."""
-    assert compared(TWICE, PLAIN, pairs=6, max_pairs=8, detect=0.0).pairs == 8
+def test_an_outcome_does_not_end_the_measuring(simulated_workers):
+    """A doubled time is evident after six pairs, but measuring continues up to the requested precision."""
+    assert compare_keys(TWICE, PLAIN, pairs=6, max_pairs=8, detect=0.0).pairs == 8
 
 
-def test_time_that_is_up_ends_it_after_a_block(simulated):
-    assert compared(TWICE, PLAIN, samples=3, detect=0.0, cap=0.0).pairs == 2
+def test_the_time_limit_ends_the_measuring_after_a_block(simulated_workers):
+    assert compare_keys(TWICE, PLAIN, samples=3, detect=0.0, cap=0.0).pairs == 2
 
 
-def test_paired_and_unpaired_go_by_their_own_interval(simulated):
-    found = compared(TWICE, PLAIN, samples=3, pairs=8, max_pairs=8, paired=True)
-    expected = comparison.compare(found.times["a"], found.times["b"], paired=True)
-    assert found.verdict == expected
-    assert found.verdict != comparison.compare(found.times["a"], found.times["b"])
-    assert "8 pairs of processes, paired" in comparison.report(found)
+def test_paired_and_unpaired_comparisons_have_different_intervals(simulated_workers):
+    result = compare_keys(TWICE, PLAIN, samples=3, pairs=8, max_pairs=8, paired=True)
+    expected = comparison.compare(result.times["a"], result.times["b"], paired=True)
+    assert result.verdict == expected
+    assert result.verdict != comparison.compare(result.times["a"], result.times["b"])
+    assert "8 pairs of processes, paired" in comparison.report(result)
 
 
-def test_every_process_gives_the_samples_asked_for_by_the_compiled_code_of_its_own_sources(monkeypatch):
-    seen, popen = [], subprocess.Popen
+def test_every_process_takes_all_samples_with_code_compiled_from_its_sources(monkeypatch):
+    folders, popen = [], subprocess.Popen
     monkeypatch.setattr(
         subprocess,
         "Popen",
-        lambda *command, env, **options: seen.append(env["NUMBA_CACHE_DIR"]) or popen(*command, env=env, **options),
+        lambda *command, env, **options: folders.append(env["NUMBA_CACHE_DIR"]) or popen(*command, env=env, **options),
     )
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    found = compared(TWICE, PLAIN, samples=7, pairs=2, max_pairs=2)
-    assert [len(times) for name in "ab" for times in found.times[name]] == [7] * 4
-    a, b = seen[:2]
+    result = compare_keys(TWICE, PLAIN, samples=7, pairs=2, max_pairs=2)
+    assert [len(times) for name in "ab" for times in result.times[name]] == [7] * 4
+    a, b = folders[:2]
     assert a != b
-    assert seen == [a, b, b, a]
+    assert folders == [a, b, b, a]
 
 
-def test_a_failing_worker_ends_it_with_its_sentence(order):
+def test_the_error_of_a_worker_ends_the_comparison(measurement_order):
     with pytest.raises(LadderError, match="no variant 'nothing'"):
-        compared(PLAIN, f"gemm/nothing/{SIZES},threads=1")
+        compare_keys(PLAIN, f"gemm/nothing/{SIZES},threads=1")
     with pytest.raises(LadderError, match="unexpected keyword argument 'blocks'"):
-        compared(PLAIN, f"gemm/blas/{SIZES},blocks=1,threads=1")
+        compare_keys(PLAIN, f"gemm/blas/{SIZES},blocks=1,threads=1")
 
 
 @pytest.mark.parametrize("key", ["blas", "gemm/blas", f"gemm/blas/{SIZES}/more"])
-def test_a_case_is_named_by_its_three_parts(key):
+def test_a_key_has_three_parts(key):
     with pytest.raises(LadderError, match="is not a case"):
         comparison.parse_key(key)
 
@@ -192,19 +193,19 @@ def test_a_training_needs_its_reference():
     )
     mlp = f"mlp/host/{sizes},cache=warm,product=blas,threads=1"
     with pytest.raises(LadderError, match="is checked against a reference"):
-        compared(mlp, mlp)
+        compare_keys(mlp, mlp)
 
 
-def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated, capsys, tmp_path):
+def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated_workers, capsys, tmp_path):
     main(["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "6", "--json", "found/compared.json"])
     printed = capsys.readouterr().out
     assert "A is slower than B: A takes" in printed
     assert "6 pairs of processes, unpaired" in printed
     assert "would have been detected." in printed
-    found = json.loads((tmp_path / "found/compared.json").read_text())
-    assert found["cases"] == {"a": TWICE, "b": PLAIN}
-    assert (found["outcome"], found["pairs"]) == ("slower", 6)
-    assert [len(times) for times in found["times"]["b"]] == [3] * 6
+    document = json.loads((tmp_path / "found/compared.json").read_text())
+    assert document["cases"] == {"a": TWICE, "b": PLAIN}
+    assert (document["outcome"], document["pairs"]) == ("slower", 6)
+    assert [len(times) for times in document["times"]["b"]] == [3] * 6
 
 
 @pytest.mark.parametrize(
@@ -217,63 +218,69 @@ def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated, capsys, 
 )
 def test_the_report_has_a_sentence_for_every_outcome(outcome, low, high, words):
     times, cases = {"a": [[1.0]], "b": [[1.0]]}, {"a": comparison.parse_key(PLAIN), "b": comparison.parse_key(TWICE)}
-    found = comparison.Comparison(cases, times, False, Verdict(outcome, 1.0, low, high, 0.123))
-    printed = comparison.report(found)
+    result = comparison.Comparison(cases, times, False, Verdict(outcome, 1.0, low, high, 0.123))
+    printed = comparison.report(result)
     assert words in printed
     assert "A difference of 12.3 % would have been detected." in printed
 
 
-@pytest.mark.parametrize(("option", "least"), [("--samples", 1), ("--max-pairs", 2)])
+@pytest.mark.parametrize(("option", "minimum"), [("--samples", 1), ("--max-pairs", 2)])
 @pytest.mark.parametrize("text", ["0", "-1", "two", "below"])
-def test_counts_start_at_one_and_pairs_at_two(option, least, text, capsys):
+def test_counts_start_at_one_and_pairs_at_two(option, minimum, text, capsys):
     with pytest.raises(SystemExit):
-        main(["compare", PLAIN, PLAIN, option, str(least - 1) if text == "below" else text])
-    assert f"not an integer of at least {least}" in capsys.readouterr().err
+        main(["compare", PLAIN, PLAIN, option, str(minimum - 1) if text == "below" else text])
+    assert f"not an integer of at least {minimum}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("cap", "pairs"), [(5.0, 2), (25.0, 4), (35.0, 6)])
-def test_no_block_is_begun_that_would_go_beyond_the_time(cap, pairs, simulated, monkeypatch):
-    """Every block takes 10 s."""
+def test_no_block_starts_that_would_exceed_the_time_limit(cap, pairs, simulated_workers, monkeypatch):
+    """Each block takes 10 s of a simulated clock."""
     clock, measure_block = [0.0], comparison.measure_block
 
-    def slow(*given):
+    def measure_slowly(*arguments):
         clock[0] += 10.0
-        measure_block(*given)
+        measure_block(*arguments)
 
-    monkeypatch.setattr(comparison, "measure_block", slow)
+    monkeypatch.setattr(comparison, "measure_block", measure_slowly)
     monkeypatch.setattr(comparison, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    assert compared(PLAIN, PLAIN, samples=2, detect=0.0, cap=cap).pairs == pairs
+    assert compare_keys(PLAIN, PLAIN, samples=2, detect=0.0, cap=cap).pairs == pairs
 
 
 @pytest.mark.parametrize(("path", "sentence"), [(".", "is a folder"), ("file/x.json", "x.json can't be written")])
-def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(path, sentence, simulated, capsys):
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    path, sentence, simulated_workers, capsys
+):
     Path("file").touch()
     with pytest.raises(SystemExit):
         main(["compare", TWICE, PLAIN, "--json", path])
     assert sentence in capsys.readouterr().err
-    assert not simulated
+    assert not simulated_workers
 
 
-def test_to_ask_whether_a_file_can_be_written_leaves_nothing(tmp_path):
+def test_testing_whether_a_file_can_be_written_leaves_nothing(tmp_path):
     files.require_writable("a/b/found.json")
     assert not list(tmp_path.iterdir())
 
 
-def test_an_odd_pair_that_would_be_one_too_many_is_not_measured(simulated):
-    assert compared(PLAIN, PLAIN, samples=2, max_pairs=5, detect=0.0).pairs == 4
+def test_pairs_are_measured_in_whole_blocks_within_the_limit(simulated_workers):
+    assert compare_keys(PLAIN, PLAIN, samples=2, max_pairs=5, detect=0.0).pairs == 4
 
 
-def test_the_verb_compares_pair_by_pair_where_it_is_asked_to(simulated, capsys, tmp_path):
+def test_the_verb_compares_in_pairs_if_requested(simulated_workers, capsys, tmp_path):
     line = ["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "8", "--json", "found.json"]
     for options, paired in ((["--paired"], True), ([], False)):
         main([*line, *options])
-        found = json.loads((tmp_path / "found.json").read_text())
-        ways = [comparison.compare(*found["times"].values(), paired=way) for way in (paired, not paired)]
-        assert found["paired"] is paired
-        assert [found["low"], found["high"]] == [ways[0].low, ways[0].high] != [ways[1].low, ways[1].high]
-        assert [found[name] for name in ("ratio", "detectable")] == [ways[0].ratio, ways[0].detectable]
+        document = json.loads((tmp_path / "found.json").read_text())
+        verdicts = [comparison.compare(*document["times"].values(), paired=value) for value in (paired, not paired)]
+        assert document["paired"] is paired
+        assert (
+            [document["low"], document["high"]]
+            == [verdicts[0].low, verdicts[0].high]
+            != [verdicts[1].low, verdicts[1].high]
+        )
+        assert [document[name] for name in ("ratio", "detectable")] == [verdicts[0].ratio, verdicts[0].detectable]
         printed = capsys.readouterr().out
         assert f"pairs of processes, {'paired' if paired else 'unpaired'})" in printed
         for name, key in (("a", TWICE), ("b", PLAIN)):
-            assert f"{name.upper()}  {np.median(found['times'][name]):.4g} s  {key}\n" in printed
-        assert f"{found['low']:.4f} to {found['high']:.4f}" in printed
+            assert f"{name.upper()}  {np.median(document['times'][name]):.4g} s  {key}\n" in printed
+        assert f"{document['low']:.4f} to {document['high']:.4f}" in printed

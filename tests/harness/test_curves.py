@@ -15,18 +15,19 @@ HOST = devices.load("host")
 CASE = Case("gemm", "blas", {"n": 1}, {"threads": 1})
 
 
-def points(count):
+def curve_of(count):
+    """A curve with this number of points."""
     return [{"step": step, "loss": 1.0 / step} for step in range(1, count + 1)]
 
 
 @pytest.mark.parametrize("count", [0, 1, 199, 200])
 def test_a_short_curve_is_kept_whole(count):
-    assert curves.thin(points(count)) == points(count)
+    assert curves.thin(curve_of(count)) == curve_of(count)
 
 
 @pytest.mark.parametrize("count", [201, 1000, 10**5])
 def test_a_long_curve_keeps_its_ends_and_is_dense_at_its_start(count):
-    steps = [point["step"] for point in curves.thin(points(count))]
+    steps = [point["step"] for point in curves.thin(curve_of(count))]
     assert 100 <= len(steps) <= 200
     assert (steps[:5], steps[-1]) == ([1, 2, 3, 4, 5], count)
     gaps = np.diff(steps)
@@ -34,7 +35,7 @@ def test_a_long_curve_keeps_its_ends_and_is_dense_at_its_start(count):
     assert gaps[-1] == gaps.max() <= 0.15 * count
 
 
-def test_numbers_become_pythons_own_in_the_declared_order():
+def test_numbers_become_builtin_ones_in_the_declared_order():
     (point,) = curves.validate([{"loss": np.float32(0.5), "step": np.int64(3)}], CASE, ("step", "loss"))
     assert list(point.items()) == [("step", 3), ("loss", 0.5)]
     assert [type(value) for value in point.values()] == [int, float]
@@ -59,19 +60,19 @@ def test_a_point_that_is_not_as_declared_is_refused(point, names, sentence):
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
-    [(None, 0), ({"step": 1, "loss": 1.0}, 2), (points(7), 14), (points(500), 200)],
+    ("points", "count"),
+    [(None, 0), ({"step": 1, "loss": 1.0}, 2), (curve_of(7), 14), (curve_of(500), 200)],
     ids=["none", "a point", "points", "many"],
 )
-def test_every_round_adds_a_point_or_several(monkeypatch, given, kept):
+def test_every_round_adds_its_points(monkeypatch, points, count):
     gemm = workloads.load("gemm")
     check = gemm.check
     monkeypatch.setattr(gemm, "CURVE", ("step", "loss"), raising=False)
-    monkeypatch.setattr(gemm, "check", lambda *arguments: (check(*arguments)[0], given))
+    monkeypatch.setattr(gemm, "check", lambda *arguments: (check(*arguments)[0], points))
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "warm")
     limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
-    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
     job = SimpleNamespace(data={}, reference=None, **limits)
-    found = worker.run_case(case, gemm, workloads.load_variant("gemm", "blas"), job)
+    result = worker.run_case(case, gemm, workloads.load_variant("gemm", "blas"), job)
     assert gemm.rounds(case.sizes) == 2
-    assert len(found["curve"]) == kept or 100 < len(found["curve"]) < kept == 200
+    assert len(result["curve"]) == count or 100 < len(result["curve"]) < count == 200

@@ -1,4 +1,4 @@
-"""The environment of workers, and of verbs that compute: built, not inherited."""
+"""The environment of workers and of computing verbs, which is built and not inherited."""
 
 import os
 import sys
@@ -19,12 +19,18 @@ def case(variant="openmp", tuning=None, **variables):
     return Case("gemv", variant, SIZES, {"threads": 2} | (tuning or {}), variables=variables)
 
 
-def test_a_worker_has_what_its_device_its_variant_and_its_case_set_and_nothing_of_the_user_s(monkeypatch):
-    of_user = {"OMP_NUM_THREADS": "7", "OMP_PROC_BIND": "close", "OMP_THREAD_LIMIT": "1", "NUMBA_OPT": "0", "ANY": "x"}
-    for name, value in of_user.items():
+def test_a_worker_has_the_variables_of_device_variant_and_case_but_not_the_users(monkeypatch):
+    user_variables = {
+        "OMP_NUM_THREADS": "7",
+        "OMP_PROC_BIND": "close",
+        "OMP_THREAD_LIMIT": "1",
+        "NUMBA_OPT": "0",
+        "ANY": "x",
+    }
+    for name, value in user_variables.items():
         monkeypatch.setenv(name, value)
     plain = environment.of_worker(case())
-    assert [plain.get(name) for name in of_user] == ["2", "false", None, None, None]
+    assert [plain.get(name) for name in user_variables] == ["2", "false", None, None, None]
     assert plain["PATH"] == os.environ["PATH"]
     bound = environment.of_worker(case("openmp_bound", {"binding": "spread"}))
     assert (bound["OMP_NUM_THREADS"], bound["OMP_PROC_BIND"]) == ("2", "spread")
@@ -33,13 +39,15 @@ def test_a_worker_has_what_its_device_its_variant_and_its_case_set_and_nothing_o
     assert environment.of_worker(case(), prelude).items() >= {"UCX_TLS": "tcp", "OMP_NUM_THREADS": "2"}.items()
 
 
-def test_what_numba_compiles_under_other_variables_is_kept_apart():
-    made = [environment.of_worker(one) for one in (case(), case(ANY="x"), case(NUMBA_OPT="0"), case(NUMBA_OPT="1"))]
-    folders = [one["NUMBA_CACHE_DIR"] for one in made]
+def test_numba_has_a_cache_for_each_set_of_its_variables():
+    environments = [
+        environment.of_worker(item) for item in (case(), case(ANY="x"), case(NUMBA_OPT="0"), case(NUMBA_OPT="1"))
+    ]
+    folders = [variables["NUMBA_CACHE_DIR"] for variables in environments]
     assert folders[0] == folders[1] == str(compilation.folder(case()))
     assert len({*folders}) == 3
     assert environment.of_worker(case(), {"NUMBA_OPT": "0"})["NUMBA_CACHE_DIR"] == folders[2]
-    states = [compilation.state(case(), one) for one in made]
+    states = [compilation.state(case(), variables) for variables in environments]
     assert states[0] == states[1]
     assert states[0] != states[2] != states[3]
     assert compilation.note_name(case()) != compilation.note_name(case(NUMBA_OPT="0"))
@@ -48,14 +56,14 @@ def test_what_numba_compiles_under_other_variables_is_kept_apart():
 @pytest.mark.parametrize(
     "name", ["OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "PATH", "LADDER_NODES"]
 )
-def test_a_variable_that_would_belie_the_case_cannot_be_named(name):
+def test_variables_that_contradict_the_case_are_refused(name):
     with pytest.raises(LadderError, match=f"{name} can't be named by the key `environment`"):
         workloads.require_sound(case(**{name: "1"}))
     with pytest.raises(LadderError, match="OMP_PROC_BIND is set by the variant gemv/openmp_bound"):
         workloads.require_sound(case("openmp_bound", {"binding": "spread"}, OMP_PROC_BIND="close"))
 
 
-def test_a_file_of_numba_s_in_the_working_directory_is_refused(monkeypatch, tmp_path):
+def test_a_settings_file_of_numba_in_the_working_directory_is_refused(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     environment.of_worker(case())
     (tmp_path / ".numba_config.yaml").write_text("opt: 0\n")
@@ -63,16 +71,16 @@ def test_a_file_of_numba_s_in_the_working_directory_is_refused(monkeypatch, tmp_
         environment.of_worker(case())
 
 
-def test_a_verb_that_computes_starts_again_in_its_own_environment(monkeypatch):
-    began = []
-    monkeypatch.setattr(os, "execve", lambda *words: began.append(words))
+def test_a_computing_verb_restarts_in_its_own_environment(monkeypatch):
+    calls = []
+    monkeypatch.setattr(os, "execve", lambda *words: calls.append(words))
     monkeypatch.setattr(os, "environ", {"PATH": "/bin", "NPY_DISABLE_CPU_FEATURES": "AVX2"})
-    made = environment.of_verb(3)
-    assert made.items() >= {"PATH": "/bin", "OPENBLAS_NUM_THREADS": "3"}.items()
-    assert "NPY_DISABLE_CPU_FEATURES" not in made
-    monkeypatch.setattr(processes, "joined", {"LADDER_PARENT": "1"})  # it stays a job of its run
-    environment.enter(made)
-    assert began == [(sys.executable, [sys.executable, *sys.orig_argv[1:]], made | {"LADDER_PARENT": "1"})]
-    monkeypatch.setattr(os, "environ", made)
+    variables = environment.of_verb(3)
+    assert variables.items() >= {"PATH": "/bin", "OPENBLAS_NUM_THREADS": "3"}.items()
+    assert "NPY_DISABLE_CPU_FEATURES" not in variables
+    monkeypatch.setattr(processes, "run_parents", {"LADDER_PARENT": "1"})  # the job still belongs to its run
+    environment.enter(variables)
+    assert calls == [(sys.executable, [sys.executable, *sys.orig_argv[1:]], variables | {"LADDER_PARENT": "1"})]
+    monkeypatch.setattr(os, "environ", variables)
     environment.enter(environment.of_verb(3))
-    assert len(began) == 1
+    assert len(calls) == 1

@@ -1,4 +1,4 @@
-"""What a run finds, inputs that are generated where they lie, and sizes with a default, by a workload made for that."""
+"""Facts that a run finds, inputs generated on the device and numeric defaults of sizes."""
 
 import json
 from pathlib import Path
@@ -69,13 +69,13 @@ def setup(problem, *, threads: int):
 
 
 @pytest.fixture(autouse=True)
-def finding(tmp_path, monkeypatch):
-    """The workload in a folder of the user's, and the working directory a study's."""
-    folder = tmp_path / "own/finding"
+def workload_folder(tmp_path, monkeypatch):
+    """The workload in a variant folder, and an empty working directory."""
+    folder = tmp_path / "variants/finding"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(WORKLOAD)
     (folder / "numpy.py").write_text(VARIANT)
-    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
     monkeypatch.chdir(tmp_path)
     sources.forget()
     yield
@@ -86,44 +86,46 @@ def case_of(**sizes):
     return Case("finding", "numpy", workloads.complete("finding", {"n": 5} | sizes), {"threads": 1}, "warm")
 
 
-def test_what_a_run_finds_is_in_the_record_and_the_table_and_its_cost_goes_by_that():
+def test_facts_are_in_record_and_table_and_determine_the_cost():
     case = case_of()
     path = record.path_of("here", case.key)
     measure.measure(case, path, configuration.protocol(PROTOCOL), "here")
-    found = record.read(path)
-    assert [process["facts"] for process in found["processes"]] == [{"steps": 7, "least": 70}]
-    assert (found["cost"]["flops"], found["cost"]["bytes"]) == (7, 75)
-    about = {"key": case.key, "machine": "here", "left_out": None, "sources": found["sources"]}
-    collect.collect({"experiment": "one", "cases": [about]}, "tables", [])
+    result = record.read(path)
+    assert [process["facts"] for process in result["processes"]] == [{"steps": 7, "least": 70}]
+    assert (result["cost"]["flops"], result["cost"]["bytes"]) == (7, 75)
+    planned = {"key": case.key, "machine": "here", "left_out": None, "sources": result["sources"]}
+    collect.collect({"experiment": "one", "cases": [planned]}, "tables", [])
     samples = stored.load("tables")["samples"]
     assert set(zip(samples["steps"], samples["least"], samples["flops"], strict=True)) == {(7, 70, 7)}
     assert samples["steps"].dtype == np.int64
     assert json.loads(Path(path).read_text(encoding="utf-8"))["processes"][0]["facts"]["steps"] == 7
 
 
-def test_the_cost_goes_by_the_least_that_any_process_found():
-    cost = measure.cost_of(case_of(), [{"steps": 9, "least": 20}, {"steps": 8, "least": 30}])
+def test_the_cost_uses_the_minimum_of_each_fact():
+    cost = measure.cost_of_results(
+        case_of(), [{"facts": facts} for facts in ({"steps": 9, "least": 20}, {"steps": 8, "least": 30})]
+    )
     assert (cost.flops, cost.bytes) == (8, 25)
 
 
-def test_generated_inputs_are_never_staged_and_new_in_every_round(monkeypatch):
+def test_generated_inputs_are_never_staged_and_change_every_round(monkeypatch):
     staged, generated = [], []
     workload, staging = workloads.load("finding"), HOST.staging
     generate = workload.generate
     monkeypatch.setattr(HOST, "staging", lambda arrays: staged.extend(arrays) or staging(arrays))
     monkeypatch.setattr(HOST, "transfers", lambda arrays, problem: staged.extend(arrays) or [])
-    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
     monkeypatch.setattr(workload, "generate", lambda *arguments: generated.append(arguments[1]) or generate(*arguments))
     limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
     job = SimpleNamespace(data={}, reference=None, **limits)
-    found = worker.run_case(case_of(), workload, workloads.load_variant("finding", "numpy"), job)
+    result = worker.run_case(case_of(), workload, workloads.load_variant("finding", "numpy"), job)
     assert set(staged) == {"small"}
     # Before the set-up, in each round, before the samples, and before the last check.
     assert generated == [0, 0, 1, 0, 0]
-    assert found["facts"] == {"steps": 7, "least": 70}
+    assert result["facts"] == {"steps": 7, "least": 70}
 
 
-def test_a_size_may_have_a_number_as_its_default():
+def test_the_default_of_a_size_may_be_a_number():
     assert case_of().sizes == {"n": 5, "share": 0.5, "count": 3, "dtype": "float64"}
     assert case_of(share=0, count=0).slug == "n=5,share=0.0,count=0,dtype=float64,cache=warm,threads=1"
     assert case_of(share=2).sizes["share"] == 2.0
@@ -131,7 +133,7 @@ def test_a_size_may_have_a_number_as_its_default():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "need"),
+    ("sizes", "message"),
     [
         ({"share": -0.1}, "share=-0.1 of finding must be a number of at least 0"),
         ({"share": float("nan")}, "share=nan of finding must be a number of at least 0"),
@@ -141,7 +143,7 @@ def test_a_size_may_have_a_number_as_its_default():
         ({"count": -1}, "count=-1 of finding must be a whole number of at least 0"),
     ],
 )
-def test_a_number_that_a_size_may_not_be_is_a_sentence(sizes, need):
+def test_an_invalid_number_for_a_size_is_an_error(sizes, message):
     with pytest.raises(LadderError) as error:
         case_of(**sizes)
-    assert need in str(error.value)
+    assert message in str(error.value)

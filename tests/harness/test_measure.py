@@ -1,4 +1,4 @@
-"""The harness: the record of a measurement, and that any fault leaves a sentence and no record."""
+"""Measuring a case: the record, and that every fault ends in an error without a record."""
 
 import io
 import json
@@ -47,15 +47,15 @@ def setup(problem, *, threads: int):
 
 
 @pytest.fixture(autouse=True, scope="module")
-def walked_once():
-    """The code is read once: each variant that a test writes has another name."""
+def forget_code():
+    """Forget the sources at the end: all tests read them once, since each test's variant has its own name."""
     yield
     sources.forget()
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
-    """A working folder with variants and a lock of its own."""
+def working_folder(monkeypatch, tmp_path):
+    """A working directory with its own variants and lock."""
     (tmp_path / "variants/gemm").mkdir(parents=True)
     shipped = TESTS / "variants"
     monkeypatch.setenv("LADDER_VARIANTS", f"{tmp_path / 'variants'}:{shipped}")
@@ -64,48 +64,49 @@ def place(monkeypatch, tmp_path):
 
 
 def slow(*values):
-    """Values of a test that is left to the slow ones."""
+    """Parameters of a test that is marked as slow."""
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
-def written(name, setup="pass", run="pass"):
-    """A variant made for a test; its name."""
+def write_variant(name, setup="pass", run="pass"):
+    """Write a variant with these statements in `setup` and in `run`; returns its name."""
     Path(f"variants/gemm/{name}.py").write_text(VARIANT.format(setup=setup, run=run), encoding="utf-8")
     return name
 
 
-# Caches may be large, and to empty them takes seconds: tests do so where they ask for it.
+# Warm by default, since flushing large caches takes seconds.
 def case_of(variant="blas", cache="warm", threads=1):
     return Case("gemm", variant, workloads.complete("gemm", SIZES), {"threads": threads}, cache)
 
 
-def measured(case, out="out/record.json", changes=None, **options):
-    """Measure and read the record back."""
+def measure_case(case, out="out/record.json", changes=None, **options):
+    """Measure a case; returns its record, read back."""
     protocol = configuration.protocol(PROTOCOL | (changes or {}))
     measure.measure(case, out, protocol, "here", **options)
     return record.read(out)
 
 
-def refused(case, **options):
-    """The sentence of a measurement that fails; it leaves no files."""
+def refusal_of(case, **options):
+    """The error of a measurement that fails, and leaves no files."""
     with pytest.raises(LadderError) as error:
-        measured(case, **options)
+        measure_case(case, **options)
     assert not list(Path().glob("out/*"))
     return str(error.value)
 
 
-def command(case, out="out/record.json"):
+def measure_command(case, out="out/record.json"):
+    """The command line that measures a case."""
     return [
         *(sys.executable, "-m", "ladder", "measure", case.workload, case.variant, case.slug),
         *("--out", str(out), "--machine", "here", "--protocol", json.dumps(PROTOCOL)),
     ]
 
 
-def until(condition, seconds=30):
-    """Wait for something to become true."""
-    end = time.monotonic() + seconds
+def wait_until(condition, seconds=30):
+    """Wait until a function returns true."""
+    deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it never came"
+        assert time.monotonic() < deadline, "the condition never became true"
         time.sleep(0.02)
 
 
@@ -113,13 +114,18 @@ def until(condition, seconds=30):
 
 
 @pytest.mark.parametrize("cache", ["cold", "warm"])
-def test_a_record_says_what_was_measured(cache):
+def test_a_record_describes_its_measurement(cache):
     case = case_of(cache=cache)
-    found = measured(case)
-    assert (found["workload"], found["variant"], found["case"], found["machine"]) == ("gemm", "blas", case.slug, "here")
-    assert found["sources"] == fingerprint(case)
-    assert found["cost"]["flops"] == 2 * 17 * 5 * 9
-    (process,) = found["processes"]
+    document = measure_case(case)
+    assert (document["workload"], document["variant"], document["case"], document["machine"]) == (
+        "gemm",
+        "blas",
+        case.slug,
+        "here",
+    )
+    assert document["sources"] == fingerprint(case)
+    assert document["cost"]["flops"] == 2 * 17 * 5 * 9
+    (process,) = document["processes"]
     assert 2 <= len(process["samples"]) <= 3
     assert process["phases"] == process["curve"] == []
     kinds = ["product", "product, random signs", "product, whole numbers"]
@@ -132,32 +138,32 @@ def test_a_record_says_what_was_measured(cache):
 @pytest.mark.parametrize(
     ("changes", "processes", "samples"),
     [
-        # The time is up at once: no more than the least.
+        # The time is over at once, so the number of samples is `least`.
         ({"samples": 9, "least": 5, "most": 12, "target": 1e-12, "cap": 1e-9}, 1, 5),
-        # The target is out of reach: no more than the most.
+        # The target is out of reach, so the number of samples is `most`.
         slow({"samples": 2, "least": 2, "most": 7, "target": 1e-12, "cap": 60}, 1, 7),
-        # Any median will do: no more than the samples that are always taken.
+        # Any median meets the target, so the number of samples is `samples`.
         slow({"samples": 8, "least": 2, "most": 50, "target": 1e9, "cap": 60}, 1, 8),
-        # Processes: as many as are asked for, and more while the median isn't known and time is left.
+        # More processes than `processes` run only while the median hasn't converged and time is left.
         ({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 60, "most": 2}, 3, 2),
         slow({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 1e-9}, 2, 2),
     ],
 )
 def test_sampling_follows_the_protocol(changes, processes, samples):
-    found = measured(case_of(), changes=changes)
-    assert [len(process["samples"]) for process in found["processes"]] == [samples] * processes
-    assert found["protocol"].items() >= changes.items()
-    assert found["converged"] is False
+    document = measure_case(case_of(), changes=changes)
+    assert [len(process["samples"]) for process in document["processes"]] == [samples] * processes
+    assert document["protocol"].items() >= changes.items()
+    assert document["converged"] is False
 
 
 def test_processes_share_the_time_of_a_case(monkeypatch):
     monkeypatch.setattr(workers.subprocess, "Popen", lambda *_, **__: SimpleNamespace(stdin=io.StringIO()))
-    given = configuration.protocol({"cap": 12, "processes": 3, "most_processes": 5})
-    assert Worker(case_of(), given).job["seconds"] == 4
+    protocol = configuration.protocol({"cap": 12, "processes": 3, "most_processes": 5})
+    assert Worker(case_of(), protocol).job["seconds"] == 4
 
 
 def result(system):
-    """What a worker answers, of a product without checks."""
+    """The answer of a worker; `system` is {"system": conditions} or empty."""
     times = {"samples": [1e-3] * 3, "setup": 0.1, "first": 0.1, "check": 0.1, "total": 1.0, "compiled": 0}
     threads = {"cpus": 2, "affinity": [0, 1], "runtimes": {}}
     checks = [{"name": "product", "error": 0.0, "bound": 1.0}]
@@ -165,27 +171,27 @@ def result(system):
 
 
 @pytest.fixture
-def answered(monkeypatch):
-    """Have the processes of a case answer with these conditions in turn, without starting any."""
+def set_answers(monkeypatch):
+    """A function that sets the answers of simulated workers; returns the changes of the protocol for their number."""
 
     def answer(*conditions):
-        given = iter(conditions)
-        nothing = lambda *arguments: None  # noqa: E731
-        one = SimpleNamespace(wait_ready=nothing, stop=nothing, go=lambda variables: result(next(given)))
-        monkeypatch.setattr(measure, "Worker", lambda *job: one)
+        remaining = iter(conditions)
+        do_nothing = lambda *arguments: None  # noqa: E731
+        worker = SimpleNamespace(wait_ready=do_nothing, stop=do_nothing, go=lambda variables: result(next(remaining)))
+        monkeypatch.setattr(measure, "Worker", lambda *job: worker)
         return {"processes": len(conditions), "most_processes": len(conditions)}
 
     return answer
 
 
 def test_a_record_has_the_conditions_of_every_process():
-    found = measured(case_of())["processes"][0]["system"]
-    assert any(fact.startswith("blas/") and fact.endswith("/architecture") for fact in found)
-    assert {"numpy/vectors", "scheduler/nice", "limit/stack"} <= set(found)
+    conditions = measure_case(case_of())["processes"][0]["system"]
+    assert any(fact.startswith("blas/") and fact.endswith("/architecture") for fact in conditions)
+    assert {"numpy/vectors", "scheduler/nice", "limit/stack"} <= set(conditions)
 
 
 @pytest.mark.parametrize(
-    ("other", "difference"),
+    ("other_conditions", "difference"),
     [
         ({"blas/o.so/architecture": "Haswell", "smt": "1"}, r"blas/o.so/architecture \(Zen and Haswell\)"),
         ({"blas/o.so/architecture": "Zen", "smt": "0"}, r"smt \(1 and 0\)"),
@@ -193,25 +199,27 @@ def test_a_record_has_the_conditions_of_every_process():
         ({"blas/o.so/architecture": "Zen", "smt": "1", "quota": 1.5}, r"quota \(not known and 1.5\)"),
     ],
 )
-def test_processes_under_different_conditions_are_not_pooled(answered, other, difference):
-    one = {"blas/o.so/architecture": "Zen", "smt": "1"}
-    changes = answered({"system": one}, {"system": other})
+def test_processes_under_different_conditions_are_not_pooled(set_answers, other_conditions, difference):
+    conditions = {"blas/o.so/architecture": "Zen", "smt": "1"}
+    changes = set_answers({"system": conditions}, {"system": other_conditions})
     assert re.search(
         f"The processes of the case ran under different conditions.*: they differ in {difference}.",
-        refused(case_of(), changes=changes),
+        refusal_of(case_of(), changes=changes),
     )
-    changes = answered({"system": one}, {"system": one}, {})  # the last of another age
-    found = measured(case_of(), changes=changes)
-    found["processes"][1]["system"] = other
-    record.write("out/record.json", found)
+    changes = set_answers(
+        {"system": conditions}, {"system": conditions}, {}
+    )  # the last one has no conditions, as in old records
+    document = measure_case(case_of(), changes=changes)
+    document["processes"][1]["system"] = other_conditions
+    record.write("out/record.json", document)
     with pytest.raises(LadderError, match=f"its processes ran under different conditions, {difference}"):
         record.read("out/record.json")
 
 
-def test_a_rung_of_numba_has_its_threads_and_compiles_nothing_in_its_process():
-    """Its threads can be read back once its first region has run."""
+def test_a_worker_of_a_numba_variant_has_its_threads_and_compiles_nothing():
+    """Numba's threads can be read back once its first parallel region has run."""
     sizes = workloads.complete("stream", {"kernel": "copy", "elements": 1000})
-    (process,) = measured(Case("stream", "openmp", sizes, {"threads": 2}, "warm"))["processes"]
+    (process,) = measure_case(Case("stream", "openmp", sizes, {"threads": 2}, "warm"))["processes"]
     assert process["threads"]["runtimes"]["numba-omp"] == 2
     assert process["compiled"] == 0
 
@@ -221,17 +229,18 @@ def test_a_training_has_phases_and_a_curve():
     sizes = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}
     case = Case("mlp", "host", workloads.complete("mlp", sizes), {"product": "blas", "threads": 1}, "warm")
     write_digits("digits")
-    due = workloads.load("mlp").reference_sizes(case.sizes)
-    preconditions.write_reference("reference.npz", "mlp", due, reference.compute(due, dataset.load("digits")))
-    given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
-    assert "is checked against a reference" in refused(case, data=given["data"])
-    found = measured(case, changes={"phase_passes": 2, "processes": 2, "most_processes": 2}, **given)
-    process, other = found["processes"]
+    reference_sizes = workloads.load("mlp").reference_sizes(case.sizes)
+    arrays = reference.compute(reference_sizes, dataset.load("digits"))
+    preconditions.write_reference("reference.npz", "mlp", reference_sizes, arrays)
+    paths = {"data": {"digits": "digits"}, "reference": "reference.npz"}
+    assert "is checked against a reference" in refusal_of(case, data=paths["data"])
+    document = measure_case(case, changes={"phase_passes": 2, "processes": 2, "most_processes": 2}, **paths)
+    process, second = document["processes"]
     assert len(process["phases"]) == 2
     names = {"gather", "forward 1", "forward 2", "activation", "loss", "gradient 1", "gradient 2", "delta 1"}
     assert set(process["phases"][0]) == names | {"bias", "update"}
     assert [point["epoch"] for point in process["curve"]] == [1, 2]
-    assert (other["curve"], len(other["checks"])) == ([], len(process["checks"]))
+    assert (second["curve"], len(second["checks"])) == ([], len(process["checks"]))
     assert {check["name"] for check in process["checks"]} == {"w1", "b1", "w2", "b2", "loss", "epoch loss"}
 
 
@@ -239,17 +248,17 @@ def test_a_training_has_phases_and_a_curve():
 
 
 def test_fewer_cores_than_threads_are_refused():
-    refusal = refused(case_of(threads=2), granted=1)
+    refusal = refusal_of(case_of(threads=2), granted=1)
     assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 core:")
-    assert measured(case_of(threads=1), granted=1)
-    assert measured(case_of(threads=1), "out/other.json", granted=3)
+    assert measure_case(case_of(threads=1), granted=1)
+    assert measure_case(case_of(threads=1), "out/other.json", granted=3)
 
 
 def test_threads_are_read_back():
-    more = written("more_threads", setup="import threadpoolctl; threadpoolctl.threadpool_limits(2)")
-    assert "runs 2 threads instead of the case's 1" in refused(case_of(more))
-    bound = written("bound", setup="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})")
-    refusal = refused(case_of(bound, threads=2))
+    name = write_variant("more_threads", setup="import threadpoolctl; threadpoolctl.threadpool_limits(2)")
+    assert "runs 2 threads instead of the case's 1" in refusal_of(case_of(name))
+    name = write_variant("bound", setup="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})")
+    refusal = refusal_of(case_of(name, threads=2))
     assert "asks for 2 threads, but the process may only use 1 CPU:" in refusal
 
 
@@ -263,28 +272,28 @@ def test_threads_are_read_back():
         ("wrong_one_element", "The result is wrong (round 1): the error of 'product' is "),
         ("wrong_precision", "The result is wrong (round 1): the error of 'product' is "),
         ("wrong_last_run", "The result is wrong (round 2): 'product, whole numbers' isn't exact although it must be"),
-        ("wrong_impossible", "elements of the result 'out' are NaN or infinite"),  # once it has been checked
+        ("wrong_impossible", "elements of the result 'out' are NaN or infinite"),  # in the check after the samples
     ],
 )
-def test_a_failing_variant_leaves_a_sentence(variant, sentence):
-    assert sentence in refused(case_of(variant))
+def test_a_failing_variant_ends_in_an_error(variant, sentence):
+    assert sentence in refusal_of(case_of(variant))
 
 
-def test_a_phase_that_would_count_as_a_call_is_refused():
+def test_a_phase_named_total_is_refused():
     with pytest.raises(LadderError, match="is called `total`"):
         measure.require_phases([{"phases": [{"sum": 1.0}]}, {"phases": [{"sum": 1.0, "total": 2.0}]}])
 
 
-def test_a_variant_that_ends_its_process_or_prints_spoils_nothing():
-    assert "ended with status 3 before it had a result" in refused(case_of(written("ends", run="os._exit(3)")))
-    assert measured(case_of(written("prints", setup="print('{}')", run="print('ready')")))
+def test_a_variant_may_end_its_process_or_print():
+    assert "ended with status 3 before it had a result" in refusal_of(case_of(write_variant("ends", run="os._exit(3)")))
+    assert measure_case(case_of(write_variant("prints", setup="print('{}')", run="print('ready')")))
 
 
-@pytest.mark.parametrize(("number", "is_its"), [("ENOSPC", False), ("ENOENT", True)])
-def test_a_full_disk_is_no_mistake_of_the_variants(number, is_its):
+@pytest.mark.parametrize(("number", "is_variants"), [("ENOSPC", False), ("ENOENT", True)])
+def test_a_full_disk_is_no_fault_of_the_variant(number, is_variants):
     full = f"import errno; raise OSError(errno.{number}, os.strerror(errno.{number}))"
-    refusal = refused(case_of(written(number.lower(), setup=full)))
-    assert refusal.startswith("The variant stopped with" if is_its else "A file can't be written: ")
+    refusal = refusal_of(case_of(write_variant(number.lower(), setup=full)))
+    assert refusal.startswith("The variant stopped with" if is_variants else "A file can't be written: ")
 
 
 def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
@@ -292,11 +301,11 @@ def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
 
 
 def test_impossible_samples_are_refused():
-    assert "is impossible: by the ceilings" in refused(case_of(), ceilings=ceilings(flops={"float64": 1.0}))
+    assert "is impossible: by the ceilings" in refusal_of(case_of(), ceilings=ceilings(flops={"float64": 1.0}))
 
 
 @pytest.mark.parametrize(
-    ("seconds", "cache", "known", "impossible"),
+    ("seconds", "cache", "limits", "impossible"),
     [
         (1.0, "cold", ceilings({"float64": 100.0}), None),
         (0.81, "cold", ceilings({"float64": 100.0}), None),
@@ -308,20 +317,20 @@ def test_impossible_samples_are_refused():
         (0.79, "cold", ceilings(), None),
     ],
 )
-def test_what_a_ceiling_allows(seconds, cache, known, impossible):
+def test_samples_are_compared_with_ceilings(seconds, cache, limits, impossible):
     cost = SimpleNamespace(flops=100, bytes=50, precision="float64")
     results = [{"samples": [9.0, 9.0]}, {"samples": [9.0, seconds]}]
-    case = Case.parse("gemm", "blas", case_of(cache=cache).slug)  # as a job gets it
+    case = Case.parse("gemm", "blas", case_of(cache=cache).slug)  # parsed, as in a job
     if not impossible:
-        require_plausible(case, results, cost, known)
+        require_plausible(case, results, cost, limits)
     else:
         with pytest.raises(LadderError, match=f"the {impossible} alone takes"):
-            require_plausible(case, results, cost, known)
+            require_plausible(case, results, cost, limits)
 
 
 @pytest.mark.parametrize("ceiling", [{"flops": {"float32": 100.0}}, {"bandwidth": 100.0}])
 @pytest.mark.parametrize(
-    ("workload", "variant", "tuning", "due"),
+    ("workload", "variant", "tuning", "floors"),
     [
         ("dcgan", "home", {"gpus": 2}, (0.5, 0.5)),
         ("dcgan", "mpi_home", {"ranks": 2}, (0.5, 0.5)),
@@ -330,14 +339,14 @@ def test_what_a_ceiling_allows(seconds, cache, known, impossible):
         ("dcgan", "cuda", {}, (1, 1)),
     ],
 )
-def test_cards_ranks_and_threads_are_held_against_the_ceilings_of_all(workload, variant, tuning, due, ceiling):
-    """One GPU takes a second for the whole; threads share one memory."""
-    case, seconds = Case(workload, variant, {}, tuning, "cold"), due["bandwidth" in ceiling]
+def test_ceilings_scale_with_gpus_ranks_and_threads(workload, variant, tuning, floors, ceiling):
+    """`floors` are the minimum seconds by FLOPs and by bytes: one GPU needs 1 s for all; threads share a memory."""
+    case, seconds = Case(workload, variant, {}, tuning, "cold"), floors["bandwidth" in ceiling]
     cost = SimpleNamespace(flops=100, bytes=100, precision="float32")
-    known = ceilings(**ceiling) | {"cuda": ceilings(**ceiling)}
-    require_plausible(case, [{"samples": [0.81 * seconds]}], cost, known)
+    limits = ceilings(**ceiling) | {"cuda": ceilings(**ceiling)}
+    require_plausible(case, [{"samples": [0.81 * seconds]}], cost, limits)
     with pytest.raises(LadderError, match=f"alone takes {seconds} s"):
-        require_plausible(case, [{"samples": [0.79 * seconds]}], cost, known)
+        require_plausible(case, [{"samples": [0.79 * seconds]}], cost, limits)
 
 
 @pytest.mark.parametrize(
@@ -350,12 +359,12 @@ def test_cards_ranks_and_threads_are_held_against_the_ceilings_of_all(workload, 
         (None, {"threads": 1, "blocks": 3}, "gemm/blas has no tuning named blocks"),
     ],
 )
-def test_a_case_that_no_plan_has_is_refused(sizes, tuning, sentence):
+def test_a_malformed_case_is_refused(sizes, tuning, sentence):
     full = workloads.complete("gemm", SIZES)
-    assert sentence in refused(Case("gemm", "blas", sizes or full, tuning))
+    assert sentence in refusal_of(Case("gemm", "blas", sizes or full, tuning))
 
 
-def test_a_worker_that_dies_while_it_waits_is_a_sentence():
+def test_a_worker_that_dies_while_it_waits_is_an_error():
     worker = Worker(case_of(), configuration.protocol(PROTOCOL))
     worker.wait_ready()
     worker.process.kill()
@@ -366,79 +375,84 @@ def test_a_worker_that_dies_while_it_waits_is_a_sentence():
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_workers_start_at_once_where_the_device_lets_them(monkeypatch, together):
-    made = []
+def test_workers_start_together_if_the_device_allows_it(monkeypatch, together):
+    events = []
 
-    def make(*job):
-        made.append(SimpleNamespace(wait_ready=lambda: None, stop=lambda: made.append("stopped")))
-        return made[-1]
+    def create(*job):
+        events.append(SimpleNamespace(wait_ready=lambda: None, stop=lambda: events.append("stopped")))
+        return events[-1]
 
-    monkeypatch.setattr(measure, "Worker", make)
-    monkeypatch.setattr(devices.load("host"), "share_start", lambda case, launcher: together)
+    monkeypatch.setattr(measure, "Worker", create)
+    monkeypatch.setattr(devices.load("host"), "can_start_together", lambda case, launcher: together)
     with measure.start_workers(case_of(), {"processes": 3}, None, None, None) as workers:
         assert len(workers) == (3 if together else 1)
-    assert made[len(workers) :] == ["stopped"] * len(workers)
+    assert events[len(workers) :] == ["stopped"] * len(workers)
 
 
-# What a variant may provide in addition to its run
+# Optional parts of a variant
 
-OFFERING = """
+PREPARING = """
 import os
 import numpy as np
 from ladder.harness.steps import Steps
 DEVICE = "host"
 RUNTIME = "blas"
-ENVIRONMENT = {{"LADDER_SAYS": "binding is {{binding}}"}}
+ENVIRONMENT = {{"LADDER_BINDING": "binding is {{binding}}"}}
 
 def first_touch(problem):
     assert set(problem.inputs) == {{"a", "b"}}
     problem.a[...] = 7.0
 
 def setup(problem, *, binding: str, threads: int):
-    assert os.environ["LADDER_SAYS"] == "binding is close"
-    turned = np.zeros(problem.a.shape[::-1])
-    def turn():
-        {turn}
-    product = "product", lambda: np.matmul(turned.T, problem.b, out=problem.out)
-    return Steps(prepare=[("turn", turn)], run=[product], trace=lambda: [("lane", "1", 0.25, 0.5)])
+    assert os.environ["LADDER_BINDING"] == "binding is close"
+    transposed = np.zeros(problem.a.shape[::-1])
+    def transpose():
+        {transpose}
+    product = "product", lambda: np.matmul(transposed.T, problem.b, out=problem.out)
+    return Steps(prepare=[("transpose", transpose)], run=[product], trace=lambda: [("lane", "1", 0.25, 0.5)])
 """
 
 
-def offering(name, turn):
-    Path(f"variants/gemm/{name}.py").write_text(OFFERING.format(turn=turn), encoding="utf-8")
+def preparing_case(name, transpose):
+    """The case of a variant that prepares its run with this statement."""
+    Path(f"variants/gemm/{name}.py").write_text(PREPARING.format(transpose=transpose), encoding="utf-8")
     return Case("gemm", name, workloads.complete("gemm", SIZES), {"binding": "close", "threads": 1}, "warm")
 
 
-def test_what_is_prepared_follows_the_inputs_and_is_a_phase_of_its_own():
-    """And the record keeps the trace of the first process."""
-    two = {"processes": 2, "most_processes": 2}
-    first, second = measured(offering("prepared", "turned[...] = problem.a.T"), "prepared.json", two)["processes"]
-    assert all(set(phases) == {"turn", "product"} for phases in first["phases"])
+def test_preparation_follows_the_inputs_and_is_a_phase():
+    """The record keeps the trace of the first process only."""
+    two_processes = {"processes": 2, "most_processes": 2}
+    first, second = measure_case(
+        preparing_case("prepared", "transposed[...] = problem.a.T"), "prepared.json", two_processes
+    )["processes"]
+    assert all(set(phases) == {"transpose", "product"} for phases in first["phases"])
     assert first["trace"] == [["lane", "1", 0.25, 0.5]]
     assert "trace" not in second
 
 
 @pytest.mark.parametrize(("cache", "expected"), [("cold", ["flush"]), ("warm", [])])
-def test_what_follows_a_preparation_finds_the_caches_as_a_timed_call_does(cache, expected):
-    seen = []
+def test_every_part_of_a_pass_starts_with_the_caches_of_a_timed_call(cache, expected):
+    calls = []
     device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, by_rank=lambda: [])
-    prepare, product, back = ([(name, lambda name=name: seen.append(name))] for name in ("turn", "product", "back"))
-    flush = (lambda: seen.append("flush")) if cache == "cold" else lambda: None
+    prepare, product, back = (
+        [(name, lambda name=name: calls.append(name))] for name in ("transpose", "product", "back")
+    )
+    flush = (lambda: calls.append("flush")) if cache == "cold" else lambda: None
     job = SimpleNamespace(phase_passes=2)
-    found = worker.phases(device, [prepare, product, back], lambda: seen.append("reset"), flush, job)
-    assert seen == ["reset", *expected, "turn", *expected, "product", *expected, "back"] * 2
-    assert found == {"phases": [{"turn": 1.0, "product": 1.0, "back": 1.0}] * 2}
+    times = worker.phases(device, [prepare, product, back], lambda: calls.append("reset"), flush, job)
+    assert calls == ["reset", *expected, "transpose", *expected, "product", *expected, "back"] * 2
+    assert times == {"phases": [{"transpose": 1.0, "product": 1.0, "back": 1.0}] * 2}
 
 
-def test_of_two_ranks_that_fail_in_one_line_the_first_is_heard():
+def test_of_two_errors_in_one_line_the_first_counts():
     assert workers.parse_answer('{"error": "one"}{"error": "two"}\n\n') == {"error": "one"}
     for line in ("prterun noticed that process rank 0 ended\n", '{"error": "cut o', "7\n", "\n"):
         assert workers.parse_answer(line) is None
 
 
-def test_a_preparation_that_misses_new_inputs_is_caught():
-    case = offering("prepared_once", "if not turned.any(): turned[...] = problem.a.T")
-    assert "round 2" in refused(case)
+def test_a_preparation_that_ignores_new_inputs_is_detected():
+    case = preparing_case("prepared_once", "if not transposed.any(): transposed[...] = problem.a.T")
+    assert "round 2" in refusal_of(case)
 
 
 # Writing and reading
@@ -447,28 +461,28 @@ def test_a_preparation_that_misses_new_inputs_is_caught():
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     """The text of a record, measured once."""
-    folder = tmp_path_factory.mktemp("sound")
+    folder = tmp_path_factory.mktemp("record")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        measured(case_of(), "sound.json")
-    return (folder / "sound.json").read_text()
+        measure_case(case_of(), "valid.json")
+    return (folder / "valid.json").read_text()
 
 
 @pytest.fixture
-def sound(place, text):
-    """A record in the working folder."""
-    Path("sound.json").write_text(text, encoding="utf-8")
-    return record.read("sound.json")
+def valid_record(working_folder, text):
+    """A record in the working directory."""
+    Path("valid.json").write_text(text, encoding="utf-8")
+    return record.read("valid.json")
 
 
-def test_an_unwritable_place_is_a_sentence(sound):
+def test_an_unwritable_path_is_an_error(valid_record):
     Path("file").touch()
     for out in ("file/record.json", "/proc/nowhere/record.json", "x" * 300 + ".json"):
         with pytest.raises(LadderError, match=r"can't be written: .*\. Make room or allow writing"):
-            record.write(out, sound)
+            record.write(out, valid_record)
 
 
-def test_a_full_disk_is_a_sentence_and_leaves_the_old_record(sound):
+def test_a_full_disk_is_an_error_and_leaves_the_old_record(valid_record):
     disk = Path("disk")
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", disk], capture_output=True).returncode:
@@ -482,78 +496,79 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_old_record(sound):
         subprocess.run(["umount", disk], check=True)
 
 
-def test_a_write_that_is_killed_leaves_the_old_record_and_the_next_one_succeeds(sound):
+def test_a_killed_write_leaves_the_old_record_and_the_next_succeeds(valid_record):
     script = (
         "import json, os, signal\n"
         "from ladder.records import files\n"
         "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "files.write_atomically('sound.json', 'new')"
+        "files.write_atomically('valid.json', 'new')"
     )
     assert subprocess.run([sys.executable, "-c", script]).returncode == -signal.SIGKILL
-    assert record.read("sound.json") == sound
-    assert Path(".sound.json.part").exists()
-    record.write("sound.json", sound | {"machine": "there"})
-    assert record.read("sound.json")["machine"] == "there"
-    assert not Path(".sound.json.part").exists()
+    assert record.read("valid.json") == valid_record
+    assert Path(".valid.json.part").exists()
+    record.write("valid.json", valid_record | {"machine": "there"})
+    assert record.read("valid.json")["machine"] == "there"
+    assert not Path(".valid.json.part").exists()
 
 
-def test_torn_and_foreign_files_are_refused(sound):
-    whole = Path("sound.json").read_bytes()
-    for number, torn in enumerate((b"", whole[: len(whole) // 2], whole + b"}", b"\xff\xfe", b"\0" * 100)):
-        Path(f"{number}.json").write_bytes(torn)
+def test_broken_and_foreign_files_are_refused(valid_record):
+    contents = Path("valid.json").read_bytes()
+    broken = b"", contents[: len(contents) // 2], contents + b"}", b"\xff\xfe", b"\0" * 100
+    for number, data in enumerate(broken):
+        Path(f"{number}.json").write_bytes(data)
         with pytest.raises(LadderError, match=r"is not JSON .* Delete it"):
             record.read(f"{number}.json")
     with pytest.raises(LadderError, match="can't be read: No such file"):
         record.read("missing.json")
     for text in ("[]", "3", "{}"):
         Path("foreign.json").write_text(text, encoding="utf-8")
-        with pytest.raises(LadderError, match=r"foreign\.json is"):
+        with pytest.raises(LadderError, match=r"foreign\.json (is|must be)"):
             record.read("foreign.json")
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda one: one.pop("cost"),
-        lambda one: one.update(colour="red"),
-        lambda one: one.update(schema=2),
-        lambda one: one.update(processes=[]),
-        lambda one: one["processes"][0].update(samples=[]),
-        lambda one: one["processes"][0].update(samples=[0.0]),
-        lambda one: one["processes"][0].update(samples=["1"]),
-        lambda one: one["processes"][0].update(checks=[]),
-        lambda one: one["processes"][0].pop("threads"),
-        lambda one: one["processes"][0].update(trace=[["lane", "1", 0.5]]),
-        lambda one: one["processes"][0].update(trace=[["lane", 1, 0.25, 0.5]]),
-        lambda one: one["processes"][0].update(trace=[["lane", "1", 0.25, 0.5]] * 401),
-        lambda one: one["processes"][0].update(samples=[math.nan]),
-        lambda one: one["processes"][0]["checks"][0].update(error=math.inf),
-        lambda one: one["processes"][0]["threads"].update(ranks=[{}]),
-        lambda one: one.update(wall=10**400),
+        lambda record: record.pop("cost"),
+        lambda record: record.update(colour="red"),
+        lambda record: record.update(schema=2),
+        lambda record: record.update(processes=[]),
+        lambda record: record["processes"][0].update(samples=[]),
+        lambda record: record["processes"][0].update(samples=[0.0]),
+        lambda record: record["processes"][0].update(samples=["1"]),
+        lambda record: record["processes"][0].update(checks=[]),
+        lambda record: record["processes"][0].pop("threads"),
+        lambda record: record["processes"][0].update(trace=[["lane", "1", 0.5]]),
+        lambda record: record["processes"][0].update(trace=[["lane", 1, 0.25, 0.5]]),
+        lambda record: record["processes"][0].update(trace=[["lane", "1", 0.25, 0.5]] * 401),
+        lambda record: record["processes"][0].update(samples=[math.nan]),
+        lambda record: record["processes"][0]["checks"][0].update(error=math.inf),
+        lambda record: record["processes"][0]["threads"].update(ranks=[{}]),
+        lambda record: record.update(wall=10**400),
     ],
 )
-def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(sound, change):
-    change(sound)
+def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(valid_record, change):
+    change(valid_record)
     with pytest.raises(LadderError, match="is not a sound record") as written:
-        record.write("other.json", sound)
+        record.write("other.json", valid_record)
     assert not Path("other.json").exists()
-    Path("other.json").write_text(json.dumps(sound | {"digest": record.digest(sound)}), encoding="utf-8")
+    Path("other.json").write_text(json.dumps(valid_record | {"digest": record.digest(valid_record)}), encoding="utf-8")
     with pytest.raises(LadderError) as read:
         record.read("other.json")
-    assert str(read.value) == str(written.value)  # and not for what else is wrong with it
+    assert str(read.value) == str(written.value)  # not for any other fault
 
 
-def test_a_record_whose_bytes_have_changed_is_refused(sound):
-    record.write("mine.json", sound)
-    path, digit = Path("mine.json"), repr(sound["wall"])
+def test_a_record_whose_bytes_have_changed_is_refused(valid_record):
+    record.write("mine.json", valid_record)
+    path, digit = Path("mine.json"), repr(valid_record["wall"])
     text = path.read_text(encoding="utf-8")
-    assert record.read(path)["wall"] == sound["wall"]
-    path.write_text(text.replace(digit, repr(sound["wall"] * 2)), encoding="utf-8")
+    assert record.read(path)["wall"] == valid_record["wall"]
+    path.write_text(text.replace(digit, repr(valid_record["wall"] * 2)), encoding="utf-8")
     with pytest.raises(LadderError, match="it isn't what was written"):
         record.read(path)
     without = {name: value for name, value in json.loads(text).items() if name != "digest"}
     path.write_text(json.dumps(without), encoding="utf-8")
-    with pytest.raises(LadderError, match="it isn't what was written"):
+    with pytest.raises(LadderError, match="it doesn't match its digest"):
         record.read(path)
 
 
@@ -561,32 +576,35 @@ def test_a_record_whose_bytes_have_changed_is_refused(sound):
     ("change", "wrong"),
     [
         ({"checks": [{"name": "x", "error": 1e9, "bound": 1.0}]}, r"processes/0: the error of 'x' is 1e\+09 where"),
-        ({"phases": [{"a": 1.0}], "by_rank": []}, "processes/0: its seconds by rank have other phases"),
-        ({"phases": [{"a": 1.0}], "by_rank": [{"b": [1.0]}]}, "processes/0: its seconds by rank have other phases"),
+        ({"phases": [{"a": 1.0}], "by_rank": []}, "processes/0: the phases of its ranks are not those of the process"),
+        (
+            {"phases": [{"a": 1.0}], "by_rank": [{"b": [1.0]}]},
+            "processes/0: the phases of its ranks are not those of the process",
+        ),
     ],
 )
-def test_a_record_of_wrong_results_is_not_read(sound, change, wrong):
-    sound["processes"][-1] |= change
-    record.write("other.json", sound)
+def test_a_record_of_wrong_results_is_not_read(valid_record, change, wrong):
+    valid_record["processes"][-1] |= change
+    record.write("other.json", valid_record)
     with pytest.raises(LadderError, match=f"^other.json is not a sound record: {wrong}.*Delete it and measure again"):
         record.read("other.json")
 
 
-def test_a_record_says_what_machine_it_is_of(sound):
-    record.write("other.json", sound | {"description": {}})
+def test_a_record_without_a_description_of_its_machine_is_refused(valid_record):
+    record.write("other.json", valid_record | {"description": {}})
     with pytest.raises(LadderError, match=r"^other.json is not a sound record: description: .*'system' is a required"):
         record.read("other.json")
 
 
 @pytest.mark.parametrize("name", ["machine", "workload", "variant", "case"])
-def test_a_record_among_the_results_is_that_of_its_path(sound, name):
-    own = Path(record.path_of(sound["machine"], case_of().key))
-    record.write(own, sound)
-    assert record.read(own) == record.read(own.absolute()) == sound
-    for other in ("0", "other"):  # before and after the right one
-        record.write(own, sound | {name: other})
-        with pytest.raises(LadderError, match=rf"^{re.escape(str(own))} is not a sound record: it is that of "):
-            record.read(own)
+def test_a_record_below_results_must_match_its_path(valid_record, name):
+    path = Path(record.path_of(valid_record["machine"], case_of().key))
+    record.write(path, valid_record)
+    assert record.read(path) == record.read(path.absolute()) == valid_record
+    for other in ("0", "other"):  # in the order of names, before and after the right one
+        record.write(path, valid_record | {name: other})
+        with pytest.raises(LadderError, match=rf"^{re.escape(str(path))} is not a sound record: it is that of "):
+            record.read(path)
 
 
 # Processes
@@ -600,42 +618,44 @@ def is_alive(pid):
 
 
 def test_a_killed_run_takes_its_measurement_with_it():
-    """The one that dies is the parent of the command, as Snakemake is."""
-    note = "Path('pids').write_text(f'{os.getppid()} {os.getpid()}\\n'); time.sleep(600)"
+    """The killed process is the parent of the command, as Snakemake is."""
+    write_pids = "Path('pids').write_text(f'{os.getppid()} {os.getpid()}\\n'); time.sleep(600)"
     parent = subprocess.Popen(
         [
             sys.executable,
             "-c",
             "import os, subprocess, sys; "
             "subprocess.run(sys.argv[1:], env=os.environ | {'LADDER_PARENT': str(os.getpid())})",
-            *command(case_of(written("s", run=note))),
+            *measure_command(case_of(write_variant("s", run=write_pids))),
         ]
     )
     try:
-        until(lambda: Path("pids").exists() and Path("pids").read_text(encoding="utf-8").endswith("\n"))
+        wait_until(lambda: Path("pids").exists() and Path("pids").read_text(encoding="utf-8").endswith("\n"))
         pids = [int(pid) for pid in Path("pids").read_text(encoding="utf-8").split()]
         assert all(map(is_alive, pids))
     finally:
         parent.kill()
         parent.wait()
-    until(lambda: not any(map(is_alive, pids)))
+    wait_until(lambda: not any(map(is_alive, pids)))
     assert not Path("out").exists()
 
 
-def test_two_measurements_take_turns(place):
-    stamp = "Path(os.environ['LADDER_STAMPS']).open('a').write(f'{time.monotonic_ns()}\\n'); time.sleep(0.05)"
-    case = case_of(written("stamps", run=stamp))
+def test_two_measurements_take_turns(working_folder):
+    write_time = "Path(os.environ['LADDER_STAMPS']).open('a').write(f'{time.monotonic_ns()}\\n'); time.sleep(0.05)"
+    case = case_of(write_variant("stamps", run=write_time))
     runs = {
-        name: subprocess.Popen(command(case, f"out/{name}.json"), env=os.environ | {"LADDER_STAMPS": str(place / name)})
-        for name in ("one", "other")
+        name: subprocess.Popen(
+            measure_command(case, f"out/{name}.json"), env=os.environ | {"LADDER_STAMPS": str(working_folder / name)}
+        )
+        for name in ("first", "second")
     }
-    until(lambda: any((place / name).exists() for name in runs))
-    assert all(run.poll() is None for run in runs.values()), "both were under way at once"
+    wait_until(lambda: any((working_folder / name).exists() for name in runs))
+    assert all(run.poll() is None for run in runs.values()), "both measured at the same time"
     assert [run.wait(60) for run in runs.values()] == [0, 0]
-    first, second = sorted([int(line) for line in (place / name).read_text().split()] for name in runs)
+    first, second = sorted([int(line) for line in (working_folder / name).read_text().split()] for name in runs)
     assert len(first) == len(second) >= 6
     assert first[-1] < second[0]
 
 
-def test_every_device_may_stand_in_a_record():
+def test_the_schema_of_records_lists_all_devices():
     assert json.loads(record.SCHEMA_FILE.read_text())["properties"]["device"]["enum"] == list(devices.CLASSES)

@@ -1,4 +1,4 @@
-"""What is refused before any worker starts: references that are missing, broken or another's, and arrays too large."""
+"""Refusals before any worker starts: missing, broken or wrong references, and too large arrays."""
 
 from pathlib import Path
 
@@ -19,22 +19,22 @@ def training(**sizes):
     return Case("mlp", "host", workloads.complete("mlp", SIZES | sizes), {"product": "blas", "threads": 1}, "warm")
 
 
-def write(path="own.npz", **sizes):
-    """Write what has the name and the arrays of a reference of these sizes."""
-    due = workloads.load("mlp").reference_sizes(training(**sizes).sizes)
-    preconditions.write_reference(path, "mlp", due, {"w1_drift": np.zeros(2)})
+def write_reference(path="right.npz", **sizes):
+    """Write a file with the identity of the reference of these sizes, but other contents."""
+    reference_sizes = workloads.load("mlp").reference_sizes(training(**sizes).sizes)
+    preconditions.write_reference(path, "mlp", reference_sizes, {"w1_drift": np.zeros(2)})
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
-    """A folder with references of all kinds, in which no worker may be started."""
+def working_folder(monkeypatch, tmp_path):
+    """A working directory with right and wrong references; the test fails if a worker is started."""
     monkeypatch.chdir(tmp_path)
     for module in (measure, comparison):
-        monkeypatch.setattr(module, "hold_machine", lambda *cases: pytest.fail("it is measured"))
-    write()
-    write("other.npz", epochs=3)
+        monkeypatch.setattr(module, "hold_machine", lambda *cases: pytest.fail("the case is measured"))
+    write_reference()
+    write_reference("other.npz", epochs=3)
     Path("text.npz").write_text("foo", encoding="utf-8")
-    Path("torn.npz").write_bytes(Path("own.npz").read_bytes()[:-100])
+    Path("truncated.npz").write_bytes(Path("right.npz").read_bytes()[:-100])
     np.savez("unnamed.npz", w1_drift=np.zeros(2))
 
 
@@ -43,45 +43,45 @@ def place(monkeypatch, tmp_path):
     [
         ("missing.npz", "missing.npz can't be read: No such file"),
         ("text.npz", "text.npz isn't a reference written by the verb `reference`, or is broken"),
-        ("torn.npz", "torn.npz isn't a reference written by the verb `reference`, or is broken"),
+        ("truncated.npz", "truncated.npz isn't a reference written by the verb `reference`, or is broken"),
         ("unnamed.npz", "unnamed.npz isn't the reference of mlp/layers=784-7-10,"),
         ("other.npz", "other.npz isn't the reference of mlp/layers=784-7-10,"),
         (None, "is checked against a reference: write it"),
     ],
 )
-def test_what_is_no_reference_of_the_case_is_refused(name, sentence):
+def test_a_missing_or_wrong_reference_is_refused(name, sentence):
     protocol = configuration.protocol({})
-    for begin in (
+    for run in (
         lambda: measure.measure(training(), "x.json", protocol, "here", reference=name),
         lambda: comparison.compare_cases(training(), training(), reference=name),
     ):
         with pytest.raises(LadderError) as error:
-            begin()
+            run()
         assert sentence in str(error.value)
 
 
-def test_a_reference_serves_every_precision_and_one_from_before_is_known_by_its_path():
+def test_a_reference_serves_every_dtype_and_an_old_one_is_identified_by_path():
     for dtype in ("float32", "float64"):
-        preconditions.require_met(training(dtype=dtype), "own.npz")
-    named = Path(preconditions.identity("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz")
-    named.parent.mkdir()
-    Path("unnamed.npz").rename(named)
-    preconditions.require_met(training(), named)
+        preconditions.require_met(training(dtype=dtype), "right.npz")
+    path = Path(preconditions.identity("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz")
+    path.parent.mkdir()
+    Path("unnamed.npz").rename(path)
+    preconditions.require_met(training(), path)
 
 
 def test_a_reference_is_written_with_its_folders():
-    write("new/and below/own.npz")
-    preconditions.require_met(training(), "new/and below/own.npz")
+    write_reference("new/and below/right.npz")
+    preconditions.require_met(training(), "new/and below/right.npz")
 
 
 @pytest.mark.parametrize(("nodes", "cores"), [(None, 8), ("1", 8), ("2", 4), ("3", 4), ("4", 2)])
-def test_a_quota_is_for_the_ranks_of_this_node(monkeypatch, nodes, cores):
-    asked = []
-    monkeypatch.setattr(preconditions.cpus, "require_quota", asked.append)
+def test_the_quota_must_suffice_for_the_ranks_of_this_node(monkeypatch, nodes, cores):
+    counts = []
+    monkeypatch.setattr(preconditions.cpus, "require_quota", counts.append)
     monkeypatch.setenv("LADDER_NODES", nodes) if nodes else monkeypatch.delenv("LADDER_NODES", raising=False)
     tuning = {"ranks": 4, "threads": 2, "mode": "ship"}
     preconditions.require_met(Case("gemv", "mpi_openmp", workloads.complete("gemv", {"n": 5, "m": 3}), tuning), None)
-    assert asked == [cores]
+    assert counts == [cores]
 
 
 def test_arrays_beyond_the_memory_are_refused():
@@ -90,14 +90,14 @@ def test_arrays_beyond_the_memory_are_refused():
         preconditions.require_met(Case("gemm", "blas", sizes, {"threads": 1}), None)
 
 
-def test_arrays_that_a_card_generates_need_no_memory_of_the_host():
+def test_arrays_generated_on_a_gpu_need_no_host_memory():
     sizes = workloads.complete("descent", {"n": 10**7, "kappa": 10.0, "iterations": 3})
     preconditions.require_memory(Case("descent", "cuda_fused", sizes, {}))
     with pytest.raises(LadderError, match="but this machine has"):
         preconditions.require_memory(Case("descent", "blas", sizes, {"threads": 1}))
 
 
-def test_memory_that_runs_out_is_a_sentence(monkeypatch, capsys):
+def test_running_out_of_memory_is_an_error(monkeypatch, capsys):
     monkeypatch.setattr(comparison, "compare_cases", lambda *cases, **options: np.empty(10**15))
     key = training().key
     with pytest.raises(SystemExit):

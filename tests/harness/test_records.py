@@ -1,4 +1,4 @@
-"""Where each key of a record comes from, with workers and a worker's clock of the test's own."""
+"""The source of each key of a record, tested with simulated workers and a simulated clock."""
 
 import contextlib
 import itertools
@@ -15,8 +15,9 @@ from ladder.errors import LadderError
 from ladder.harness import measure, worker, workers
 from ladder.harness.steps import Steps
 from ladder.harness.validation import Check
-from ladder.machine import description, revision
+from ladder.machine import description, identity, revision
 from ladder.planning import configuration
+from ladder.records import campaigns
 from ladder.records.case import Case
 
 HOST = devices.load("host")
@@ -32,23 +33,27 @@ def case_of(variant="cublas", dtype="float32", **tuning):
 
 
 def result(number):
-    """The answer of the process of this number, no two alike."""
+    """The answer of the process with this number; all are different."""
     return {
         "samples": [number + 1.0, number + 1.0],
         "facts": {},
         "phases": [],
         "curve": [{"epoch": number}],
         "trace": [["lane", str(number), 0.0, 1.0]],
+        "threads": {"gpu": {"uuid": "GPU-1"}},
     }
 
 
 @pytest.fixture
-def measured(monkeypatch):
-    """A function that measures a case with workers that answer at once; the record that would be written."""
-    written, given, asked = {}, {}, []
+def measure_case(monkeypatch):
+    """A function that measures a case with simulated workers; returns the record that would be written.
+
+    Under `variables` it also returns the workers' variables, under `plausible` the calls of `require_plausible`.
+    """
+    written, worker_variables, plausibility_calls = {}, {}, []
     ticks, answers = itertools.count(), itertools.count()
 
-    class Answering:
+    class SimulatedWorker:
         def __init__(self, *job):
             pass
 
@@ -59,25 +64,26 @@ def measured(monkeypatch):
             pass
 
         def go(self, variables):
-            given.update(variables)
+            worker_variables.update(variables)
             return result(next(answers))
 
-    device = SimpleNamespace(clocks=lambda variables: [next(ticks), variables], share_start=lambda *job: True)
+    device = SimpleNamespace(clocks=lambda variables: [next(ticks), variables], can_start_together=lambda *job: True)
     for name, stand_in in {
-        "Worker": Answering,
+        "Worker": SimulatedWorker,
         "require_met": lambda *case: None,
         "hold_machine": lambda case: contextlib.nullcontext(),
-        "lease_devices": lambda case: contextlib.nullcontext({"CARDS": "3"}),
+        "lease_devices": lambda case: contextlib.nullcontext({"GPUS": "3"}),
         "fingerprint": lambda case: f"of {case.variant} at {next(ticks)}",
         "time": SimpleNamespace(monotonic=lambda: 100.0 + next(ticks)),
         "datetime": SimpleNamespace(now=lambda zone: START + timedelta(seconds=next(ticks))),
-        "require_plausible": lambda *given: asked.append(given),
+        "require_plausible": lambda *arguments: plausibility_calls.append(arguments),
     }.items():
         monkeypatch.setattr(measure, name, stand_in)
     monkeypatch.setattr(measure.devices, "of", lambda case: device)
     monkeypatch.setattr(measure.compilation, "is_needed", lambda case: False)
-    for module, name in ((description, "describe"), (description, "slurm"), (revision, "of")):
-        monkeypatch.setattr(module, name, lambda *given, name=name: f"{name} at {next(ticks)}")
+    for module, name in ((description, "describe"), (description, "slurm"), (revision, "of_files")):
+        monkeypatch.setattr(module, name, lambda *arguments, name=name: f"{name} at {next(ticks)}")
+    monkeypatch.setenv(campaigns.VARIABLE, "a-campaign")
     monkeypatch.setattr(revision, "combine", lambda before, after: f"{before}, then {after}")
     monkeypatch.setattr(measure.environment, "of_worker", lambda *job: {"OMP_NUM_THREADS": "2"})
     monkeypatch.setattr(measure.record, "write", lambda out, record: written.update(record, out=out))
@@ -85,43 +91,51 @@ def measured(monkeypatch):
     def run(case, **options):
         protocol = configuration.protocol(PROTOCOL | {"processes": 2, "most_processes": 2})
         measure.measure(case, "there.json", protocol, "here", **options)
-        return written | {"variables": given, "asked": asked}
+        return written | {"variables": worker_variables, "plausible": plausibility_calls}
 
     return run
 
 
-def test_every_key_of_a_record_is_that_of_its_case_and_its_time(measured):
-    found = measured(case_of(math="tf32"))
-    assert (found["machine"], found["out"], found["device"]) == ("here", "there.json", "cuda")
-    assert (found["workload"], found["variant"], found["case"]) == ("gemm", "cublas", case_of(math="tf32").slug)
-    assert found["protocol"] == configuration.protocol(PROTOCOL | {"processes": 2, "most_processes": 2})
-    # What the code is, and the state of the clocks, is asked before anything is measured; times are from its start.
-    assert found["sources"] == "of cublas at 0"
-    assert found["started"] == "2026-01-02T03:04:07+00:00"
-    before, after = found["clocks"]["before"], found["clocks"]["after"]
-    assert (before, after[1]) == ([3, {"CARDS": "3"}], {"CARDS": "3"})
+def test_every_key_of_a_record_belongs_to_its_case_and_time(measure_case):
+    document = measure_case(case_of(math="tf32"))
+    assert (document["machine"], document["out"], document["device"]) == ("here", "there.json", "cuda")
+    assert (document["workload"], document["variant"], document["case"]) == (
+        "gemm",
+        "cublas",
+        case_of(math="tf32").slug,
+    )
+    assert document["protocol"] == configuration.protocol(PROTOCOL | {"processes": 2, "most_processes": 2})
+    # The code and the clocks are read before the first measurement, from whose start times count.
+    assert document["sources"] == "of cublas at 0"
+    assert document["started"] == "2026-01-02T03:04:07+00:00"
+    before, after = document["clocks"]["before"], document["clocks"]["after"]
+    assert (before, after[1]) == ([3, {"GPUS": "3"}], {"GPUS": "3"})
     assert after[0] > before[0] + 1
-    assert found["wall"] == after[0] - 1 - (before[0] + 1)
-    assert found["variables"] == {"CARDS": "3"}
-    assert all(found[key].startswith(f"{name} at ") for key, name in (("description", "describe"), ("slurm", "slurm")))
-    assert found["source"].startswith("of at 1, then of at ")
-    assert found["environment"] == {"CARDS": "3", "OMP_NUM_THREADS": "2"}
-    assert found["asked"] == []
+    assert document["wall"] == after[0] - 1 - (before[0] + 1)
+    assert document["variables"] == {"GPUS": "3"}
+    assert all(
+        document[key].startswith(f"{name} at ") for key, name in (("description", "describe"), ("slurm", "slurm"))
+    )
+    assert document["source"].startswith("of_files at 1, then of_files at ")
+    assert document["environment"] == {"GPUS": "3", "OMP_NUM_THREADS": "2"}
+    assert document["plausible"] == []
+    assert document["campaign"] == "a-campaign"
+    assert (document["host"], document["gpus"]) == (identity.host(), [identity.digest("GPU-1")])
 
 
-def test_curve_and_trace_are_those_of_the_first_process_and_samples_of_all(measured):
-    first, second = measured(case_of())["processes"]
-    assert [one["samples"] for one in (first, second)] == [[1.0, 1.0], [2.0, 2.0]]
+def test_curve_and_trace_are_kept_of_the_first_process_and_samples_of_all(measure_case):
+    first, second = measure_case(case_of())["processes"]
+    assert [process["samples"] for process in (first, second)] == [[1.0, 1.0], [2.0, 2.0]]
     assert (first["curve"], first["trace"]) == ([{"epoch": 0}], [["lane", "0", 0.0, 1.0]])
     assert second["curve"] == []
     assert "trace" not in second
 
 
-def test_a_record_has_converged_where_all_processes_together_have(monkeypatch, measured):
-    asked = []
-    monkeypatch.setattr(measure.intervals, "converged", lambda samples, target: asked.append((samples, target)) or True)
-    assert measured(case_of())["converged"] is True
-    assert asked[-1] == ([[1.0, 1.0], [2.0, 2.0]], configuration.protocol(PROTOCOL)["target"])
+def test_convergence_is_that_of_all_processes_together(monkeypatch, measure_case):
+    calls = []
+    monkeypatch.setattr(measure.intervals, "converged", lambda samples, target: calls.append((samples, target)) or True)
+    assert measure_case(case_of())["converged"] is True
+    assert calls[-1] == ([[1.0, 1.0], [2.0, 2.0]], configuration.protocol(PROTOCOL)["target"])
 
 
 PRECISIONS = [
@@ -144,18 +158,18 @@ PRECISIONS = [
 ]
 
 
-@pytest.mark.parametrize(("workload", "variant", "dtype", "tuning", "due"), PRECISIONS)
-def test_the_precision_of_a_cost_is_that_of_the_arithmetic(monkeypatch, workload, variant, dtype, tuning, due):
-    """Ceilings are rates by precision, and samples are compared with them."""
+@pytest.mark.parametrize(("workload", "variant", "dtype", "tuning", "expected"), PRECISIONS)
+def test_the_precision_of_a_cost_is_that_of_the_arithmetic(monkeypatch, workload, variant, dtype, tuning, expected):
+    """Samples are compared with ceilings, which are rates by precision."""
     module, case = workloads.load(workload), Case(workload, variant, {"dtype": dtype}, tuning)
     monkeypatch.setattr(module, "cost", lambda sizes: SimpleNamespace(flops=1, bytes=1, precision=sizes["dtype"]))
-    assert measure.cost_of(case, [{}]).precision == due
+    assert measure.cost_of_results(case, [{"facts": {}}]).precision == expected
 
 
-def test_samples_are_held_against_the_ceilings_by_that_precision(measured):
-    found = measured(case_of(math="tf32"), ceilings={"flops": {}})
-    ((case, results, cost, ceilings),) = found["asked"]
-    assert (case.slug, ceilings, cost.precision, found["cost"]["precision"]) == (
+def test_samples_are_compared_with_the_ceilings_of_their_precision(measure_case):
+    document = measure_case(case_of(math="tf32"), ceilings={"flops": {}})
+    ((case, results, cost, ceilings),) = document["plausible"]
+    assert (case.slug, ceilings, cost.precision, document["cost"]["precision"]) == (
         case_of(math="tf32").slug,
         {"flops": {}},
         "tf32",
@@ -164,15 +178,15 @@ def test_samples_are_held_against_the_ceilings_by_that_precision(measured):
     assert len(results) == 2
 
 
-def test_a_record_counts_the_threads_of_every_rank_among_the_cores(measured):
+def test_the_granted_cores_must_suffice_for_the_threads_of_all_ranks(measure_case):
     sizes = workloads.complete("gemv", {"n": 5, "m": 5})
     case = Case("gemv", "mpi_openmp", sizes, {"ranks": 2, "threads": 2, "mode": "ship"}, "warm")
     with pytest.raises(LadderError, match="asks for 4 threads, but Snakemake grants 3 cores"):
-        measured(case, granted=3)
-    assert measured(case, granted=4)
+        measure_case(case, granted=3)
+    assert measure_case(case, granted=4)
 
 
-def test_a_worker_is_told_all_of_the_protocol(monkeypatch):
+def test_a_worker_gets_the_whole_protocol(monkeypatch):
     lines = []
     pipe = SimpleNamespace(write=lines.append, flush=lambda: None)
     monkeypatch.setattr(workers.subprocess, "Popen", lambda *command, **options: SimpleNamespace(stdin=pipe))
@@ -194,8 +208,11 @@ def test_a_worker_is_told_all_of_the_protocol(monkeypatch):
 LIMITS = {"seconds": 100.0, "samples": 2, "least": 2, "most": 2, "target": 1e9, "phase_passes": 2, "energy": True}
 
 
-class Told:
-    """The result of a worker whose variant's n-th run takes 2 ** n s; inputs take 1000 s, the set-up 100,000."""
+class SimulatedRun:
+    """A worker on a simulated clock, and its result.
+
+    The variant's n-th run takes 2**n s, counted from 0; filling the inputs takes 1000 s, the set-up 100,000 s.
+    """
 
     def __init__(self, monkeypatch, variant="blas", cache="warm", energy=True, **tuning):
         self.clock, self.runs, self.flushed, self.precisions = 0.0, 0, 0, []
@@ -204,7 +221,7 @@ class Told:
         times = SimpleNamespace(perf_counter=lambda: self.clock, monotonic=lambda: self.clock)
         monkeypatch.setattr(worker, "time", times)
         for name, stand_in in {
-            "require_threads": lambda *given: self.asked.append(given),
+            "require_threads": lambda *arguments: self.calls.append(arguments),
             "read_threads": lambda: {"runs": self.runs},
             "flusher": lambda: self.flush,
             "stopwatch": self.stopwatch,
@@ -213,7 +230,7 @@ class Told:
             "transfers": lambda staged, problem: [("to device", lambda: self.spend(1e6))],
         }.items():
             monkeypatch.setattr(HOST, name, stand_in)
-        self.asked = []
+        self.calls = []
         stand_ins = {"fill": self.fill, "check": self.check}
         workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | stand_ins)
         job = SimpleNamespace(data={}, reference=None, **LIMITS | {"energy": energy})
@@ -230,9 +247,9 @@ class Told:
     def flush(self):
         self.flushed += 1
 
-    def fill(self, inputs, *given):
+    def fill(self, inputs, *arguments):
         self.spend(1000.0)
-        return workloads.load("gemm").fill(inputs, *given)
+        return workloads.load("gemm").fill(inputs, *arguments)
 
     def check(self, sizes, inputs, outputs, round, data, reference, precision):
         self.precisions.append(precision)
@@ -246,47 +263,47 @@ class Told:
             self.runs += 1
             problem.out[...] = 1
 
-        def twice():
+        def rest():
             self.spend(10.0)
 
-        return Steps([("product", run), ("rest", twice), ("rest", twice)])
+        return Steps([("product", run), ("rest", rest), ("rest", rest)])
 
 
-def test_times_of_a_worker_are_those_of_its_parts(monkeypatch):
-    told = Told(monkeypatch)
-    found = told.result
-    assert found["setup"] == 100_000.0
-    assert found["first"] == 2.0**0 + 20  # of the first round; then comes that of the second, and one that warms up
-    assert found["samples"] == [2.0**3 + 20, 2.0**4 + 20]
-    assert found["check"] == 3000 + 2.0**0 + 2.0**1 + 40  # with the inputs of both rounds, and those that are timed
-    assert [phases["rest"] for phases in found["phases"]] == [20.0, 20.0]
-    assert [phases["product"] for phases in found["phases"]] == [2.0**6, 2.0**7]
-    assert all(phases["to device"] == 1e6 for phases in found["phases"])
-    assert found["total"] == told.clock - sum(sum(phases.values()) for phases in found["phases"])
+def test_the_times_in_a_result_are_those_of_its_parts(monkeypatch):
+    simulated = SimulatedRun(monkeypatch)
+    result = simulated.result
+    assert result["setup"] == 100_000.0
+    assert result["first"] == 2.0**0 + 20  # run 0, in the first round; run 1 is in the second round, run 2 warms up
+    assert result["samples"] == [2.0**3 + 20, 2.0**4 + 20]
+    assert result["check"] == 3000 + 2.0**0 + 2.0**1 + 40  # three fills: of both rounds, and of the timed runs
+    assert [phases["rest"] for phases in result["phases"]] == [20.0, 20.0]
+    assert [phases["product"] for phases in result["phases"]] == [2.0**6, 2.0**7]
+    assert all(phases["to device"] == 1e6 for phases in result["phases"])
+    assert result["total"] == simulated.clock - sum(sum(phases.values()) for phases in result["phases"])
 
 
 def test_threads_are_read_once_all_rounds_have_run_and_before_any_sample(monkeypatch):
-    """A runtime may have none before its first region."""
-    told = Told(monkeypatch, threads=3)
-    assert told.result["threads"] == {"runs": 2}
-    assert told.asked == [(3, "blas", {"runs": 2})]
+    """A runtime may have no threads before its first parallel region."""
+    simulated = SimulatedRun(monkeypatch, threads=3)
+    assert simulated.result["threads"] == {"runs": 2}
+    assert simulated.calls == [(3, "blas", {"runs": 2})]
 
 
-def test_a_worker_tells_the_state_of_its_device_and_energy_where_it_is_asked_for(monkeypatch):
-    assert Told(monkeypatch).result["state"] == {"celsius": 33.0, "joules": 7.0, "sustained": 0.5}
-    assert Told(monkeypatch, energy=False).result["state"] == {"celsius": 33.0}
+def test_the_result_has_the_state_and_if_requested_the_energy(monkeypatch):
+    assert SimulatedRun(monkeypatch).result["state"] == {"celsius": 33.0, "joules": 7.0, "sustained": 0.5}
+    assert SimulatedRun(monkeypatch, energy=False).result["state"] == {"celsius": 33.0}
 
 
-def test_the_worst_check_of_all_rounds_is_told(monkeypatch):
-    assert Told(monkeypatch).result["checks"] == [{"name": "half", "error": 0.75, "bound": 1.0}]
+def test_the_worst_check_of_all_rounds_is_in_the_result(monkeypatch):
+    assert SimulatedRun(monkeypatch).result["checks"] == [{"name": "half", "error": 0.75, "bound": 1.0}]
 
 
 @pytest.mark.parametrize(("cache", "count"), [("warm", 0), ("cold", 3 + 2 * 3)])
-def test_caches_are_emptied_before_timed_calls_and_phases_where_they_are_to_be_cold(monkeypatch, cache, count):
-    """Before the call that warms up, each sample, and every part of the phases' passes."""
-    assert Told(monkeypatch, cache=cache).flushed == count
+def test_cold_cases_flush_caches_before_timed_calls_and_phases(monkeypatch, cache, count):
+    """Flushes precede the warm-up, each of 2 samples, and each of 3 parts in 2 passes of the phases."""
+    assert SimulatedRun(monkeypatch, cache=cache).flushed == count
 
 
-@pytest.mark.parametrize(("tuning", "due"), [({}, "float32"), ({"math": "tf32"}, "tf32")])
-def test_results_are_checked_by_the_precision_of_the_arithmetic(monkeypatch, tuning, due):
-    assert set(Told(monkeypatch, "cublas", **tuning).precisions) == {due}
+@pytest.mark.parametrize(("tuning", "expected"), [({}, "float32"), ({"math": "tf32"}, "tf32")])
+def test_results_are_checked_by_the_precision_of_the_arithmetic(monkeypatch, tuning, expected):
+    assert set(SimulatedRun(monkeypatch, "cublas", **tuning).precisions) == {expected}

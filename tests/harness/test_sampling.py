@@ -1,4 +1,4 @@
-"""Sampling and checking inside a worker: the order of its steps, and when it ends."""
+"""Sampling inside a worker: the order of its steps, and when it ends."""
 
 import gc
 from types import SimpleNamespace
@@ -11,24 +11,24 @@ from ladder.harness.validation import Check
 LIMITS = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
 
 
-def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=lambda value: value, **limits):
-    """The samples of a device whose clock shows these times, and the calls."""
-    done, clock = [], iter(times)
+def take_samples(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=lambda value: value, **limits):
+    """The samples of a device whose stopwatch returns these times, and the names of the called functions."""
+    calls, clock = [], iter(times)
 
     def stopwatch(run):
-        assert not gc.isenabled(), "the collector of garbage may run inside a timed call"
+        assert not gc.isenabled(), "the garbage collector may run inside a timed call"
         run()
         return next(clock)
 
     device = SimpleNamespace(stopwatch=stopwatch, broadcast=broadcast)
-    steps = [lambda name=name: done.append(name) for name in ("run", "flush", "reset")]
-    return worker.sample(device, *steps, SimpleNamespace(**LIMITS | limits)), done
+    steps = [lambda name=name: calls.append(name) for name in ("run", "flush", "reset")]
+    return worker.sample(device, *steps, SimpleNamespace(**LIMITS | limits)), calls
 
 
-def test_every_timed_call_finds_fresh_inputs_and_empty_caches():
-    samples, done = sampled()
+def test_every_timed_call_starts_with_fresh_inputs_and_flushed_caches():
+    samples, calls = take_samples()
     assert samples == [1.0, 1.0]
-    assert done == ["reset", "flush", "run"] * 3  # the first of them warms up
+    assert calls == ["reset", "flush", "run"] * 3  # the first of them warms up
     assert gc.isenabled()
 
 
@@ -36,28 +36,28 @@ def test_every_timed_call_finds_fresh_inputs_and_empty_caches():
     ("limits", "count"),
     [
         ({"samples": 6, "most": 9}, 6),
-        # Two samples give the median no interval.
+        # The median has no interval before the sixth sample.
         ({"samples": 2, "most": 9, "target": 0.01}, 6),
         ({"samples": 9, "most": 9, "least": 3, "seconds": 0.0}, 3),
         ({"samples": 9, "most": 4, "least": 9}, 4),
     ],
 )
-def test_sampling_ends_when_the_median_is_known_or_the_limits_are_reached(limits, count):
-    assert len(sampled(**limits)[0]) == count
+def test_sampling_ends_when_the_median_converges_or_a_limit_is_reached(limits, count):
+    assert len(take_samples(**limits)[0]) == count
 
 
 @pytest.mark.parametrize(("seconds", "first_is_late", "count"), [(60.0, True, 3), (0.0, False, 9)])
-def test_ranks_end_when_the_first_one_is_late(seconds, first_is_late, count):
-    """Whatever their own clocks say: one that went on alone would wait for the others without end."""
+def test_all_ranks_end_when_the_time_of_the_first_is_over(seconds, first_is_late, count):
+    """The clocks of other ranks don't count: a rank that continued alone would wait for the others without end."""
     limits = {"samples": 9, "least": 3, "most": 9, "seconds": seconds}
-    assert len(sampled(broadcast=lambda is_late: first_is_late, **limits)[0]) == count
+    assert len(take_samples(broadcast=lambda is_late: first_is_late, **limits)[0]) == count
 
 
-def test_samples_that_scatter_ask_for_more():
+def test_scattered_samples_require_more():
     times = [1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0]
-    assert len(sampled(times, samples=2, most=8, target=0.01)[0]) == 8
+    assert len(take_samples(times, samples=2, most=8, target=0.01)[0]) == 8
 
 
-def test_of_the_checks_of_one_name_the_nearest_to_its_bound_is_kept():
+def test_of_checks_with_the_same_name_the_worst_is_kept():
     checks = [Check("x", 0.5, 1.0), Check("x", 3.0, 4.0), Check("x", 2.0, 4.0), Check("y", 0.0, 1.0)]
     assert worker.worst_by_name(checks) == [Check("x", 3.0, 4.0), Check("y", 0.0, 1.0)]

@@ -1,4 +1,4 @@
-"""The sensitivity of checks: the experiment finds known bounds, and the project's own are tight."""
+"""The sensitivity of checks: known bounds are found, and those of the project's workloads are tight."""
 
 import numpy as np
 import pytest
@@ -38,11 +38,11 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    due = 2.0 * inputs["x"].astype(np.float64)
-    y, largest = outputs["y"].astype(np.float64), due.max()
+    expected = 2.0 * inputs["x"].astype(np.float64)
+    y, largest = outputs["y"].astype(np.float64), expected.max()
     return [
-        compare("close", y, due, sizes["bound"] * largest),
-        compare("first row", y[0], due[0], sizes["bound"] * largest),
+        compare("close", y, expected, sizes["bound"] * largest),
+        compare("first row", y[0], expected[0], sizes["bound"] * largest),
         Check("blind", 0.5 * (len(y) == sizes["n"]), 1.0),
         compare("count", outputs["count"], np.array([16.0]), 0.0),
     ], None
@@ -64,8 +64,8 @@ def setup(problem, *, factor: int = 2):
 
 
 @pytest.fixture
-def made_up(tmp_path, monkeypatch):
-    """A workload with a known bound, among the project's."""
+def known_workload(tmp_path, monkeypatch):
+    """Add a workload with a known bound to those of the project."""
     folder = tmp_path / "known"
     folder.mkdir()
     (folder / "__init__.py").write_text(WORKLOAD)
@@ -88,19 +88,20 @@ def case(workload, variant, dtype, tuning=None, **sizes):
     return Case(workload, variant, workloads.complete(workload, sizes | {"dtype": dtype}), tuning or {"threads": 1})
 
 
-def found(one, data=None, seed=1):
-    """{(array, fault, check): Sensitivity}"""
-    return {(row.array, row.fault, row.check): row for row in sensitivity.sensitivities(one, data, seed)}
+def sensitivities(case, data=None, seed=1):
+    """The sensitivities of a case, {(array, fault, check): Sensitivity}."""
+    return {(row.array, row.fault, row.check): row for row in sensitivity.sensitivities(case, data, seed)}
 
 
-def known(dtype="float64", bound=0.00375, **tuning):
+def known_case(dtype="float64", bound=0.00375, **tuning):
+    """A case of the workload with a known bound."""
     sizes = {"n": 7, "bound": bound, "dtype": dtype}
     return Case("known", "doubled", workloads.complete("known", sizes), tuning)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_known_bound_is_found_to_two_digits(made_up, dtype):
-    rows = found(known(dtype))
+def test_a_known_bound_is_found_to_two_digits(known_workload, dtype):
+    rows = sensitivities(known_case(dtype))
     for fault in (ELEMENT, ROW):
         for check in ("close", ANY):
             row = rows["y", fault, check]
@@ -111,55 +112,55 @@ def test_a_known_bound_is_found_to_two_digits(made_up, dtype):
     assert rows["y", ELEMENT, "close"].share == 0
 
 
-def test_a_check_that_refuses_the_largest_error_alone_is_not_blind(made_up):
-    row = found(known(bound=0.75))["y", ELEMENT, "close"]
+def test_a_check_that_refuses_only_the_largest_error_is_not_blind(known_workload):
+    row = sensitivities(known_case(bound=0.75))["y", ELEMENT, "close"]
     assert row.seen == row.places
     assert row.error == pytest.approx(0.75, rel=0.012)
 
 
-def test_what_a_check_does_not_see_is_no_number(made_up):
-    rows = found(known())
+def test_the_error_of_a_blind_check_is_none(known_workload):
+    rows = sensitivities(known_case())
     for check in ("blind", "count"):
         assert (rows["y", ELEMENT, check].seen, rows["y", ELEMENT, check].error) == (0, None)
     assert (rows["y", ROW, "first row"].seen, rows["y", ROW, "first row"].places) == (1, sensitivity.PLACES)
     assert rows["y", ELEMENT, "blind"].share == 0.5
 
 
-def test_the_result_is_right_again_and_a_seed_gives_the_same(made_up):
-    result = sensitivity.Result(known(), None)
+def test_the_result_is_restored_and_a_seed_is_reproducible(known_workload):
+    result = sensitivity.Result(known_case(), None)
     before = result.arrays["y"].copy()
     (fault, *_) = sensitivity.faults(result, result.arrays["y"], ROW, np.random.default_rng(1))
     assert ANY in fault.failed_checks(1.0)
     assert np.array_equal(result.arrays["y"], before)
-    assert found(known(), seed=3) == found(known(), seed=3)
+    assert sensitivities(known_case(), seed=3) == sensitivities(known_case(), seed=3)
 
 
-def test_a_wrong_result_and_one_elsewhere_are_refused(made_up):
+def test_a_wrong_result_and_a_case_on_a_gpu_are_refused(known_workload):
     with pytest.raises(LadderError, match=r"The result is wrong \(known/doubled/.*, round 1\)"):
-        found(known(factor=3))
+        sensitivities(known_case(factor=3))
     with pytest.raises(LadderError, match="its arrays aren't on the host"):
-        found(case("gemm", "cuda_naive", "float64", {}, m=3, n=3, k=3))
+        sensitivities(case("gemm", "cuda_naive", "float64", {}, m=3, n=3, k=3))
 
 
-def test_workloads_declare_their_cases_for_every_dtype(made_up):
+def test_workloads_declare_their_cases_for_every_dtype(known_workload):
     declared = sensitivity.cases()
-    assert {one.sizes["dtype"] for one in declared if one.workload == "known"} == {"float64", "float32"}
+    assert {item.sizes["dtype"] for item in declared if item.workload == "known"} == {"float64", "float32"}
     assert {"gemm", "gemv", "stream", "mlp", "backprop", "descent", "tconv", "dcgan"} <= {
-        one.workload for one in declared
+        item.workload for item in declared
     }
-    for one in declared:
-        workloads.require_sound(one)
+    for item in declared:
+        workloads.require_sound(item)
     first = sensitivity.cases("first")
-    assert all(one.sizes["dtype"] == workloads.load(one.workload).SIZES["dtype"][0] for one in first)
-    assert {one.workload for one in first} == {one.workload for one in declared}
+    assert all(item.sizes["dtype"] == workloads.load(item.workload).SIZES["dtype"][0] for item in first)
+    assert {item.workload for item in first} == {item.workload for item in declared}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("k", [1, 3, 17, 64, 1000])
 @pytest.mark.parametrize("workload", ["gemm", "gemv"])
-def test_a_wrong_element_is_refused_from_a_few_roundings_on(workload, k, dtype):
+def test_an_error_of_a_few_roundings_in_an_element_is_refused(workload, k, dtype):
     sizes = {"m": 37, "n": 29, "k": k} if workload == "gemm" else {"n": 37, "m": k}
-    rows = found(case(workload, "blas", dtype, **sizes))
+    rows = sensitivities(case(workload, "blas", dtype, **sizes))
     row = next(row for (_, fault, check), row in rows.items() if (fault, check) == (ELEMENT, ANY))
     assert row.seen == row.places
     assert row.error <= 4 * unit_roundoff(dtype)
@@ -186,32 +187,32 @@ TRAININGS = {
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("workload", sorted(TRAININGS))
 def test_a_training_refuses_a_hundred_times_the_usual_distance(data, workload, dtype):
-    """The usual distance is that of two trainings of which one rounds, scaled to the dtype."""
+    """The usual distance is the reference's drift between two trainings, of which one rounds, scaled to the dtype."""
     result = sensitivity.Result(case(workload, "numpy_loop", dtype, **TRAININGS[workload]), data)
     scale = unit_roundoff(dtype) / unit_roundoff("float32")
     for name, array in result.arrays.items():
-        usual = float(result.reference[f"{name}_drift"][0]) * scale
+        drift = float(result.reference[f"{name}_drift"][0]) * scale
         for fault in sensitivity.faults(result, array, ELEMENT, np.random.default_rng(1)):
-            assert ANY in fault.failed_checks(100 * usual / fault.largest), name
+            assert ANY in fault.failed_checks(100 * drift / fault.largest), name
 
 
 @pytest.mark.parametrize("workload", sorted(TRAININGS))
-def test_a_training_refuses_a_hundred_times_what_a_right_variant_is_off_by(data, workload):
-    """The largest of several seeds: how a host rounds may happen to suit one."""
-    sizes = [TRAININGS[workload] | {"seed": seed} for seed in range(1, 10)]
-    results = [sensitivity.Result(case(workload, "numpy_loop", "float32", **some), data) for some in sizes]
+def test_a_right_training_uses_at_least_a_hundredth_of_its_bounds(data, workload):
+    """The largest share over several seeds: with a single seed, rounding errors may happen to be small."""
+    every_size = [TRAININGS[workload] | {"seed": seed} for seed in range(1, 10)]
+    results = [sensitivity.Result(case(workload, "numpy_loop", "float32", **sizes), data) for sizes in every_size]
     shares = {check: max(result.shares[check] for result in results) for check in results[0].shares}
     assert shares.keys() > {ANY}
     assert {key: share for key, share in shares.items() if share < 0.01} == {}
 
 
-def test_the_table_says_what_is_refused_and_what_is_not_seen(made_up, tmp_path):
+def test_the_table_has_the_errors_and_the_blind_checks(known_workload, tmp_path):
     import pandas as pd
 
     rows = [
-        {"workload": "known", "variant": "doubled", "case": one.slug, "dtype": one.sizes["dtype"], **vars(row)}
-        for one in (known(), known("float32"))
-        for row in sensitivity.sensitivities(one, None)
+        {"workload": "known", "variant": "doubled", "case": item.slug, "dtype": item.sizes["dtype"], **vars(row)}
+        for item in (known_case(), known_case("float32"))
+        for row in sensitivity.sensitivities(item, None)
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "sensitivity.csv", index=False)
     text = sensitivity_table.latex_table(tmp_path / "sensitivity.csv")

@@ -17,14 +17,14 @@ CASE = Case("gemm", "blas", {"n": 1}, {"threads": 1})
 ROW = ("compute", "1", 0.0, 0.5)
 
 
-def test_rows_become_pythons_own_texts_and_numbers_in_their_order():
-    given = [("copy", np.str_("2"), np.float32(0.5), np.int64(1)), [*ROW]]
-    assert traces.validate(given, CASE) == [["copy", "2", 0.5, 1.0], [*ROW]]
-    assert {type(value) for row in traces.validate(given, CASE) for value in row} == {str, float}
+def test_rows_become_builtin_texts_and_numbers_in_their_order():
+    rows = [("copy", np.str_("2"), np.float32(0.5), np.int64(1)), [*ROW]]
+    assert traces.validate(rows, CASE) == [["copy", "2", 0.5, 1.0], [*ROW]]
+    assert {type(value) for row in traces.validate(rows, CASE) for value in row} == {str, float}
 
 
 @pytest.mark.parametrize("count", [0, 1, 400])
-def test_so_many_rows_are_kept(count):
+def test_up_to_400_rows_are_kept(count):
     assert len(traces.validate((ROW for _ in range(count)), CASE)) == count
 
 
@@ -52,7 +52,7 @@ def test_more_rows_than_a_record_holds_are_refused():
     ],
     ids=str,
 )
-def test_a_row_that_is_none_is_refused(row):
+def test_a_malformed_row_is_refused(row):
     with pytest.raises(LadderError, match="must be a lane and a name, both text"):
         traces.validate([ROW, row], CASE)
 
@@ -63,41 +63,41 @@ def test_a_size_of_the_same_name_as_a_column_is_refused():
 
 
 @pytest.fixture
-def traced(monkeypatch):
-    """A function: the result of a worker whose variant has a function as its trace, and what was called in order."""
-    gemm, called = workloads.load("gemm"), []
+def run_traced(monkeypatch):
+    """A function that runs a case with this function `Steps.trace`; returns the result and the calls in order."""
+    gemm, calls = workloads.load("gemm"), []
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "cold")
-    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # the tests' own process has any
-    monkeypatch.setattr(HOST, "flusher", lambda: lambda: called.append("flush"))
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
+    monkeypatch.setattr(HOST, "flusher", lambda: lambda: calls.append("flush"))
     limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
 
-    def work(trace):
+    def run_case(trace):
         def setup(problem, threads):
             def run():
-                called.append("run")
+                calls.append("run")
                 np.matmul(problem.a, problem.b, out=problem.out)
 
-            return Steps([("product", run)], trace=trace and (lambda: called.append("trace") or trace()))
+            return Steps([("product", run)], trace=trace and (lambda: calls.append("trace") or trace()))
 
         variant = SimpleNamespace(DEVICE="host", setup=setup)
-        return worker.run_case(case, gemm, variant, SimpleNamespace(data={}, reference=None, **limits)), called
+        return worker.run_case(case, gemm, variant, SimpleNamespace(data={}, reference=None, **limits)), calls
 
-    return work
-
-
-def test_the_traced_run_is_one_more_behind_all_others_and_finds_empty_caches(traced):
-    _, called = traced(None)
-    without = [*called]
-    called.clear()
-    found, called = traced(lambda: [ROW])
-    assert found["trace"] == [[*ROW]]
-    assert called == [*without, "flush", "trace"]
+    return run_case
 
 
-def test_without_a_function_there_is_no_trace(traced):
-    assert "trace" not in traced(None)[0]
+def test_the_traced_run_is_an_additional_last_run_with_flushed_caches(run_traced):
+    _, calls = run_traced(None)
+    untraced = [*calls]
+    calls.clear()
+    result, calls = run_traced(lambda: [ROW])
+    assert result["trace"] == [[*ROW]]
+    assert calls == [*untraced, "flush", "trace"]
 
 
-def test_wrong_rows_fail_the_case(traced):
+def test_without_the_function_there_is_no_trace(run_traced):
+    assert "trace" not in run_traced(None)[0]
+
+
+def test_wrong_rows_fail_the_case(run_traced):
     with pytest.raises(LadderError, match="must be a lane and a name"):
-        traced(lambda: [("compute", "1", 1.0, 0.0)])
+        run_traced(lambda: [("compute", "1", 1.0, 0.0)])

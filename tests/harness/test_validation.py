@@ -1,4 +1,4 @@
-"""Checking results: the bounds by hand, and everything that must not pass."""
+"""Checking results: bounds compared with values computed by hand, and results that must not pass."""
 
 import math
 
@@ -8,14 +8,14 @@ import pytest
 from ladder.errors import LadderError
 from ladder.harness import validation
 
-U32, U64 = 2.0**-24, 2.0**-53
+U32, U64 = 2.0**-24, 2.0**-53  # the unit roundoffs of float32 and float64
 
 
 @pytest.mark.parametrize(
     ("length", "dtype", "factor"),
     [
         (1, "float64", U64),
-        (36, "float64", 36 * U64),  # where both bounds meet
+        (36, "float64", 36 * U64),  # here both bounds are equal
         (10_000, "float64", 600 * U64),
         (25, "float32", 25 * U32),
         (400, "float32", 120 * U32),
@@ -25,43 +25,43 @@ U32, U64 = 2.0**-24, 2.0**-53
         (400, "tf32x3", 3 * 2.0**-22 + 120 * U32),
     ],
 )
-def test_the_bound_of_a_sum(length, dtype, factor):
+def test_the_bound_of_a_sum_is_right(length, dtype, factor):
     assert validation.rounding_factor(length, dtype) == pytest.approx(factor, rel=1e-12)
-    own = min(length, 6 * math.sqrt(length)) * U64
-    assert validation.product_factor(length, dtype) == pytest.approx(factor + own, rel=1e-12)
+    reference_factor = min(length, 6 * math.sqrt(length)) * U64
+    assert validation.product_factor(length, dtype) == pytest.approx(factor + reference_factor, rel=1e-12)
 
 
-def test_the_bound_of_a_sum_of_random_signs():
+def test_the_bound_of_a_sum_of_random_signs_is_right():
     rarity, rounding = 2 * math.log(2e9), math.sqrt(1 / (8 * math.log(2)))
     long = rounding * (rarity / math.pi * 10 + math.sqrt(rarity))
     assert validation.random_sum_factor(100, "float32") == pytest.approx(long * U32, rel=1e-12)
-    assert validation.random_sum_factor(4, "float32") == pytest.approx(8 * U32, rel=1e-12)  # by all data's bound
+    assert validation.random_sum_factor(4, "float32") == pytest.approx(8 * U32, rel=1e-12)  # the worst-case bound
     assert validation.random_sum_factor(100, "tf32") == pytest.approx(18 * 2.0**-11 + long * U32, rel=1e-12)
 
 
-def test_the_bound_of_a_sum_of_one_sign():
+def test_the_bound_of_a_sum_of_one_sign_is_right():
     rounding = math.sqrt(1 / (8 * math.log(2)))
     long = rounding * math.sqrt(2 * math.log(2e9) * 300 / 3)
     assert validation.growing_sum_factor(300, "float32") == pytest.approx(long * U32, rel=1e-12)
     assert validation.growing_sum_factor(2, "float64") == pytest.approx(2 * U64, rel=1e-12)
 
 
-def summed(terms):
-    """Sums over the first axis, one after the other in float32."""
-    found = np.zeros(terms.shape[1:], np.float32)
+def sequential_sum(terms):
+    """The sum over the first axis in float32, adding one term after the other."""
+    total = np.zeros(terms.shape[1:], np.float32)
     for term in terms:
-        found += term
-    return found
+        total += term
+    return total
 
 
 @pytest.mark.parametrize("signs", [(-1, 1), (1,)])
 def test_errors_of_sums_are_as_rare_as_their_bound_says(monkeypatch, signs):
-    """Of 200,000 sums that may exceed it with a probability of 1 in 1,000, and not with a bound of a third."""
-    monkeypatch.setattr(validation, "RARE", 1e-3)
+    """Of 200,000 sums, fewer than 1 in 1,000 exceed the bound for that probability, but more exceed a third of it."""
+    monkeypatch.setattr(validation, "FALSE_ALARM", 1e-3)
     generator = np.random.default_rng(1)
     terms = generator.random((64, 200_000), np.float32) * generator.choice(np.float32(signs), (64, 200_000))
     exact = terms.sum(axis=0, dtype=np.float64)
-    error = np.abs(summed(terms) - exact)
+    error = np.abs(sequential_sum(terms) - exact)
     if len(signs) == 2:
         bound = validation.random_sum_factor(64, "float32") * np.sqrt(np.square(terms, dtype=np.float64).sum(axis=0))
     else:
@@ -98,7 +98,7 @@ def test_whole_numbers_are_multiples_within_one():
     assert set((array * 8).ravel()) == set(range(-8, 9))
 
 
-def test_what_isn_t_written_shows():
+def test_unwritten_elements_are_poisoned():
     outputs = {"real": np.zeros(3), "single": np.zeros((2, 1), np.float32), "count": np.zeros(2, np.int32)}
     validation.poison(outputs)
     assert np.isnan(outputs["real"]).all()
@@ -107,7 +107,7 @@ def test_what_isn_t_written_shows():
 
 
 @pytest.mark.parametrize(
-    ("found", "bound", "error"),
+    ("actual", "bound", "error"),
     [
         ([1.0, 2.0], [0.0, 0.0], 0.0),
         ([1.0, 2.5], [1.0, 2.0], 0.25),
@@ -120,12 +120,12 @@ def test_what_isn_t_written_shows():
         ([1.0, 2.0], [math.nan, 1.0], math.inf),
     ],
 )
-def test_the_largest_error_is_that_of_the_worst_element(found, bound, error):
-    check = validation.compare("x", np.array(found), np.array([1.0, 2.0]), bound)
+def test_the_largest_error_is_that_of_the_worst_element(actual, bound, error):
+    check = validation.compare("x", np.array(actual), np.array([1.0, 2.0]), bound)
     assert (check.error, check.bound, check.passed) == (error, 1.0, error <= 1)
 
 
-def test_an_expectation_that_is_no_number_passes_nothing():
+def test_nothing_passes_if_the_expected_value_or_bound_is_nan():
     assert not validation.compare("x", [1.0], [math.nan], [1.0]).passed
     assert not validation.Check("x", math.nan, 1.0).passed
     assert not validation.Check("x", 1.0, math.nan).passed
@@ -140,7 +140,7 @@ def test_an_expectation_that_is_no_number_passes_nothing():
         (np.array([[1, 1, np.nan], [np.inf, 1, 1]]), "2 of the 6 elements of the result 'out' are NaN or infinite"),
     ],
 )
-def test_results_of_another_kind_or_unfinished_are_refused(array, words):
+def test_results_of_another_shape_or_dtype_or_not_finite_are_refused(array, words):
     if words is None:
         validation.require_finite({"out": array}, {"out": ((2, 3), "float64")})
     else:

@@ -1,4 +1,4 @@
-"""What a worker does on an order, and the result of a case, by a simulated clock."""
+"""A worker: its orders, and the times and flushes of a case on a simulated clock."""
 
 import io
 import json
@@ -22,39 +22,41 @@ CASE = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5})
 LIMITS = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
 
 
-@pytest.mark.parametrize(("order", "done"), [("compile", "run_once"), ('go {"LEASED": "3"}', "run_case"), ("", None)])
-def test_a_worker_is_ready_and_then_does_what_it_is_told(monkeypatch, order, done):
+@pytest.mark.parametrize(
+    ("order", "function"), [("compile", "run_once"), ('go {"LEASED": "3"}', "run_case"), ("", None)]
+)
+def test_a_worker_is_ready_and_then_executes_an_order(monkeypatch, order, function):
     job = {"workload": CASE.workload, "variant": CASE.variant, "case": CASE.slug}
-    lines, said, leased = iter([json.dumps(job), order]), io.StringIO(), {}
+    lines, output, leased = iter([json.dumps(job), order]), io.StringIO(), {}
     for name in ("run_case", "run_once"):
-        monkeypatch.setattr(worker, name, lambda *job, name=name: {"done": name})
+        monkeypatch.setattr(worker, name, lambda *job, name=name: {"function": name})
     monkeypatch.setattr(HOST, "receive", lambda: next(lines))
     monkeypatch.setattr(HOST, "set_variables", leased.update)
     monkeypatch.setattr(sys, "argv", ["worker", "host"])
-    monkeypatch.setattr(sys, "stdout", said)
+    monkeypatch.setattr(sys, "stdout", output)
     worker.main()
-    ready, *answers = map(json.loads, said.getvalue().splitlines())
+    ready, *answers = map(json.loads, output.getvalue().splitlines())
     assert ready == {"ready": True}
-    assert answers == ([{"done": done, "compiled": 0}] if done else [])
-    assert leased == ({"LEASED": "3"} if done == "run_case" else {})
+    assert answers == ([{"function": function, "compiled": 0}] if function else [])
+    assert leased == ({"LEASED": "3"} if function == "run_case" else {})
 
 
-def test_what_is_compiled_ahead_is_set_up_and_run_once_on_zeros():
-    called = []
+def test_a_variant_compiled_ahead_is_set_up_and_run_once_on_zeros():
+    calls = []
 
     def setup(problem, threads):
-        def note(name):
-            called.append((name, all(not array.any() for array in (problem.a, problem.b, problem.out))))
+        def record(name):
+            calls.append((name, all(not array.any() for array in (problem.a, problem.b, problem.out))))
 
-        return Steps([("product", lambda: note("product"))], prepare=[("pack", lambda: note("pack"))])
+        return Steps([("product", lambda: record("product"))], prepare=[("pack", lambda: record("pack"))])
 
     assert worker.run_once(CASE, workloads.load("gemm"), SimpleNamespace(DEVICE="host", setup=setup)) == {}
-    assert called == [("pack", True), ("product", True)]
+    assert calls == [("pack", True), ("product", True)]
 
 
-def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
+def test_the_time_of_the_set_up_includes_preparation_but_not_the_inputs(monkeypatch):
     gemm, clock = workloads.load("gemm"), [0.0]
-    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
     monkeypatch.setattr(HOST, "flusher", lambda: lambda: None)
     times = SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic)
     monkeypatch.setattr(worker, "time", times)
@@ -62,32 +64,32 @@ def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
     def spend(seconds):
         clock[0] += seconds
 
-    def fill(*given):
+    def fill(*arguments):
         spend(1000.0)
-        return gemm.fill(*given)
+        return gemm.fill(*arguments)
 
     def setup(problem, threads):
         spend(10.0)
         product = partial(np.matmul, problem.a, problem.b, out=problem.out)
         return Steps([("product", product)], prepare=[("pack", lambda: spend(1.0))])
 
-    late = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"fill": fill})
+    slow_workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"fill": fill})
     variant = SimpleNamespace(DEVICE="host", setup=setup)
-    found = worker.run_case(CASE, late, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
-    assert found["setup"] == 11.0
-    assert found["check"] >= 1000.0
+    result = worker.run_case(CASE, slow_workload, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
+    assert result["setup"] == 11.0
+    assert result["check"] >= 1000.0
 
 
 @pytest.mark.parametrize(("cache", "flushes"), [("cold", 1), ("warm", 0)])
-def test_caches_are_emptied_before_every_sample_of_a_cold_case_and_never_of_a_warm_one(monkeypatch, cache, flushes):
+def test_only_cold_cases_flush_caches_before_every_sample(monkeypatch, cache, flushes):
     case = replace(CASE, cache=cache)
-    called = []
+    calls = []
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)
-    monkeypatch.setattr(HOST, "flusher", lambda: lambda: called.append("flush"))
+    monkeypatch.setattr(HOST, "flusher", lambda: lambda: calls.append("flush"))
 
     def setup(problem, threads):
         def run():
-            called.append("run")
+            calls.append("run")
             np.matmul(problem.a, problem.b, out=problem.out)
 
         return run
@@ -95,7 +97,8 @@ def test_caches_are_emptied_before_every_sample_of_a_cold_case_and_never_of_a_wa
     limits = LIMITS | {"samples": 3, "least": 3, "most": 3}
     job = SimpleNamespace(data={}, reference=None, **limits)
     worker.run_case(case, workloads.load("gemm"), SimpleNamespace(DEVICE="host", setup=setup), job)
-    timed = ["flush"] * flushes + ["run"]
-    checked, last = called.index("flush") if flushes else len(called) - 5, len(called) - 1
-    assert called[checked:last] == timed * 4  # the first warms up
-    assert "flush" not in called[:checked] + called[last:]
+    timed_call = ["flush"] * flushes + ["run"]
+    # Runs of the check come before the timed calls, and one run after them.
+    start, end = calls.index("flush") if flushes else len(calls) - 5, len(calls) - 1
+    assert calls[start:end] == timed_call * 4  # the first is the warm-up
+    assert "flush" not in calls[:start] + calls[end:]

@@ -1,4 +1,4 @@
-"""The CPUs' caches: their reported sizes, and that every CPU's caches are flushed."""
+"""The CPUs' caches: their reported sizes, and flushes of the caches of all CPUs."""
 
 import os
 from types import SimpleNamespace
@@ -16,10 +16,13 @@ MIB = 2**20
 
 
 @pytest.fixture
-def told(monkeypatch, tmp_path):
-    """Let Linux report caches, {(cpu, index): (level, type, size, CPUs that share it)}, and the library none."""
+def report_caches(monkeypatch, tmp_path):
+    """A function that sets the caches that Linux reports, {(cpu, index): (level, type, size, CPUs that share it)}.
 
-    def tell(properties, library=lambda name: 0):
+    Its second argument, `library`, replaces the C library's `sysconf`, which by default reports none.
+    """
+
+    def report(properties, library=lambda name: 0):
         for (cpu, index), values in properties.items():
             folder = tmp_path / f"cpu{cpu}/cache/index{index}"
             folder.mkdir(parents=True)
@@ -29,7 +32,7 @@ def told(monkeypatch, tmp_path):
         monkeypatch.setattr(caches.os, "sysconf", library)
         caches.all_caches.cache_clear()
 
-    yield tell
+    yield report
     caches.all_caches.cache_clear()
 
 
@@ -44,18 +47,18 @@ def of_four_cpus():
     return properties
 
 
-def test_a_shared_cache_counts_once_and_every_chiplets_counts(told):
-    told(of_four_cpus())
-    assert (caches.last_level(), caches.private()) == (64 * MIB, MIB)
+def test_a_shared_cache_counts_once_and_those_of_chiplets_add_up(report_caches):
+    report_caches(of_four_cpus())
+    assert (caches.last_level(), caches.largest_l2()) == (64 * MIB, MIB)
 
 
-def test_the_larger_word_on_the_last_level_counts(told):
-    told(of_four_cpus(), {"SC_LEVEL2_CACHE_SIZE": MIB, "SC_LEVEL3_CACHE_SIZE": 320 * MIB}.get)
+def test_the_larger_of_two_reported_sizes_counts(report_caches):
+    report_caches(of_four_cpus(), {"SC_LEVEL2_CACHE_SIZE": MIB, "SC_LEVEL3_CACHE_SIZE": 320 * MIB}.get)
     assert caches.last_level() == 320 * MIB
 
 
-def test_many_private_caches_may_be_the_largest_level(told):
-    told({(cpu, 0): (2, "Unified", "2M", cpu) for cpu in range(64)} | {(0, 1): (3, "Unified", "100M", "0-63")})
+def test_many_private_caches_may_be_the_largest_level(report_caches):
+    report_caches({(cpu, 0): (2, "Unified", "2M", cpu) for cpu in range(64)} | {(0, 1): (3, "Unified", "100M", "0-63")})
     assert caches.last_level() == 128 * MIB
 
 
@@ -64,21 +67,21 @@ def unknown(name):
 
 
 @pytest.mark.parametrize("library", [lambda name: 0, lambda name: -1, unknown])
-def test_a_machine_that_tells_nothing_has_usual_caches(told, library):
-    told({}, library)
-    assert (caches.last_level(), caches.private()) == (caches.USUAL_SHARED, caches.USUAL_PRIVATE)
+def test_a_machine_that_reports_no_caches_has_default_sizes(report_caches, library):
+    report_caches({}, library)
+    assert (caches.last_level(), caches.largest_l2()) == (caches.DEFAULT_SHARED, caches.DEFAULT_L2)
 
 
-def test_a_cache_of_which_not_all_is_told_is_left_out(told, tmp_path):
-    told(of_four_cpus())
+def test_a_cache_with_missing_properties_is_ignored(report_caches, tmp_path):
+    report_caches(of_four_cpus())
     (tmp_path / "cpu3/cache/index2/size").unlink()
     (tmp_path / "cpu2/cache/index3/size").unlink()
     (tmp_path / "cpu3/cache/index3/size").unlink()
     assert caches.last_level() == 32 * MIB
 
 
-def written_by(monkeypatch, flush_of):
-    """[(bytes, the writing thread's CPUs)] of every write of two flushes; no two of them write the same."""
+def record_writes(monkeypatch, flush_of):
+    """Flush twice: [(bytes, CPUs of the writing thread)] of every write; the two flushes write different values."""
     writes, values = [], []
 
     def buffer(size, dtype):
@@ -96,38 +99,38 @@ def written_by(monkeypatch, flush_of):
     return writes
 
 
-def test_every_cpu_writes_twice_its_own_caches_and_then_the_caller_twice_the_shared_one(monkeypatch, told):
-    told(of_four_cpus())
+def test_every_cpu_writes_twice_its_l2_cache_and_then_the_caller_twice_the_last_level(monkeypatch, report_caches):
+    report_caches(of_four_cpus())
     cpus = sorted(os.sched_getaffinity(0))
-    writes = written_by(monkeypatch, lambda: caches.flusher(cpus))
-    once, again = writes[: len(cpus) + 1], writes[len(cpus) + 1 :]
-    assert once[-1] == again[-1] == (128 * MIB, set(cpus)), "the caller, last"
-    for some in (once, again):
-        assert sorted(some[:-1], key=str) == sorted(((2 * MIB, {cpu}) for cpu in cpus), key=str)
+    writes = record_writes(monkeypatch, lambda: caches.flusher(cpus))
+    first, second = writes[: len(cpus) + 1], writes[len(cpus) + 1 :]
+    assert first[-1] == second[-1] == (128 * MIB, set(cpus)), "the caller, last"
+    for writes_of_flush in (first, second):
+        assert sorted(writes_of_flush[:-1], key=str) == sorted(((2 * MIB, {cpu}) for cpu in cpus), key=str)
 
 
-def test_a_process_writes_its_part_of_the_shared_cache(monkeypatch, told):
-    told(of_four_cpus())
-    assert {size for size, _ in written_by(monkeypatch, lambda: caches.flusher([], 4))} == {32 * MIB}
+def test_a_process_writes_its_part_of_the_shared_cache(monkeypatch, report_caches):
+    report_caches(of_four_cpus())
+    assert {size for size, _ in record_writes(monkeypatch, lambda: caches.flusher([], 4))} == {32 * MIB}
 
 
 @pytest.mark.parametrize("device", ["host", "mpi"])
-def test_a_device_empties_the_caches_of_all_its_cpus(monkeypatch, told, device):
-    """Of ranks, here one, all together."""
-    told(of_four_cpus())
+def test_a_device_empties_the_caches_of_all_its_cpus(monkeypatch, report_caches, device):
+    """The ranks, here only one, do so together."""
+    report_caches(of_four_cpus())
     monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value], rank=0))
     cpus = sorted(host.AFFINITY)
-    writes = written_by(monkeypatch, devices.load(device).flusher)
-    due = [(128 * MIB, set(cpus)), *((2 * MIB, {cpu}) for cpu in cpus)]
-    for some in (writes[: len(due)], writes[len(due) :]):
-        assert sorted(some, key=str) == sorted(due, key=str)
+    writes = record_writes(monkeypatch, devices.load(device).flusher)
+    expected = [(128 * MIB, set(cpus)), *((2 * MIB, {cpu}) for cpu in cpus)]
+    for writes_of_flush in (writes[: len(expected)], writes[len(expected) :]):
+        assert sorted(writes_of_flush, key=str) == sorted(expected, key=str)
 
 
 def test_ranks_empty_their_share_of_the_caches_of_their_node(monkeypatch):
-    here = description.node()
-    ranks = [(here, [0, 1, 2, 3]), ("elsewhere", [0, 1]), (here, [0, 1, 2, 3])]
+    this_node = description.node()
+    ranks = [(this_node, [0, 1, 2, 3]), ("elsewhere", [0, 1]), (this_node, [0, 1, 2, 3])]
     monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: ranks, rank=2))
-    monkeypatch.setattr(caches, "flusher", lambda *given: given)
+    monkeypatch.setattr(caches, "flusher", lambda *arguments: arguments)
     for module in (host, mpi):
         monkeypatch.setattr(module, "AFFINITY", {3, 1})
     assert devices.load("mpi").flusher() == ([1, 3], 2)
@@ -135,30 +138,30 @@ def test_ranks_empty_their_share_of_the_caches_of_their_node(monkeypatch):
 
 
 @pytest.mark.parametrize("device", ["cuda", "mpi_cuda", "offload"])
-def test_a_card_has_twice_its_cache_written_anew_every_time(monkeypatch, device):
+def test_a_gpu_writes_other_bytes_to_twice_its_cache_in_every_flush(monkeypatch, device):
     writes = []
 
-    def empty(size, dtype):
+    def make_buffer(size, dtype):
         return SimpleNamespace(fill=lambda value: writes.append((size * np.dtype(dtype).itemsize, value)))
 
-    card = SimpleNamespace(attributes={"L2CacheSize": 50 * MIB})
-    cupy = SimpleNamespace(empty=empty, cuda=SimpleNamespace(Device=lambda: card))
+    gpu = SimpleNamespace(attributes={"L2CacheSize": 50 * MIB})
+    cupy = SimpleNamespace(empty=make_buffer, cuda=SimpleNamespace(Device=lambda: gpu))
     monkeypatch.setattr(gpus, "load_cupy", lambda: cupy)
     flush = devices.load(device).flusher()
     assert writes == []
-    for times in (1, 2, 3):
+    for flushes in (1, 2, 3):
         flush()
-        assert [size for size, _ in writes] == [100 * MIB] * times
+        assert [size for size, _ in writes] == [100 * MIB] * flushes
     values = {value for _, value in writes}
-    assert len(values) == 3, "what lies there already needn't be written"
+    assert len(values) == 3, "writing the same value again might be skipped"
     assert values <= set(range(256)), "a byte each"
 
 
 @pytest.mark.parametrize(
-    ("places", "shares"),
+    ("ranks", "shares"),
     [
         ([("a", [0, 1, 2, 3])], [[0, 1, 2, 3]]),
-        # Unbound ranks share all CPUs; bound ones have their own; of two nodes each counts for itself.
+        # Unbound ranks share all CPUs, bound ranks have separate ones, and each of two nodes counts separately.
         ([("a", [0, 1, 2, 3])] * 2, [[0, 2], [1, 3]]),
         ([("a", [0, 1]), ("a", [2, 3])], [[0, 1], [2, 3]]),
         ([("a", [0, 1]), ("b", [0, 1])], [[0, 1], [0, 1]]),
@@ -167,5 +170,5 @@ def test_a_card_has_twice_its_cache_written_anew_every_time(monkeypatch, device)
         ([("a", [5])] * 3, [[5], [], []]),
     ],
 )
-def test_ranks_of_a_node_share_its_cpus(places, shares):
-    assert [share_of_cpus(places, rank) for rank in range(len(places))] == shares
+def test_ranks_of_a_node_share_its_cpus(ranks, shares):
+    assert [share_of_cpus(ranks, rank) for rank in range(len(ranks))] == shares

@@ -1,4 +1,4 @@
-"""The conditions under which a process runs, by synthetic files of Linux's."""
+"""The conditions under which a process runs, from synthetic files of /proc and /sys."""
 
 import resource
 
@@ -31,28 +31,28 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_what_linux_tells_is_there_and_what_it_does_not_tell_is_left_out(root):
-    found = conditions.of_process([1, 2], root)
-    told = {"smt/active": "1", "frequency/governor": "performance", "intel_pstate/no_turbo": "1"}
-    told |= {"transparent_hugepage/enabled": "madvise", "randomize_va_space": "2", "numa_balancing": "1"}
-    told |= {"Mems_allowed_list": "0-1", "quota": 1.5}
-    own = ("scheduler/", "limit/", "blas/", "numpy/", "numba/", "torch/")
-    assert {fact: value for fact, value in found.items() if not fact.startswith(own)} == told
+def test_conditions_have_what_linux_reports_and_nothing_else(root):
+    facts = conditions.of_process([1, 2], root)
+    expected = {"smt/active": "1", "frequency/governor": "performance", "intel_pstate/no_turbo": "1"}
+    expected |= {"transparent_hugepage/enabled": "madvise", "randomize_va_space": "2", "numa_balancing": "1"}
+    expected |= {"Mems_allowed_list": "0-1", "quota": 1.5}
+    of_this_process = ("scheduler/", "limit/", "blas/", "numpy/", "numba/", "torch/")
+    assert {fact: value for fact, value in facts.items() if not fact.startswith(of_this_process)} == expected
     assert conditions.of_process([0, 1], root)["frequency/governor"] == "performance, powersave"
 
 
-def test_a_blas_tells_which_kernels_it_runs_and_numpy_and_numba_for_which_vectors():
+def test_the_kernels_of_blas_and_the_vectors_of_numpy_and_numba_are_conditions():
     import numba
 
     np.ones((2, 2)) @ np.ones((2, 2))
-    found = conditions.of_process([0])
-    families = {value for fact, value in found.items() if fact.startswith("blas/") and fact.endswith("/architecture")}
+    facts = conditions.of_process([0])
+    families = {value for fact, value in facts.items() if fact.startswith("blas/") and fact.endswith("/architecture")}
     assert families
-    assert found["numba/optimisation"] == int(numba.config.OPT)
-    assert {"numpy/vectors", "numba/cpu", "numba/vectors", "scheduler/nice", "limit/stack"} <= set(found)
+    assert facts["numba/optimisation"] == int(numba.config.OPT)
+    assert {"numpy/vectors", "numba/cpu", "numba/vectors", "scheduler/nice", "limit/stack"} <= set(facts)
 
 
-@pytest.mark.parametrize(("soft", "told"), [(8 * 2**20, 8 * 2**20), (resource.RLIM_INFINITY, "unlimited")])
-def test_a_limit_is_that_of_the_process_in_bytes(monkeypatch, root, soft, told):
+@pytest.mark.parametrize(("soft", "expected"), [(8 * 2**20, 8 * 2**20), (resource.RLIM_INFINITY, "unlimited")])
+def test_a_limit_is_that_of_the_process_in_bytes(monkeypatch, root, soft, expected):
     monkeypatch.setattr(conditions.resource, "getrlimit", lambda kind: (soft, resource.RLIM_INFINITY))
-    assert conditions.of_process([0], root)["limit/stack"] == told
+    assert conditions.of_process([0], root)["limit/stack"] == expected

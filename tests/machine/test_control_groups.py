@@ -1,4 +1,4 @@
-"""Quotas of control groups, of both versions, on synthetic trees."""
+"""Quotas of control groups, in both versions of the interface, from synthetic folders."""
 
 import pytest
 
@@ -10,16 +10,16 @@ V2 = "0::{}\n"
 
 
 @pytest.fixture
-def tree(tmp_path):
-    """A function that makes a process's folder and mounted groups: {folder below what is mounted: its quota's text}.
+def make_groups(tmp_path):
+    """A function that makes a process's folder and mounted groups, {folder below the mount point: text of the quota}.
 
-    The mount's options are those of an ordinary machine, in a folder whose name Linux has to write in octal digits.
+    The mount's options are those of an ordinary machine; the blanks in its folder's name test Linux's octal escapes.
     """
 
     def make(cgroup, groups=(), version=2, root="/"):
-        top = tmp_path / f"control groups {version}"
+        mount = tmp_path / f"control groups {version}"
         for name, text in dict(groups).items():
-            folder = top / name
+            folder = mount / name
             folder.mkdir(parents=True, exist_ok=True)
             if version == 2:
                 (folder / "cpu.max").write_text(text + "\n")
@@ -27,10 +27,10 @@ def tree(tmp_path):
                 for kind, value in zip(("quota", "period"), text.split(), strict=True):
                     (folder / f"cpu.cfs_{kind}_us").write_text(value + "\n")
         kind = "cgroup2 cgroup2 rw" if version == 2 else "cgroup cgroup rw,cpu,cpuacct"
-        where = str(top).replace(" ", "\\040")
+        mount_point = str(mount).replace(" ", "\\040")
         with (tmp_path / "mountinfo").open("a") as file:
             file.write(f"30 23 0:27 / {tmp_path} rw,relatime shared:9 - tmpfs tmpfs rw,mode=755\n")
-            file.write(f"31 30 0:28 {root} {where} rw,relatime shared:9 master:1 - {kind}\n")
+            file.write(f"31 30 0:28 {root} {mount_point} rw,relatime shared:9 master:1 - {kind}\n")
             file.write("32 30 0:29 / /nowhere rw,relatime - cgroup cgroup rw,cpuset\n")
         (tmp_path / "cgroup").write_text(cgroup)
         return tmp_path
@@ -52,44 +52,44 @@ def tree(tmp_path):
         ({}, None),
     ],
 )
-def test_the_strictest_quota_of_a_group_and_those_above_it_counts(tree, version, groups, quota):
+def test_the_strictest_quota_of_a_group_and_those_above_it_counts(make_groups, version, groups, quota):
     if version == 2:
         groups = {name: text.replace("-1", "max") for name, text in groups.items()}
-    assert control_groups.quota(tree((V1, V2)[version - 1].format("/a/b"), groups, version)) == quota
+    assert control_groups.quota(make_groups((V1, V2)[version - 1].format("/a/b"), groups, version)) == quota
 
 
 @pytest.mark.parametrize(
     ("root", "path"),
     [
-        ("/pod/one", "/pod/one/inner"),  # a container without a namespace of its own
-        ("/", "/inner"),  # with one
-        ("/..", "/../inner"),  # mounted from outside of its namespace
+        ("/pod/one", "/pod/one/inner"),  # a container without a namespace of control groups
+        ("/", "/inner"),  # a container with a namespace
+        ("/..", "/../inner"),  # a mount from outside of the namespace
     ],
 )
 @pytest.mark.parametrize("version", [1, 2])
-def test_of_a_container_the_groups_that_are_mounted_count(tree, version, root, path):
+def test_in_a_container_the_groups_that_are_mounted_count(make_groups, version, root, path):
     groups = {"": "70000 100000", "inner": "90000 100000"}
-    assert control_groups.quota(tree((V1, V2)[version - 1].format(path), groups, version, root)) == 0.7
+    assert control_groups.quota(make_groups((V1, V2)[version - 1].format(path), groups, version, root)) == 0.7
 
 
 @pytest.mark.parametrize(
     ("root", "path"),
     [("/pod/one", "/other"), ("/pod/one", "/pod/oneself"), ("/pod/one", "/"), ("/", "/../other"), ("/..", "/other")],
 )
-def test_of_a_group_outside_of_what_is_mounted_its_root_counts(tree, root, path):
+def test_for_a_group_outside_of_the_mount_its_root_counts(make_groups, root, path):
     groups = {"": "70000 100000", "other": "10000 100000"}
-    assert control_groups.quota(tree(V2.format(path), groups, root=root)) == 0.7
+    assert control_groups.quota(make_groups(V2.format(path), groups, root=root)) == 0.7
 
 
-def test_of_both_versions_side_by_side_the_stricter_counts(tree):
-    both = V1.format("/a") + V2.format("/b")
-    tree(both, {"a": "300000 100000", "b": "10000 100000"}, version=1)
-    assert control_groups.quota(tree(both, {"b": "200000 100000"}, version=2)) == 2.0
+def test_the_stricter_quota_of_both_versions_counts(make_groups):
+    groups_file = V1.format("/a") + V2.format("/b")
+    make_groups(groups_file, {"a": "300000 100000", "b": "10000 100000"}, version=1)
+    assert control_groups.quota(make_groups(groups_file, {"b": "200000 100000"}, version=2)) == 2.0
 
 
 @pytest.mark.parametrize("text", ["", "max", "0 0", "100000", "what 100000", "100000 0"])
-def test_a_file_that_says_no_quota_limits_nothing(tree, text):
-    path = tree(V2.format("/a"), {"a": text})
+def test_a_file_without_a_quota_limits_nothing(make_groups, text):
+    path = make_groups(V2.format("/a"), {"a": text})
     assert control_groups.quota(path) is None
 
 
@@ -101,8 +101,8 @@ def test_a_system_without_control_groups_has_no_quota(tmp_path):
     ("quota", "cores"),
     [(None, 4), (0.5, 1), (1.0, 1), (1.5, 1), (2.0, 2), (2.999, 2), (9.0, 4)],
 )
-def test_whole_cores_of_a_quota_count_and_no_more_are_timed(monkeypatch, quota, cores):
-    """For a process that may use four CPUs. An allocation's label contains their number."""
+def test_a_quota_is_rounded_down_to_cores_and_more_threads_are_refused(monkeypatch, quota, cores):
+    """The process may use four CPUs; the machine's label contains the number of usable cores."""
     monkeypatch.setattr(control_groups, "quota", lambda: quota)
     monkeypatch.setattr(cpus.os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
     assert cpus.cores() == cores
@@ -116,7 +116,7 @@ def test_whole_cores_of_a_quota_count_and_no_more_are_timed(monkeypatch, quota, 
                 cpus.require_quota(threads)
 
 
-def test_two_allocations_of_one_kind_of_node_have_two_labels(monkeypatch):
+def test_allocations_of_different_sizes_on_one_node_have_different_labels(monkeypatch):
     monkeypatch.setattr(control_groups, "quota", lambda: None)
     labels = set()
     for count in (1, 2, 64):

@@ -1,4 +1,4 @@
-"""The properties of the CPUs, by synthetic files of Linux's, in lscpu's format."""
+"""The properties of the CPUs in lscpu's format, from synthetic files of /proc and /sys."""
 
 import os
 import platform
@@ -20,14 +20,14 @@ flags\t\t: fpu sse2 avx avx2 {flags}
 
 @pytest.fixture
 def linux(monkeypatch, tmp_path):
-    """A machine of two sockets with two cores of two threads each, and two nodes of memory; its folder."""
+    """The folder of a machine of two sockets, with two cores of two threads each, and two NUMA nodes."""
     for cpu in range(8):
         shared = {"thread_siblings": 0x11 << cpu % 4, "core_siblings": 0x33 << 2 * (cpu % 4 // 2)}
         for name, mask in shared.items():
             path = tmp_path / f"cpu{cpu}/topology/{name}"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"00000000,{mask:08x}\n")
-        for index, (level, kind, size, of) in enumerate(
+        for index, (level, kind, size, groups) in enumerate(
             [
                 (1, "Data", "48K", 4),
                 (1, "Instruction", "32K", 4),
@@ -37,14 +37,14 @@ def linux(monkeypatch, tmp_path):
         ):
             folder = tmp_path / f"cpu{cpu}/cache/index{index}"
             folder.mkdir(parents=True)
-            values = {"level": level, "type": kind, "size": size, "shared_cpu_list": f"of {cpu % of}"}
+            values = {"level": level, "type": kind, "size": size, "shared_cpu_list": f"of {cpu % groups}"}
             for name, value in values.items():
                 (folder / name).write_text(f"{value}\n")
     for node in range(2):
         (tmp_path / f"node{node}").mkdir()
     information = tmp_path / "cpuinfo"
     information.write_text(INFORMATION.format(cpu=0, flags="avx512f") + INFORMATION.format(cpu=1, flags=""))
-    monkeypatch.setattr(cpus, "INFORMATION", information)
+    monkeypatch.setattr(cpus, "CPUINFO", information)
     monkeypatch.setattr(cpus, "NODES", tmp_path)
     monkeypatch.setattr(caches, "CPUS", tmp_path)
     caches.all_caches.cache_clear()
@@ -52,7 +52,7 @@ def linux(monkeypatch, tmp_path):
     caches.all_caches.cache_clear()
 
 
-def test_the_kernel_tells_what_lscpu_makes_words_of(linux):
+def test_properties_are_those_of_lscpu(linux):
     assert cpus.cpu() == {
         "Model name": "Intel(R) Xeon(R) CPU           E5620  @ 2.40GHz",
         "Socket(s)": "2",
@@ -73,27 +73,27 @@ def test_the_kernel_tells_what_lscpu_makes_words_of(linux):
         (512, "512 B"),
         (1023 * 2**10, "1023 KiB"),
         (2**20, "1 MiB"),
-        (1280 * 2**10, "1.3 MiB"),  # a half goes up
+        (1280 * 2**10, "1.3 MiB"),  # 1.25 is rounded up
         (1088 * 2**10, "1.1 MiB"),
         (1152 * 2**20, "1.1 GiB"),
     ],
 )
 def test_sizes_are_written_as_lscpu_writes_them(size, text):
-    assert cpus.binary(size) == text
+    assert cpus.in_binary_units(size) == text
 
 
 @pytest.mark.skipif(
     not shutil.which("lscpu") or platform.machine() != "x86_64", reason="requires x86-64 with util-linux"
 )
-def test_it_is_what_lscpu_of_this_machine_says():
-    said = subprocess.run(["lscpu"], env=os.environ | {"LC_ALL": "C"}, capture_output=True, text=True).stdout
-    found = cpus.cpu()
+def test_properties_agree_with_lscpu_on_this_machine():
+    printed = subprocess.run(["lscpu"], env=os.environ | {"LC_ALL": "C"}, capture_output=True, text=True).stdout
+    properties = cpus.cpu()
     for name in ("Model name", "Socket(s)", "Core(s) per socket", "Thread(s) per core", "NUMA node(s)"):
-        line = re.search(rf"^{re.escape(name)}:\s+(.*)", said, re.MULTILINE)
-        assert found[name] == (line[1] if line else "unknown")
+        line = re.search(rf"^{re.escape(name)}:\s+(.*)", printed, re.MULTILINE)
+        assert properties[name] == (line[1] if line else "unknown")
 
 
-# What lscpu prints in some languages, and in that of the C locale, which has the model's name of an ARM.
+# A program that prints the model's name as lscpu does in some languages and, with other lines, in the C locale.
 LSCPU = """#!/bin/sh
 case "${{LANGUAGE:-${{LC_ALL:-${{LC_MESSAGES:-$LANG}}}}}}" in
     de*) echo "Modellname: {model}" ;;
@@ -107,8 +107,8 @@ LANGUAGES += [{"LANG": "de_DE.UTF-8", "LANGUAGE": "de:fr"}, {"LANG": "C.UTF-8", 
 
 
 @pytest.fixture
-def speaks(monkeypatch, tmp_path):
-    """A function that puts a program on the PATH."""
+def install_program(monkeypatch, tmp_path):
+    """A function that writes a script, by name and text, to a folder on the PATH."""
 
     def write(name, text):
         path = tmp_path / "bin" / name
@@ -124,15 +124,17 @@ def speaks(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("information", "model", "label"),
     [
-        (INFORMATION, "what lscpu says of x86 counts for nothing", "intel-xeon-e5620"),
+        (INFORMATION, "lscpu is not used on x86", "intel-xeon-e5620"),
         ("processor\t: 0\nCPU implementer\t: 0x41\nFeatures\t: fp asimd\n", "Neoverse-V2", "neoverse-v2"),
         ("", "Neoverse-V2", "neoverse-v2"),
         ("processor\t: 0\nmodel name\t: ARMv7 rev 4\nFeatures\t: neon\n", "Cortex-A72", "cortex-a72"),
     ],
 )
-def test_a_machine_is_the_same_whatever_the_language(linux, speaks, monkeypatch, language, information, model, label):
+def test_a_machine_has_the_same_label_in_every_language(
+    linux, install_program, monkeypatch, language, information, model, label
+):
     (linux / "cpuinfo").write_text(information.format(cpu=0, flags=""))
-    speaks("lscpu", LSCPU.format(model=model))
+    install_program("lscpu", LSCPU.format(model=model))
     for name in ("LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES"):
         monkeypatch.delenv(name, raising=False)
     for name, value in language.items():
@@ -140,9 +142,9 @@ def test_a_machine_is_the_same_whatever_the_language(linux, speaks, monkeypatch,
     assert description.label() == f"{label}-{cpus.cores()}c"
 
 
-def test_a_machine_of_which_nothing_is_told_is_unknown(linux, speaks):
+def test_a_machine_that_reports_no_properties_is_unknown(linux, install_program):
     (linux / "cpuinfo").unlink()
-    speaks("lscpu", "#!/bin/sh\nexit 1\n")
+    install_program("lscpu", "#!/bin/sh\nexit 1\n")
     assert cpus.cpu()["Model name"] == cpus.cpu()["Vector units"] == "unknown"
     shutil.rmtree(linux / "cpu0")
     assert cpus.cpu()["Socket(s)"] == "2"

@@ -1,4 +1,4 @@
-"""The description of the machine, and of a GPU that reports less."""
+"""The description of the machine, its clocks and its GPUs, some of which report less than others."""
 
 import copy
 
@@ -25,27 +25,27 @@ from ladder.records.case import Case
         (0x804, ["sw_power_cap", "0x800"]),
     ],
 )
-def test_reasons_of_a_clock_are_words(mask, words):
+def test_reasons_for_a_clock_are_names_of_bits(mask, words):
     assert nvidia.reasons(mask) == words
 
 
-def test_what_throttles_is_among_the_reasons():
+def test_throttling_reasons_are_reasons():
     assert set(nvidia.REASONS.values()) > nvidia.THROTTLING
 
 
-def test_a_cards_state_has_what_it_reports(cards):
+def test_a_gpus_state_has_what_it_reports(cards):
     cards(2, clock=1980, memory_clock=3201, temperature=41, power=312550, reasons=4, energy=7500)
-    card = nvidia.gpus()[1]["uuid"]
+    gpu = nvidia.gpus()[1]["uuid"]
     state = {"clock": 1980, "memory_clock": 3201, "temperature": 41, "power": 312.55, "reasons": ["sw_power_cap"]}
-    assert nvidia.state(card) == description.clocks(card)["gpu"] == state
-    assert nvidia.energy(card) == 7.5
+    assert nvidia.state(gpu) == description.clocks(gpu)["gpu"] == state
+    assert nvidia.energy(gpu) == 7.5
     assert nvidia.state("GPU-of-another-machine") == {}
     cards(2, temperature=31, reasons=0)
-    assert nvidia.state(card) == {"temperature": 31, "reasons": []}
-    assert nvidia.energy(card) is None
+    assert nvidia.state(gpu) == {"temperature": 31, "reasons": []}
+    assert nvidia.energy(gpu) is None
 
 
-def test_a_card_is_known_by_its_place_on_the_bus(cards):
+def test_a_gpu_is_identified_by_its_address_on_the_bus(cards):
     cards(2)
     assert nvidia.uuid_at("0000:01:00.0") == nvidia.gpus()[1]["uuid"]
     assert nvidia.uuid_at("0000:02:00.0") is None
@@ -53,19 +53,24 @@ def test_a_card_is_known_by_its_place_on_the_bus(cards):
     assert nvidia.uuid_at("0000:00:00.0") is None
 
 
-def test_the_cards_are_those_that_this_process_may_use(cards, monkeypatch):
+def test_the_gpus_are_those_that_this_process_may_use(cards, monkeypatch):
     cards(3)
-    for visible, found in ((None, "012"), ("", ""), ("2,0", "20"), ("GPU-00000000-0000-0000-0000-000000000001", "1")):
+    for visible, expected in (
+        (None, "012"),
+        ("", ""),
+        ("2,0", "20"),
+        ("GPU-00000000-0000-0000-0000-000000000001", "1"),
+    ):
         if visible is not None:
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        assert [card["uuid"][-1] for card in nvidia.gpus()] == list(found)
-    for card in nvidia.gpus():
-        del card["uuid"]
-        assert card == {"name": "No card", "memory": "100 MiB", "driver": "580.1", "capability": "9.0"}
+        assert [gpu["uuid"][-1] for gpu in nvidia.gpus()] == list(expected)
+    for gpu in nvidia.gpus():
+        del gpu["uuid"]
+        assert gpu == {"name": "No card", "memory": "100 MiB", "driver": "580.1", "capability": "9.0"}
 
 
 A, B = "GPU-68cfe46b-3647-42dc-337f-afe27d4402ac", "GPU-56d1cc52-0ceb-9662-8984-4211a5478206"
-# The interpretation of the variable by the driver of two GPUs.
+# (GPUs, values): how the driver of the GPUs A and B interprets values of CUDA_VISIBLE_DEVICES.
 READ_BY_CUDA = [
     ("AB", ["0,1", "0, 1", " 0,1", "0 ,1", "0\t,1", "0,\n1", f"{A},{B}", f"{A} ,{B}", "GPU-6,GPU-5"]),
     ("BA", ["1,0", "1a,0x", "1gpu,0gpu", "GPU-56d1cc52,GPU-68cfe46b", "GPU-56-d1cc-520ceb,GPU--6"]),
@@ -83,58 +88,60 @@ READ_BY_CUDA = [
 ]
 
 
-@pytest.mark.parametrize(("seen", "choice"), [(seen, choice) for seen, choices in READ_BY_CUDA for choice in choices])
-def test_a_choice_of_cards_is_read_as_cuda_reads_it(seen, choice):
-    cards = {0: {"name": "H100", "uuid": A}, 1: {"name": "H100", "uuid": B}}
-    assert nvidia.visible(cards, choice) == [{"A": cards[0], "B": cards[1]}[one] for one in seen]
+@pytest.mark.parametrize(
+    ("expected", "choice"), [(expected, choice) for expected, choices in READ_BY_CUDA for choice in choices]
+)
+def test_cuda_visible_devices_is_read_as_cuda_reads_it(expected, choice):
+    gpus = {0: {"name": "H100", "uuid": A}, 1: {"name": "H100", "uuid": B}}
+    assert nvidia.visible(gpus, choice) == [{"A": gpus[0], "B": gpus[1]}[letter] for letter in expected]
 
 
-def test_a_word_that_begins_two_cards_uuids_is_neither_of_them():
-    cards = {number: {"name": "H100", "uuid": f"GPU-6{number}"} for number in range(3)}
-    assert nvidia.visible(cards, "GPU-62,GPU-6,GPU-60") == [cards[2]]
+def test_a_beginning_of_two_uuids_selects_no_gpu():
+    gpus = {number: {"name": "H100", "uuid": f"GPU-6{number}"} for number in range(3)}
+    assert nvidia.visible(gpus, "GPU-62,GPU-6,GPU-60") == [gpus[2]]
 
 
-def test_numbers_of_different_cards_need_the_order_of_the_bus(monkeypatch):
-    cards = {0: {"name": "T4", "uuid": A}, 1: {"name": "H100", "uuid": B}}
+def test_numbers_of_different_gpus_require_the_order_of_the_bus(monkeypatch):
+    gpus = {0: {"name": "T4", "uuid": A}, 1: {"name": "H100", "uuid": B}}
     with pytest.raises(LadderError, match=r"=1 names GPUs by numbers.* Set CUDA_DEVICE_ORDER=PCI_BUS_ID"):
-        nvidia.visible(cards, "1")
-    assert nvidia.visible(cards, "GPU-5") == [cards[1]]
-    assert nvidia.visible(cards, "none") == []
+        nvidia.visible(gpus, "1")
+    assert nvidia.visible(gpus, "GPU-5") == [gpus[1]]
+    assert nvidia.visible(gpus, "none") == []
     monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    assert nvidia.visible(cards, "1") == [cards[1]]
+    assert nvidia.visible(gpus, "1") == [gpus[1]]
 
 
-def test_a_machine_without_a_driver_has_no_cards(cards):
+def test_a_machine_without_a_driver_has_no_gpus(cards):
     cards(0)
     assert nvidia.gpus() == []
     assert (nvidia.state("GPU-7"), nvidia.energy("GPU-7")) == ({}, None)
 
 
-def test_without_a_card_there_are_the_clocks_of_the_cpus_alone():
+def test_without_a_gpu_only_the_cpus_have_clocks():
     assert set(description.clocks()) <= {"lowest", "highest"}
 
 
 def test_the_clocks_of_the_cpus_are_the_lowest_and_the_highest_of_all(monkeypatch):
-    for text, told in (
+    for text, expected in (
         ("cpu MHz\t\t: 1200.5\ncache size\t: 9 KB\ncpu MHz\t\t: 3900.0\ncpu MHz\t\t: 2000\n", (1200.5, 3900.0)),
         ("Features\t: fp\n", None),  # as on ARM
     ):
         monkeypatch.setattr(description.Path, "read_text", lambda path, encoding, text=text: text)
-        assert description.clocks() == (dict(zip(("lowest", "highest"), told, strict=True)) if told else {})
+        assert description.clocks() == (dict(zip(("lowest", "highest"), expected, strict=True)) if expected else {})
 
 
-def test_a_record_may_hold_a_cards_state_and_nothing_else_there(tmp_path, monkeypatch):
+def test_a_record_accepts_a_gpus_state_and_refuses_anything_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9}), {"threads": 1}, "warm")
     measure.measure(case, "record.json", configuration.protocol(PROTOCOL), "here")
-    found = record.read("record.json")
-    assert found["processes"][0]["state"] == {}
-    assert set(found["clocks"]["after"]) <= {"lowest", "highest"}
+    measured = record.read("record.json")
+    assert measured["processes"][0]["state"] == {}
+    assert set(measured["clocks"]["after"]) <= {"lowest", "highest"}
     state = {"clock": 1980.0, "memory_clock": 3201.0, "temperature": 41.0, "power": 312.5, "reasons": ["sw_power_cap"]}
-    found["processes"][0]["state"] = found["clocks"]["after"]["gpu"] = state
-    record.require_valid(found, "it")
-    for spoilt in ({"clock": "1980"}, {"reasons": "none"}, {"fan": 30}):
-        other = copy.deepcopy(found)
-        other["clocks"]["after"]["gpu"] = state | spoilt
+    measured["processes"][0]["state"] = measured["clocks"]["after"]["gpu"] = state
+    record.require_valid(measured, "it")
+    for invalid in ({"clock": "1980"}, {"reasons": "none"}, {"fan": 30}):
+        changed = copy.deepcopy(measured)
+        changed["clocks"]["after"]["gpu"] = state | invalid
         with pytest.raises(LadderError, match="clocks/after/gpu"):
-            record.require_valid(other, "it")
+            record.require_valid(changed, "it")

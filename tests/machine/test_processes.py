@@ -1,4 +1,4 @@
-"""Processes that end with their parents."""
+"""Child processes that die with their parents."""
 
 import errno
 import os
@@ -18,8 +18,8 @@ from ladder.machine import processes, programs
 MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 
 
-def started(tmp_path, shell):
-    """A shell that starts a job of a run, a module, and the job's number."""
+def start_job(tmp_path, shell):
+    """Start a shell whose command `shell` starts a job of a run, for `{}`: (the shell, the first line of output)."""
     (tmp_path / "waiting.py").write_text(MODULE)
     variables = {"PYTHONPATH": f"{ROOT / 'src'}:{OWN_LOCKS}:{tmp_path}", "LADDER_TESTS_LOCKS": str(tmp_path)}
     line = ["bash", "-c", shell.format(f"{sys.executable} -m ladder.machine.processes waiting")]
@@ -36,37 +36,37 @@ def has_ended(number):
 
 @pytest.mark.parametrize("shell", ["LADDER_PARENT=$$ {}; true", 'LADDER_PARENT="1 $$" {}; true'])
 def test_a_job_dies_with_its_run(tmp_path, shell):
-    process, number = started(tmp_path, shell)
+    process, number = start_job(tmp_path, shell)
     with process:
         os.kill(process.pid, signal.SIGKILL)
         assert has_ended(int(number))
 
 
-def test_a_job_whose_run_died_before_it_could_ask_does_nothing(tmp_path):
-    process, number = started(tmp_path, "LADDER_PARENT=1 {} 2>&1; true")
+def test_a_job_whose_run_has_already_died_does_nothing(tmp_path):
+    process, number = start_job(tmp_path, "LADDER_PARENT=1 {} 2>&1; true")
     with process:
         assert number.startswith("ladder: the run that LADDER_PARENT names has ended or didn't start this process")
 
 
 @pytest.mark.parametrize("text", ["abc", "1.5", "1 x"])
-def test_a_run_that_is_no_process_is_a_sentence(monkeypatch, text):
+def test_an_invalid_ladder_parent_is_refused(monkeypatch, text):
     monkeypatch.setenv("LADDER_PARENT", text)
-    monkeypatch.setattr(processes, "joined", {})
-    with pytest.raises(SystemExit, match=rf"^ladder: LADDER_PARENT='{text}' is no number of a process: unset it"):
+    monkeypatch.setattr(processes, "run_parents", {})
+    with pytest.raises(SystemExit, match=rf"^ladder: LADDER_PARENT='{text}' isn't a list of process ids: unset it"):
         processes.join_run()
 
 
-def unable(*arguments, **options):
+def refuse_to_start(*arguments, **options):
     raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
 
-def test_a_limit_of_processes_is_no_missing_program(monkeypatch):
-    monkeypatch.setattr(processes.subprocess, "Popen", unable)
+def test_a_limit_of_processes_is_not_taken_for_a_missing_program(monkeypatch):
+    monkeypatch.setattr(processes.subprocess, "Popen", refuse_to_start)
     with pytest.raises(LadderError, match=r"^No more processes and threads can be started: raise the limit"):
         programs.output("gcc", "--version")
 
 
-def test_a_limit_of_threads_is_told_from_other_errors(monkeypatch):
+def test_a_limit_of_threads_is_distinguished_from_other_errors(monkeypatch):
     assert processes.can_start_thread()
     assert processes.is_at_limit(RuntimeError("can't start new thread"))
     assert not processes.is_at_limit(RuntimeError("CUDA error"))
@@ -75,8 +75,8 @@ def test_a_limit_of_threads_is_told_from_other_errors(monkeypatch):
     assert not processes.can_start_thread()
 
 
-def test_a_module_that_no_run_has_started_runs_all_the_same(tmp_path):
-    process, number = started(tmp_path, "{} & wait")
+def test_a_module_also_runs_without_a_run(tmp_path):
+    process, number = start_job(tmp_path, "{} & wait")
     with process:
         process.kill()
         assert psutil.pid_exists(int(number))
@@ -93,8 +93,8 @@ def test_a_program_that_a_process_started_dies_with_it(tmp_path):
         assert has_ended(number)
 
 
-def test_at_the_end_of_its_time_a_program_dies_with_what_it_has_started():
-    """A child that keeps the program's output open isn't waited for."""
+def test_after_its_timeout_a_program_dies_with_its_children():
+    """A child that keeps the program's output open doesn't delay the end."""
     began = time.monotonic()
     with pytest.raises(subprocess.TimeoutExpired) as caught:
         processes.run(["sh", "-c", "sleep 60 & echo $!; wait"], timeout=0.3, capture_output=True)

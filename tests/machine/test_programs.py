@@ -1,4 +1,4 @@
-"""Other programs: their output is the same in every language."""
+"""Other programs, whose output is the same whatever the user's language."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from ladder.machine import programs
 from ladder.planning import slurm
 from ladder.report import proof
 
-# A program that greets in the user's language, as gettext finds it, and makes the file that -o names.
+# A program that prints in the user's language, which it determines like gettext, and creates the file of option -o.
 GREETING = r"""#!/bin/sh
 case "${LC_ALL:-${LC_MESSAGES:-$LANG}}" in
     C) word=release ;;
@@ -36,50 +36,51 @@ LANGUAGES = [
 
 @pytest.fixture(params=LANGUAGES, ids=lambda language: " ".join(language.values()))
 def greeting(request, monkeypatch, tmp_path):
-    """Programs that greet in a language, whatever they are asked, in place of those on the PATH."""
+    """The untranslated output of programs on the PATH that are replaced by GREETING; the user has another language."""
     for name in ("gcc", "nvcc", "sbatch", "pdfinfo", "git"):
         (tmp_path / name).write_text(GREETING, encoding="utf-8")
         (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)  # where the programs create the files of -o
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     for name in ("LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LC_NUMERIC"):
         monkeypatch.delenv(name, raising=False)
     for name, value in request.param.items():
         monkeypatch.setenv(name, value)
-    for cached in (libraries.host, libraries.version):
+    for cached in (libraries.host_label, libraries.compiler_version):
         cached.cache_clear()
     yield "release 12.5, ()"
-    for cached in (libraries.host, libraries.version):
+    for cached in (libraries.host_label, libraries.compiler_version):
         cached.cache_clear()
 
 
-def test_programs_whose_words_are_read_speak_the_language_that_they_were_written_in(greeting, tmp_path):
+def test_programs_whose_output_is_read_are_not_translated(greeting, tmp_path):
     assert programs.output("git").strip() == greeting
-    assert libraries.version() == greeting
+    assert libraries.compiler_version() == greeting
     executable = hashlib.sha256(GREETING.encode()).hexdigest()
     digest = hashlib.sha256(json.dumps([greeting, executable, f"{greeting}\n", []]).encode()).hexdigest()
-    assert libraries.host() == f"host-{digest[:12]}"
+    assert libraries.host_label() == f"host-{digest[:12]}"
     assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"], tmp_path / "any.o").strip() == greeting
     assert slurm.run("sbatch").stdout.strip() == greeting
     assert proof.output("pdfinfo").strip() == greeting
-    assert compiler.by_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
+    assert compiler.compile_with_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
 
 
-def test_the_rest_of_the_environment_stays(monkeypatch):
+def test_programs_inherit_the_other_variables(monkeypatch):
     monkeypatch.setenv("LADDER_OF_A_TEST", "kept")
     assert programs.output("sh", "-c", "echo $LADDER_OF_A_TEST").strip() == "kept"
 
 
-def test_bytes_that_are_no_text_and_a_program_that_asks_stop_nothing():
+def test_output_that_is_not_utf_8_and_a_program_that_reads_input_are_harmless():
     assert programs.output("printf", r"\377\n") == "\N{REPLACEMENT CHARACTER}\n"
     assert programs.output("cat") == ""
 
 
-def test_text_of_programs_is_read_by_one_function_alone():
-    """The launcher's of ranks and of workers is JSON; a log of LaTeX's has no other language."""
+def test_only_one_function_reads_text_of_other_programs():
+    """The other two modules read JSON of workers, and logs of LaTeX, which aren't translated."""
     reads = re.compile(r"subprocess\.(run|Popen|check_output)\([^)]*(text|encoding|universal_newlines)=")
-    found = {
+    files = {
         str(path.relative_to(ROOT / "src/ladder"))
         for path in (ROOT / "src/ladder").rglob("*.py")
         if reads.search(path.read_text(encoding="utf-8"))
     }
-    assert found <= {"machine/programs.py", "harness/workers.py", "report/typesetting.py"}
+    assert files <= {"machine/programs.py", "harness/workers.py", "report/typesetting.py"}

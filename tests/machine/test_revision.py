@@ -1,4 +1,4 @@
-"""The revision of the source in a record: real repositories, in adverse environments."""
+"""The revision of the sources, determined in real repositories and adverse environments."""
 
 import os
 import shutil
@@ -26,30 +26,36 @@ def write(path, text):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project's folder without a repository, whose sources determine their revision."""
+    """A project's folder without a repository; `revision` takes it for its project."""
     for name in list(os.environ):
         if name.startswith(("GIT_", "LADDER_COMMIT", "LADDER_UNCHANGED")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))  # which `current` doesn't heed
-    found = tmp_path / "around" / "project"
-    for name in (revision.HERE, "src/ladder/case.c", "Snakefile", "results/published/samples.csv", "docs/picture.svg"):
-        write(found / name, name)
-    write(found / ".gitignore", "/results/*\n!/results/published/\n__pycache__/\n")
-    monkeypatch.setattr(revision, "__file__", str(found / revision.HERE))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))  # `current` ignores this variable
+    folder = tmp_path / "around" / "project"
+    for name in (
+        revision.THIS_FILE,
+        "src/ladder/case.c",
+        "Snakefile",
+        "results/published/samples.csv",
+        "docs/picture.svg",
+    ):
+        write(folder / name, name)
+    write(folder / ".gitignore", "/results/*\n!/results/published/\n__pycache__/\n")
+    monkeypatch.setattr(revision, "__file__", str(folder / revision.THIS_FILE))
     revision.warn_once.cache_clear()
-    return found
+    return folder
 
 
 @pytest.fixture
 def clone(project):
-    """The same with a commit."""
+    """The project's folder as a repository with one commit."""
     commit(project, project)
     return project
 
 
 def commit(folder, project):
-    """Make a repository of a folder, whose one commit has the project's files."""
+    """Make a folder a repository with one commit, of the project's files."""
     git(folder, "init", "-q")
     git(folder, "add", project)
     git(folder, "commit", "-q", "-m", "One")
@@ -79,13 +85,13 @@ def configure(clone, *settings):
 
 
 def configure_another_work_tree(clone):
-    """Which has the files of the commit."""
-    shutil.copytree(clone, clone.parent / "other", ignore=shutil.ignore_patterns(".git"))
-    git(clone, "config", "core.worktree", clone.parent / "other")
+    """The other work tree has the files of the commit."""
+    shutil.copytree(clone, clone.parent / "another", ignore=shutil.ignore_patterns(".git"))
+    git(clone, "config", "core.worktree", clone.parent / "another")
 
 
 def configure_a_filter(clone):
-    """Which says of every file that it is as it was."""
+    """The filter replaces every file by its version in the commit."""
     write(clone / ".git/info/attributes", "* filter=as-it-was\n")
     git(clone, "config", "filter.as-it-was.clean", "git show HEAD:%f")
 
@@ -108,7 +114,7 @@ STATES.append(lambda clone: mark_unchanged(clone, "--skip-worktree"))
 
 
 def edit(clone):
-    write(clone / "src/ladder/case.c", "other")
+    write(clone / "src/ladder/case.c", "another")
 
 
 def remove(clone):
@@ -116,7 +122,7 @@ def remove(clone):
 
 
 def edit_workflow(clone):
-    write(clone / "Snakefile", "other")
+    write(clone / "Snakefile", "another")
 
 
 def add_variant(clone):
@@ -124,7 +130,7 @@ def add_variant(clone):
 
 
 def link_source(clone):
-    """To the same content."""
+    """The link's target has the same content."""
     (clone / "src/ladder/case.c").rename(clone / "elsewhere.c")
     (clone / "src/ladder/case.c").symlink_to("../../elsewhere.c")
 
@@ -141,13 +147,13 @@ def link_variants(clone):
         *((configure, change) for change in (remove, edit_workflow, add_variant, link_source, link_variants)),
     ],
 )
-def test_changed_sources_are_dirty_whatever_the_repository_is_told(clone, state, change, capsys):
-    """Also through a locked or broken index."""
-    due = git(clone, "rev-parse", "HEAD")
+def test_changed_sources_are_dirty_however_the_repository_is_configured(clone, state, change, capsys):
+    """Neither a locked or broken index nor git's configuration hides changes."""
+    expected = git(clone, "rev-parse", "HEAD")
     state(clone)
-    assert revision.current() == {"commit": due, "dirty": False}
+    assert revision.current() == {"commit": expected, "dirty": False}
     change(clone)
-    assert revision.current() == {"commit": due, "dirty": True}
+    assert revision.current() == {"commit": expected, "dirty": True}
     assert not capsys.readouterr().err
 
 
@@ -178,21 +184,21 @@ def cache(clone):
 
 
 @pytest.mark.parametrize("change", [publish, link_results, cache])
-def test_what_the_project_makes_is_not_dirty(clone, change):
+def test_outputs_of_the_project_are_not_dirty(clone, change):
     change(clone)
     assert not revision.current()["dirty"]
 
 
-def test_the_callers_variables_do_not_decide(clone, tmp_path, monkeypatch):
-    """A hook sets them, and so does `rebase --exec`."""
-    other = tmp_path / "other"
-    write(other / revision.HERE, "")
-    commit(other, other)
-    due = git(clone, "rev-parse", "HEAD")
-    names = {"DIR": other / ".git", "WORK_TREE": other, "INDEX_FILE": other / ".git/index", "NAMESPACE": "x"}
+def test_the_callers_git_variables_have_no_effect(clone, tmp_path, monkeypatch):
+    """Hooks and `rebase --exec` set such variables."""
+    another = tmp_path / "another"
+    write(another / revision.THIS_FILE, "")
+    commit(another, another)
+    expected = git(clone, "rev-parse", "HEAD")
+    names = {"DIR": another / ".git", "WORK_TREE": another, "INDEX_FILE": another / ".git/index", "NAMESPACE": "x"}
     for name, value in names.items():
         monkeypatch.setenv(f"GIT_{name}", str(value))
-    assert revision.current() == {"commit": due, "dirty": False}
+    assert revision.current() == {"commit": expected, "dirty": False}
 
 
 def in_repository_around(project):
@@ -216,7 +222,7 @@ def without_head(project):
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "message"),
     [
         (lambda project: None, "is not in a git repository"),
         (in_repository_around, "doesn't contain its files"),
@@ -225,29 +231,29 @@ def without_head(project):
         (without_head, "no commit, or has lost it"),
     ],
 )
-def test_a_commit_that_is_not_that_of_the_files_is_unknown_and_a_sentence_says_why(project, state, told, capsys):
+def test_the_commit_is_unknown_if_it_does_not_hold_the_files(project, state, message, capsys):
     state(project)
     assert revision.current() == revision.current() == {"commit": "unknown", "dirty": True}
     (line,) = capsys.readouterr().err.splitlines()
-    assert told in line
+    assert message in line
     assert "LADDER_COMMIT" in line
 
 
 def test_a_project_that_is_tracked_in_a_larger_repository_has_its_commit(project):
     write(project.parent / "beside", "")
     commit(project.parent, ".")
-    due = {"commit": git(project, "rev-parse", "HEAD"), "dirty": False}
+    expected = {"commit": git(project, "rev-parse", "HEAD"), "dirty": False}
     write(project.parent / "beside", "changed")
     write(project.parent / "src/another.py", "")
-    assert revision.current() == due
+    assert revision.current() == expected
     edit(project)
-    assert revision.current() == due | {"dirty": True}
+    assert revision.current() == expected | {"dirty": True}
 
 
 @pytest.mark.parametrize("add", [["worktree", "add", "-q"], ["clone", "-q", "--depth=1", "."]])
 def test_a_worktree_and_a_shallow_clone_have_their_commit(clone, add, monkeypatch, tmp_path):
     git(clone, *add, tmp_path / "second")
-    monkeypatch.setattr(revision, "__file__", str(tmp_path / "second" / revision.HERE))
+    monkeypatch.setattr(revision, "__file__", str(tmp_path / "second" / revision.THIS_FILE))
     assert revision.current() == {"commit": git(clone, "rev-parse", "HEAD"), "dirty": False}
 
 
@@ -255,7 +261,7 @@ FOREIGN = "fatal: detected dubious ownership in repository\n\tgit config --globa
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
         (f"echo '{FOREIGN}' >&2; exit 128", "git config --global --add safe.directory"),
         ("sleep 5 & sleep 5", "takes more than"),
@@ -267,7 +273,7 @@ FOREIGN = "fatal: detected dubious ownership in repository\n\tgit config --globa
         (None, "is it installed?"),
     ],
 )
-def test_a_git_that_fails_never_says_clean(clone, script, told, monkeypatch, tmp_path, capsys):
+def test_a_failing_git_never_means_clean(clone, script, message, monkeypatch, tmp_path, capsys):
     (tmp_path / "bin").mkdir()
     if script:
         write(tmp_path / "bin/git", f"#!/bin/sh\n{script}\n")
@@ -275,10 +281,10 @@ def test_a_git_that_fails_never_says_clean(clone, script, told, monkeypatch, tmp
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/bin:/usr/bin" if script else str(tmp_path / "bin"))
     monkeypatch.setattr(revision, "PATIENCE", 1)
     assert revision.current() == {"commit": "unknown", "dirty": True}
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_a_copy_without_history_has_the_commit_that_it_is_given(monkeypatch):
+def test_a_copy_without_history_has_the_commit_of_ladder_commit(monkeypatch):
     for text, dirty in (("a" * 40, False), ("0" * 64, False), ("a" * 40 + "-dirty", True), ("unknown", True)):
         monkeypatch.setenv("LADDER_COMMIT", text)
         assert revision.current() == {"commit": text.removesuffix("-dirty"), "dirty": dirty}
@@ -300,7 +306,7 @@ def test_code_in_a_folder_of_the_user_is_in_no_commit(clone, tmp_path):
         ("tests/variants/gemm/mine.py", True),
         (tmp_path / "mine.py", True),
     ]:
-        assert revision.of([clone / revision.HERE, clone / path]) == revision.current() | {"dirty": dirty}
+        assert revision.of_files([clone / revision.THIS_FILE, clone / path]) == revision.current() | {"dirty": dirty}
 
 
 def test_a_sparse_clone_is_clean_and_lacks_no_source(clone):
@@ -315,7 +321,7 @@ def test_a_sparse_clone_is_clean_and_lacks_no_source(clone):
 
 
 def rewrite(clone):
-    """Another text as long as the one before, and as old."""
+    """Another text of the same length, with the same modification time."""
     path = clone / "src/ladder/case.c"
     about = path.stat()
     write(path, path.read_text().swapcase())
@@ -323,37 +329,39 @@ def rewrite(clone):
 
 
 def test_jobs_need_no_git_while_nothing_has_changed(clone, monkeypatch):
-    found, told = revision.for_jobs()
-    assert found == {"commit": git(clone, "rev-parse", "HEAD"), "dirty": False}
-    for name, value in told.items():
+    expected, variables = revision.for_jobs()
+    assert expected == {"commit": git(clone, "rev-parse", "HEAD"), "dirty": False}
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(revision, "run", None)  # git
     publish(clone)
-    assert revision.current() == found
+    assert revision.current() == expected
 
 
 @pytest.mark.parametrize("change", [edit, remove, edit_workflow, add_variant, rewrite])
-def test_jobs_see_for_themselves_what_changes_after_the_run_has_begun(clone, change, monkeypatch):
-    found, told = revision.for_jobs()
-    for name, value in told.items():
+def test_jobs_notice_changes_after_the_run_has_begun(clone, change, monkeypatch):
+    expected, variables = revision.for_jobs()
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
     change(clone)
-    assert revision.current() == found | {"dirty": True}
+    assert revision.current() == expected | {"dirty": True}
 
 
-def test_jobs_are_told_of_changed_sources_and_of_a_change_while_git_looks(clone, monkeypatch):
-    ask = revision.current
-    monkeypatch.setattr(revision, "current", lambda: (ask(), rewrite(clone))[0])
-    _, told = revision.for_jobs()
-    monkeypatch.setattr(revision, "current", ask)
+def test_jobs_know_of_changes_before_and_while_git_is_queried(clone, monkeypatch):
+    query = revision.current
+    monkeypatch.setattr(revision, "current", lambda: (query(), rewrite(clone))[0])
+    _, variables = revision.for_jobs()
+    monkeypatch.setattr(revision, "current", query)
     with monkeypatch.context() as job:
-        for name, value in told.items():
+        for name, value in variables.items():
             job.setenv(name, value)
         assert revision.current()["dirty"]
     assert revision.for_jobs()[1] == {"LADDER_COMMIT": revision.format(revision.current())}
 
 
-def test_sources_that_change_while_they_measure_are_dirty():
-    clean, dirty, other = ({"commit": name, "dirty": flag} for name, flag in (("a", False), ("a", True), ("b", False)))
-    pairs = [(clean, clean), (clean, dirty), (dirty, clean), (clean, other)]
+def test_sources_that_change_during_a_measurement_are_dirty():
+    clean, dirty, another = (
+        {"commit": name, "dirty": flag} for name, flag in (("a", False), ("a", True), ("b", False))
+    )
+    pairs = [(clean, clean), (clean, dirty), (dirty, clean), (clean, another)]
     assert [revision.combine(*pair) for pair in pairs] == [clean, dirty, dirty, dirty]

@@ -8,7 +8,7 @@ import pytest
 from ladder.errors import LadderError
 from ladder.machine import variables
 
-# One of each family, and of those that no family of ours has.
+# At least one variable of each family, and others that are in no family.
 DROPPED = (
     "NUMBA_OPT OMP_THREAD_LIMIT GOMP_CPU_AFFINITY KMP_AFFINITY OPENBLAS_CORETYPE MKL_DYNAMIC BLIS_IR_NT "
     "NPY_DISABLE_CPU_FEATURES MPICH_ASYNC_PROGRESS MPIR_CVAR_PMI_VERSION OMPI_MCA_btl UCX_TLS FI_PROVIDER HYDRA_RMK "
@@ -21,38 +21,38 @@ KEPT = (
 ).split()
 
 
-def test_a_measurement_inherits_what_finds_files_jobs_and_gpus_and_nothing_else():
-    given = dict.fromkeys([*DROPPED, *KEPT], "x") | {"LC_ALL": "de_DE.UTF-8", "PYTHONUTF8": "0", "PYTHONSAFEPATH": ""}
+def test_a_measurement_inherits_only_variables_for_files_jobs_and_gpus():
+    caller = dict.fromkeys([*DROPPED, *KEPT], "x") | {"LC_ALL": "de_DE.UTF-8", "PYTHONUTF8": "0", "PYTHONSAFEPATH": ""}
     fixed = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
-    assert variables.inherited(given) == dict.fromkeys(KEPT, "x") | fixed
+    assert variables.inherited(caller) == dict.fromkeys(KEPT, "x") | fixed
 
 
 @pytest.mark.parametrize(
     "of_user", [{}, {"NUMBA_OPT": "0", "OMP_THREAD_LIMIT": "1", "UCX_TLS": "tcp", "LD_PRELOAD": ""}]
 )
-def test_a_prelude_s_variables_are_its_own(monkeypatch, of_user):
+def test_variables_of_a_prelude_come_from_the_prelude_alone(monkeypatch, of_user):
     script = f"set -u; {variables.unset_families()}\nexport UCX_NET_DEVICES=mlx5; exec env -0"
-    own = {"PATH": os.environ["PATH"], "PYTHONPATH": "/x", "PYTHONSAFEPATH": "1", "CUDA_VISIBLE_DEVICES": "1"}
-    done = subprocess.run(["bash", "-c", script], env=own | of_user, capture_output=True, text=True, check=True)
-    left = dict(line.split("=", 1) for line in filter(None, done.stdout.split("\0")))
-    assert own.items() <= left.items()
-    monkeypatch.setattr(os, "environ", left)
+    kept = {"PATH": os.environ["PATH"], "PYTHONPATH": "/x", "PYTHONSAFEPATH": "1", "CUDA_VISIBLE_DEVICES": "1"}
+    done = subprocess.run(["bash", "-c", script], env=kept | of_user, capture_output=True, text=True, check=True)
+    environment = dict(line.split("=", 1) for line in filter(None, done.stdout.split("\0")))
+    assert kept.items() <= environment.items()
+    monkeypatch.setattr(os, "environ", environment)
     assert variables.of_prelude() == {"UCX_NET_DEVICES": "mlx5"}
 
 
-def test_a_record_tells_what_may_matter_and_nothing_private():
-    made = {"HOME": "/home/kim", "USER": "kim", "PATH": "/bin", "SLURM_JOB_ID": "1", "OMP_NUM_THREADS": "2", "A": "b"}
-    assert variables.for_record(made) == {"A": "b", "OMP_NUM_THREADS": "2"}
+def test_a_record_has_variables_that_may_matter_and_no_private_ones():
+    worker = {"HOME": "/home/kim", "USER": "kim", "PATH": "/bin", "SLURM_JOB_ID": "1", "OMP_NUM_THREADS": "2", "A": "b"}
+    assert variables.for_record(worker) == {"A": "b", "OMP_NUM_THREADS": "2"}
 
 
 @pytest.mark.parametrize("text", ["0", "x", "", "-1", "1.5", "²", "9" * 5000])
-def test_a_number_of_nodes_that_is_none_is_a_sentence(monkeypatch, text):
+def test_an_invalid_number_of_nodes_is_refused(monkeypatch, text):
     monkeypatch.setenv("LADDER_NODES", text)
-    with pytest.raises(LadderError, match=r"LADDER_NODES='.*' is no number of nodes: unset it"):
+    with pytest.raises(LadderError, match=r"LADDER_NODES='.*' isn't a number of nodes: unset it"):
         variables.nodes()
 
 
-def test_a_case_is_on_one_node_unless_it_is_told_otherwise(monkeypatch):
+def test_a_case_runs_on_one_node_by_default(monkeypatch):
     monkeypatch.delenv("LADDER_NODES", raising=False)
     assert variables.nodes() == 1
     monkeypatch.setenv("LADDER_NODES", "12")

@@ -58,7 +58,7 @@ def tables(measurements, machine=MACHINE, max_threads=math.inf):
         rows = by_experiment.setdefault(one.experiment, {name: [] for name in collect.TABLES})
         if one.case.threads > max_threads:
             why = {"why": f"needs {one.case.threads} cores, {max_threads} available"}
-            rows["missing"].append(collect.own_columns(machine, one.experiment, *one.case.key.split("/")) | why)
+            rows["missing"].append(collect.case_columns(machine, one.experiment, *one.case.key.split("/")) | why)
             continue
         own, times = one.own(machine), {"total": one.seconds} | one.phases
         rows["samples"] += [own | {"phase": phase, "seconds": seconds} for phase, seconds in times.items()]
@@ -72,7 +72,7 @@ def tables(measurements, machine=MACHINE, max_threads=math.inf):
 
 def frame(rows, by_process=False):
     """Rows as a table read from a file; with `by_process`, a row for each process with its time replaces each row."""
-    table, processes = stored.in_blocks(stored.with_integers(pd.DataFrame(rows))), np.arange(len(PROCESSES))
+    table, processes = stored.consolidate(stored.with_integers(pd.DataFrame(rows))), np.arange(len(PROCESSES))
     if table.empty or not by_process:
         return table
     table = table.take(np.repeat(np.arange(len(table)), len(processes))).reset_index(drop=True)
@@ -90,7 +90,7 @@ def both(*studies):
     joined = {}
     for name in dict.fromkeys(name for study in studies for name in study.tables):
         having = [study.tables[name] for study in studies if name in study.tables]
-        joined[name] = {table: collect.concatenated([some[table] for some in having]) for table in collect.TABLES}
+        joined[name] = {table: collect.concatenate([some[table] for some in having]) for table in collect.TABLES}
     descriptions = {name: about for study in studies for name, about in study.descriptions.items()}
     return Study(joined, studies[0].subject, descriptions)
 

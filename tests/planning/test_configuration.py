@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 from ladder.planning import configuration, plan
 from ladder.planning.targets import Target
 
-ONE = {
+EXPERIMENT = {
     "question": "?",
     "workload": "gemm",
     "sizes": {"m": 1, "n": [1, 2], "k": 1},
@@ -23,42 +23,44 @@ ONE = {
 }
 
 
-def with_one(**changes):
-    return {"experiments": {"one": copy.deepcopy(ONE) | changes}}
+def configure(**changes):
+    """A configuration with one experiment, changed by these keys."""
+    return {"experiments": {"one": copy.deepcopy(EXPERIMENT) | changes}}
 
 
-def refused(config):
+def refusal_of(config):
+    """The error of a refused configuration."""
     with pytest.raises(LadderError) as error:
         configuration.validate(config)
     return str(error.value)
 
 
 def test_defaults_are_filled_in_and_the_input_is_left_alone():
-    given = with_one()
-    before = copy.deepcopy(given)
-    config = configuration.validate(given)
-    assert given == before
+    original = configure()
+    before = copy.deepcopy(original)
+    config = configuration.validate(original)
+    assert original == before
     assert (config["machine"], config["cores"], config["measure"], config["peers"]) == ("auto", "auto", True, True)
     assert config["protocol"]["processes"] == 3
-    assert config["experiments"]["one"] == ONE
+    assert config["experiments"]["one"] == EXPERIMENT
 
 
 @pytest.mark.parametrize(
-    ("config", "place"),
+    ("config", "key"),
     [
         ({"colour": 1, "experiments": {}}, "the top level"),
         ({"protocol": {"colour": 1}, "experiments": {}}, "protocol"),
-        (with_one(colour=1), "experiments.one"),
+        (configure(colour=1), "experiments.one"),
     ],
 )
-def test_unknown_keys_are_refused_with_their_place(config, place):
-    said = refused(config)
-    assert f"wrong at {place}: " in said
-    assert "'colour'" in said
+def test_unknown_keys_are_refused_by_name(config, key):
+    message = refusal_of(config)
+    assert f"wrong at {key}: " in message
+    assert "'colour'" in message
 
 
 @pytest.mark.parametrize(
-    ("config", "place"),
+    ("config", "key"),
     [
         ({}, "the top level"),
         ({"experiments": []}, "experiments"),
@@ -66,24 +68,24 @@ def test_unknown_keys_are_refused_with_their_place(config, place):
         ({"experiments": {"One": None}}, "experiments"),
         ({"experiments": {1: None}}, "experiments"),
         ({"experiments": {"one": {"question": "?"}}}, "experiments.one"),
-        (with_one(question=""), "experiments.one.question"),
-        (with_one(workload=1), "experiments.one.workload"),
-        (with_one(workload="../gemm"), "experiments.one.workload"),
-        (with_one(sizes=1), "experiments.one.sizes"),
-        (with_one(sizes=[]), "experiments.one.sizes"),
-        (with_one(sizes={"m": []}), "experiments.one.sizes.m"),
-        (with_one(sizes={"m": None}), "experiments.one.sizes.m"),
-        (with_one(sizes={"m": math.inf}), "experiments.one.sizes.m"),
-        (with_one(sizes=[{"m": 1}, 1]), "experiments.one.sizes.1"),
-        (with_one(sizes=[{"m": 1}, {"m": [1, None]}]), "experiments.one.sizes.1.m.1"),
-        (with_one(sizes={1: 1}), "experiments.one.sizes"),
-        (with_one(cache="tepid"), "experiments.one.cache"),
-        (with_one(cache=[]), "experiments.one.cache"),
-        (with_one(variants={}), "experiments.one.variants"),
-        (with_one(variants={"blas": 1}), "experiments.one.variants.blas"),
-        (with_one(variants={"blas": {"threads": {"a": 1}}}), "experiments.one.variants.blas.threads"),
-        (with_one(variants={"../blas": {}}), "experiments.one.variants"),
-        (with_one(variants={1: {}}), "experiments.one.variants"),
+        (configure(question=""), "experiments.one.question"),
+        (configure(workload=1), "experiments.one.workload"),
+        (configure(workload="../gemm"), "experiments.one.workload"),
+        (configure(sizes=1), "experiments.one.sizes"),
+        (configure(sizes=[]), "experiments.one.sizes"),
+        (configure(sizes={"m": []}), "experiments.one.sizes.m"),
+        (configure(sizes={"m": None}), "experiments.one.sizes.m"),
+        (configure(sizes={"m": math.inf}), "experiments.one.sizes.m"),
+        (configure(sizes=[{"m": 1}, 1]), "experiments.one.sizes.1"),
+        (configure(sizes=[{"m": 1}, {"m": [1, None]}]), "experiments.one.sizes.1.m.1"),
+        (configure(sizes={1: 1}), "experiments.one.sizes"),
+        (configure(cache="tepid"), "experiments.one.cache"),
+        (configure(cache=[]), "experiments.one.cache"),
+        (configure(variants={}), "experiments.one.variants"),
+        (configure(variants={"blas": 1}), "experiments.one.variants.blas"),
+        (configure(variants={"blas": {"threads": {"a": 1}}}), "experiments.one.variants.blas.threads"),
+        (configure(variants={"../blas": {}}), "experiments.one.variants"),
+        (configure(variants={1: {}}), "experiments.one.variants"),
         ({"cores": 0, "experiments": {}}, "cores"),
         ({"cores": "many", "experiments": {}}, "cores"),
         ({"cores": 2.0, "experiments": {}}, "cores"),
@@ -93,7 +95,7 @@ def test_unknown_keys_are_refused_with_their_place(config, place):
         ({"machine": "../x", "experiments": {}}, "machine"),
         ({"machine": "x\n", "experiments": {}}, "machine"),
         ({"machine": "x" * 101, "experiments": {}}, "machine"),
-        ({"machine": "artefacts", "experiments": {}}, "machine"),  # a folder of its own among what is published
+        ({"machine": "artefacts", "experiments": {}}, "machine"),  # the name of another folder below results/published
         ({"cores": "auto\n", "experiments": {}}, "cores"),
         ({"ceiling_margin": 0.9, "experiments": {}}, "ceiling_margin"),
         ({"protocol": None, "experiments": {}}, "protocol"),
@@ -106,37 +108,37 @@ def test_unknown_keys_are_refused_with_their_place(config, place):
         ({"ceiling_margin": math.nan, "experiments": {}}, "ceiling_margin"),
     ],
 )
-def test_wrong_values_are_refused_with_their_place(config, place):
-    assert f"wrong at {place}: " in refused(config)
+def test_wrong_values_are_refused_with_their_key(config, key):
+    assert f"wrong at {key}: " in refusal_of(config)
 
 
 @pytest.mark.parametrize("value", [True, datetime.date(2026, 11, 27)])
-def test_a_word_that_yaml_reads_as_something_else_is_to_be_put_in_quotes(value):
-    said = refused(with_one(variants={"blas": {"threads": value}}))
-    assert "wrong at experiments.one.variants.blas.threads: " in said
-    assert "put them in quotes" in said
+def test_words_that_yaml_reads_as_other_values_need_quotes(value):
+    message = refusal_of(configure(variants={"blas": {"threads": value}}))
+    assert "wrong at experiments.one.variants.blas.threads: " in message
+    assert "put them in quotes" in message
 
 
 @pytest.mark.parametrize(
-    ("general", "own", "sentence"),
+    ("protocol", "changes", "sentence"),
     [
         ({"processes": 3, "most_processes": 1}, {}, "protocol: processes is 3, more than most_processes, which is 1"),
         ({"least": 20, "most": 10}, {}, "protocol: least is 20, more than most, which is 10"),
         ({"most": 12}, {"samples": 13}, "experiments.one.protocol: samples is 13, more than most, which is 12"),
     ],
 )
-def test_a_protocol_that_asks_for_more_than_it_allows_is_refused(general, own, sentence):
-    assert f"wrong at {sentence}. Raise most" in refused({"protocol": general} | with_one(protocol=own))
+def test_a_protocol_with_a_minimum_above_its_maximum_is_refused(protocol, changes, sentence):
+    assert f"wrong at {sentence}. Raise most" in refusal_of({"protocol": protocol} | configure(protocol=changes))
 
 
 @pytest.mark.parametrize(("word", "value"), [("false", False), ("true", True), (False, False)])
-def test_booleans_may_come_as_words(word, value):
+def test_booleans_may_be_words(word, value):
     assert configuration.validate({"measure": word, "peers": word, "experiments": {}})["measure"] is value
 
 
 @pytest.fixture
 def load(tmp_path):
-    """Load YAML texts, later ones overriding earlier ones."""
+    """A function that loads YAML texts or their values, later ones overriding earlier ones."""
 
     def load(*texts, **options):
         paths = [tmp_path / f"{number}.yaml" for number in range(len(texts))]
@@ -148,46 +150,48 @@ def load(tmp_path):
 
 
 def test_null_drops_an_experiment_or_a_variant(load):
-    base = {"experiments": {"one": ONE, "two": ONE}}
+    base = {"experiments": {"one": EXPERIMENT, "two": EXPERIMENT}}
     config = load(base, "experiments: {one: null, two: {variants: {blas: null}}}")
     assert list(config["experiments"]) == ["two"]
     assert {case.variant for case in plan.cases("two", config["experiments"]["two"])} == {"openmp"}
 
 
 def test_mappings_are_merged_and_lists_replaced(load):
-    over = "experiments: {one: {sizes: {n: [5]}, variants: {openmp: {threads: 8}, tiled: {threads: 1}}}}"
-    one = load(with_one(), over, changes={"protocol": {"cap": 1}})["experiments"]["one"]
-    assert one["sizes"] == {"m": 1, "n": [5], "k": 1}
-    assert one["variants"] == {"blas": {"threads": 1}, "openmp": {"threads": 8}, "tiled": {"threads": 1}}
-    assert load(with_one(), changes={"protocol": {"cap": 1}})["protocol"]["cap"] == 1
+    overrides = "experiments: {one: {sizes: {n: [5]}, variants: {openmp: {threads: 8}, tiled: {threads: 1}}}}"
+    experiment = load(configure(), overrides, changes={"protocol": {"cap": 1}})["experiments"]["one"]
+    assert experiment["sizes"] == {"m": 1, "n": [5], "k": 1}
+    assert experiment["variants"] == {"blas": {"threads": 1}, "openmp": {"threads": 8}, "tiled": {"threads": 1}}
+    assert load(configure(), changes={"protocol": {"cap": 1}})["protocol"]["cap"] == 1
 
 
-def test_places_of_one_alias_are_changed_apart(load):
-    one = ONE | {"sizes": ONE["sizes"] | {"n": 7}}
-    found = load({"experiments": {"one": one, "two": one}}, "experiments: {two: {sizes: {n: 5}}}")["experiments"]
-    assert (found["one"]["sizes"]["n"], found["two"]["sizes"]["n"]) == (7, 5)
+def test_keys_with_the_same_alias_change_independently(load):
+    experiment = EXPERIMENT | {"sizes": EXPERIMENT["sizes"] | {"n": 7}}
+    experiments = load({"experiments": {"one": experiment, "two": experiment}}, "experiments: {two: {sizes: {n: 5}}}")[
+        "experiments"
+    ]
+    assert (experiments["one"]["sizes"]["n"], experiments["two"]["sizes"]["n"]) == (7, 5)
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("threds", "it has no workload. Did you mean threads?"),
         ("ranks", "'question' is a required property"),
         (3, "3 is not of type 'string'"),
     ],
 )
-def test_a_misspelt_experiment_is_told_which_one_may_be_meant(name, told):
-    assert told in refused({"experiments": {"threads": ONE, name: {"sizes": {"n": 4}}}})
+def test_the_error_of_a_misspelt_experiment_suggests_a_name(name, message):
+    assert message in refusal_of({"experiments": {"threads": EXPERIMENT, name: {"sizes": {"n": 4}}}})
 
 
-def test_what_is_dropped_was_there(load):
+def test_only_existing_experiments_and_variants_can_be_dropped(load):
     shipped = (ROOT / "config/config.yaml").read_text()
     dropped = load(shipped, "experiments: {gemm_large: null, added_by_a_file_between: null}")
     assert not {"gemm_large", "added_by_a_file_between"} & {*dropped["experiments"]}
     with pytest.raises(LadderError, match="no such experiment to drop"):
         load(shipped, "experiments: {gemm_lagre: null}")
     with pytest.raises(LadderError, match="no variant 'tield' of gemm"):
-        plan.cases("one", ONE | {"variants": {"tield": None}})
+        plan.cases("one", EXPERIMENT | {"variants": {"tield": None}})
 
 
 @pytest.mark.parametrize(
@@ -212,13 +216,13 @@ def test_what_is_dropped_was_there(load):
         ("a: " + 3000 * "[" + 3000 * "]", "nested too deeply"),
     ],
 )
-def test_what_is_no_configuration_is_refused_in_a_sentence(load, text, sentence):
+def test_a_file_that_is_no_configuration_is_refused(load, text, sentence):
     with pytest.raises(LadderError, match=sentence):
         load(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "wrong"),
+    ("text", "message"),
     [
         ("0100", "m: 0100 is 64 to YAML 1.1, which reads a leading 0 as octal. Write 100 or 64, or"),
         ("-010", "m: -010 is -8 .* Write -10 or -8"),
@@ -238,13 +242,13 @@ def test_what_is_no_configuration_is_refused_in_a_sentence(load, text, sentence)
         ("~", "To YAML no value, ~ and null are the same"),
     ],
 )
-def test_a_number_that_yaml_reads_otherwise_than_written_is_refused_with_both_readings(load, text, wrong):
-    with pytest.raises(LadderError, match=wrong):
+def test_misread_numbers_are_refused_with_both_readings(load, text, message):
+    with pytest.raises(LadderError, match=message):
         load(f"experiments: {{one: {{question: q, workload: gemm, sizes: {{m: {text}}}, variants: {{blas: {{}}}}}}}}")
 
 
 @pytest.mark.parametrize("text", ["64", "+64", "-3", "0", "0.5", ".5", "1.", "1.0e+5", "1.5e-3"])
-def test_a_plain_number_is_what_it_says(load, text):
+def test_plain_numbers_are_read_as_written(load, text):
     config = load(
         f"experiments: {{one: {{question: q, workload: gemm, sizes: {{m: {text}}}, variants: {{blas: {{}}}}}}}}"
     )
@@ -282,7 +286,7 @@ def test_a_number_on_the_command_line_is_not_misread():
             configuration.of_command_line([entry])
 
 
-def test_a_number_for_a_text_is_to_be_put_in_quotes(load):
+def test_a_number_for_a_text_needs_quotes(load):
     with pytest.raises(
         LadderError, match=r"machine: 815 is not of type 'string'. To YAML it is a number: put it in quotes"
     ):
@@ -295,7 +299,7 @@ def test_json_is_read_as_json(load):
 
 
 def test_snakemake_reads_files_as_the_verbs_do(tmp_path, monkeypatch):
-    """Of both profiles the first code that runs sees to it, for files of --configfile and for the Snakefile's."""
+    """Both profiles first call `serve_snakemake`, which replaces the loaders of --configfile and of the Snakefile."""
     for module in (configfile, types):
         monkeypatch.setattr(module, "load_configfile", configfile.load_configfile)
     (tmp_path / "latin.yaml").write_bytes(b"machine: caf\xe9")
@@ -308,11 +312,11 @@ def test_snakemake_reads_files_as_the_verbs_do(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["a:b", "a\0b"])
-def test_a_folder_of_variants_that_cannot_be_looked_in_is_named(folder):
-    assert "of variant_folders can't be used" in refused({"variant_folders": [folder], "experiments": {}})
+def test_an_unusable_variant_folder_is_refused(folder):
+    assert "of variant_folders can't be used" in refusal_of({"variant_folders": [folder], "experiments": {}})
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_files_that_cannot_be_read_are_refused(tmp_path):
     (tmp_path / "bytes.yaml").write_bytes(b"a: \xff\xfe")
     (tmp_path / "utf-16.yaml").write_text("a: 1", encoding="utf-16")
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
@@ -329,12 +333,12 @@ def test_a_byte_order_mark_is_no_part_of_a_key(tmp_path):
 def test_the_shipped_configurations_are_valid_and_have_the_same_experiments(monkeypatch):
     monkeypatch.setattr(plan, "is_installed", lambda library: True)
     shipped = [ROOT / "config/config.yaml", ROOT / "config/smoke.yaml"]
-    whole, smoke = configuration.load(shipped[:1]), configuration.load(shipped)
+    full, smoke = configuration.load(shipped[:1]), configuration.load(shipped)
     assert (
-        list(whole["experiments"]) == list(smoke["experiments"]) == list(configuration.read(shipped[1])["experiments"])
+        list(full["experiments"]) == list(smoke["experiments"]) == list(configuration.read(shipped[1])["experiments"])
     )
-    for config, place in ((whole, Target("here", 8, 8, "mpiexec")), (smoke, Target("here", 2, 1, "mpiexec"))):
-        keys = {one.experiment for one in plan.plan(config, {"cpu": place}) if not one.skipped}
+    for config, target in ((full, Target("here", 8, 8, "mpiexec")), (smoke, Target("here", 2, 1, "mpiexec"))):
+        keys = {item.experiment for item in plan.plan(config, {"cpu": target}) if not item.skipped}
         assert keys == set(config["experiments"])
 
 
@@ -346,13 +350,13 @@ def test_a_protocol_is_the_defaults_with_changes():
             configuration.protocol(wrong)
 
 
-def test_the_default_of_every_key():
-    """They are those of config/README.md."""
-    found = configuration.validate({"experiments": {}})
+def test_every_key_has_the_documented_default():
+    """They are the same as in config/README.md."""
+    config = configuration.validate({"experiments": {}})
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
-    assert found.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}
-    auto, nothing = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders")
+    assert config.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}
+    auto, empty = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders")
     others = {"measure": True, "peers": True, "mnist_mirror": None, "published": ["all"], "keep_published": False}
     others |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
     others |= {"claims": ["config/claims.yaml"]}
-    assert found == dict.fromkeys(auto, "auto") | {key: [] for key in nothing} | others
+    assert config == dict.fromkeys(auto, "auto") | {key: [] for key in empty} | others

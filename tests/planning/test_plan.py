@@ -18,24 +18,26 @@ from ladder.verbs.arguments import read_plan
 SMALL = {"m": 1, "n": 1, "k": 1}
 
 
-def experiment(variants, sizes=SMALL, workload="gemm", **more):
+def experiment_of(variants, sizes=SMALL, workload="gemm", **more):
     return {"question": "?", "workload": workload, "sizes": sizes, "variants": variants} | more
 
 
-def planned(variants, cores=2, peers=True, **options):
-    config = {"peers": peers, "experiments": {"one": experiment(variants, **options)}}
+def plan_experiment(variants, cores=2, peers=True, **options):
+    """The plan of an experiment on this machine with this number of cores."""
+    config = {"peers": peers, "experiments": {"one": experiment_of(variants, **options)}}
     return plan.plan(configuration.validate(config), {"cpu": Target("here", cores)})
 
 
-def refused(variants, **options):
+def refusal_of(variants, **options):
+    """The error of a refused experiment."""
     with pytest.raises(LadderError, match="The experiment 'one' can't be planned: ") as error:
-        planned(variants, **options)
+        plan_experiment(variants, **options)
     return str(error.value)
 
 
 @pytest.fixture
 def variant(monkeypatch, tmp_path):
-    """Write a variant of gemm outside the repository and return its name: variants are read once per name."""
+    """A function that writes a variant of gemm to a variant folder; names must differ, since each is read once."""
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path))
 
     def write(name, text):
@@ -47,100 +49,108 @@ def variant(monkeypatch, tmp_path):
     sources.forget()
 
 
-def test_a_device_that_does_not_exist_is_refused_with_those_that_do(variant):
+def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
     name = variant("elsewhere", 'DEVICE = "cpu"\nRUNTIME = "numba"\n\n\ndef setup(problem, *, threads: int): pass\n')
     with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu': it must be one of host, cuda, mpi, "):
-        planned({name: {"threads": 1}})
+        plan_experiment({name: {"threads": 1}})
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
     with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu'"):
         preconditions.require_met(case, None)
 
 
-def test_a_variant_that_is_no_text_is_refused_by_name(variant, tmp_path):
+def test_a_variant_that_is_not_utf8_is_refused_by_name(variant, tmp_path):
     name = variant("latin", "")
     (tmp_path / "gemm/latin.py").write_bytes('DEVICE = "host"  # f\xfcr'.encode("latin-1"))
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
-    for begin in (lambda: workloads.search_folders([tmp_path]), lambda: workloads.require_sound(case)):
+    for run in (lambda: workloads.search_folders([tmp_path]), lambda: workloads.require_sound(case)):
         with pytest.raises(LadderError, match=r"gemm/latin.py isn't text in UTF-8"):
-            begin()
+            run()
 
 
 def test_every_combination_is_one_case():
     sizes = {"form": ["nn", "tn", "nt"], "m": [1, 17], "n": 65, "k": 1}
-    found = planned({"blas": {"threads": [1, 2]}, "openmp": {"threads": 1}}, sizes=sizes, cache=["cold", "warm"])
-    assert len({one.case.key for one in found}) == len(found) == 3 * 2 * 2 * (2 + 1)
+    items = plan_experiment(
+        {"blas": {"threads": [1, 2]}, "openmp": {"threads": 1}}, sizes=sizes, cache=["cold", "warm"]
+    )
+    assert len({item.case.key for item in items}) == len(items) == 3 * 2 * 2 * (2 + 1)
 
 
-def two(first, second, **general):
-    """The plan of two experiments that share a case, under their protocols."""
-    one, other = experiment({"blas": {"threads": [1, 2]}}), experiment({"blas": {"threads": 1}})
+def plan_two(first, second, **general):
+    """The plan of two experiments that share a case, with these changes of their protocols."""
+    first_experiment, second_experiment = (
+        experiment_of({"blas": {"threads": [1, 2]}}),
+        experiment_of({"blas": {"threads": 1}}),
+    )
     config = {
         "protocol": general,
-        "experiments": {"one": one | {"protocol": first}, "other": other | {"protocol": second}},
+        "experiments": {
+            "one": first_experiment | {"protocol": first},
+            "other": second_experiment | {"protocol": second},
+        },
     }
     return plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
 
 
-def test_the_protocol_of_an_experiment_is_laid_over_the_general_one():
+def test_the_protocol_of_an_experiment_overrides_the_general_one():
     general = {"cap": 7, "most": 90}
-    found = two({"cap": 60, "energy": True}, {"energy": True, "cap": 60}, **general)
+    items = plan_two({"cap": 60, "energy": True}, {"energy": True, "cap": 60}, **general)
     expected = configuration.protocol(general | {"cap": 60, "energy": True})
-    assert [one.protocol for one in found] == [expected] * 3
-    assert [one.protocol for one in two({}, {}, **general)] == [configuration.protocol(general)] * 3
+    assert [item.protocol for item in items] == [expected] * 3
+    assert [item.protocol for item in plan_two({}, {}, **general)] == [configuration.protocol(general)] * 3
 
 
 def test_a_case_under_two_protocols_is_refused():
     with pytest.raises(LadderError) as error:
-        two({"cap": 5, "most": 20}, {"most": 30})
+        plan_two({"cap": 5, "most": 20}, {"most": 30})
     assert str(error.value).startswith("The experiments 'one' and 'other' both have the case gemm/blas/form=nn,m=1,")
     assert "under protocols that differ in cap, most: " in str(error.value)
-    assert len(two({"cap": 60}, {}, cap=60)) == 3, "they are the same in the end"
+    assert len(plan_two({"cap": 60}, {}, cap=60)) == 3, "the merged protocols are the same"
 
 
 def test_a_protocol_s_keys_are_checked_in_an_experiment_too():
     for wrong in ({"samplez": 3}, {"samples": 0}, {"energy": "yes"}):
         with pytest.raises(LadderError, match=r"is wrong at experiments\.one\.protocol"):
-            two(wrong, {})
+            plan_two(wrong, {})
 
 
 def test_sizes_and_tunings_may_be_lists_of_grids():
     sizes = [{"m": 1, "n": 1, "k": [1, 2]}, {"m": 5, "n": 5, "k": 5}]
-    found = planned({"blas": [{"threads": 1}, {"threads": [2, 4]}]}, sizes=sizes)
-    assert len(found) == 3 * 3
+    items = plan_experiment({"blas": [{"threads": 1}, {"threads": [2, 4]}]}, sizes=sizes)
+    assert len(items) == 3 * 3
 
 
-def test_a_case_that_is_meant_twice_is_there_once():
-    found = planned({"blas": [{"threads": [1, 1, 2]}, {"threads": 1}]}, sizes=[SMALL, SMALL | {"form": "nn"}])
-    assert len(found) == 2
+def test_duplicate_cases_are_planned_once():
+    items = plan_experiment({"blas": [{"threads": [1, 1, 2]}, {"threads": 1}]}, sizes=[SMALL, SMALL | {"form": "nn"}])
+    assert len(items) == 2
 
 
 def test_defaults_are_in_the_slug():
-    (one,) = planned({"blas": {"threads": 1}})
-    assert one.case.slug == "form=nn,m=1,n=1,k=1,dtype=float64,source=random,seed=1,cache=cold,threads=1"
-    (one,) = planned({"blas": {"threads": 1}}, sizes=dict(reversed(SMALL.items())))
-    assert one.case.slug.startswith("form=nn,m=1,n=1,k=1,")
+    (item,) = plan_experiment({"blas": {"threads": 1}})
+    assert item.case.slug == "form=nn,m=1,n=1,k=1,dtype=float64,source=random,seed=1,cache=cold,threads=1"
+    (item,) = plan_experiment({"blas": {"threads": 1}}, sizes=dict(reversed(SMALL.items())))
+    assert item.case.slug.startswith("form=nn,m=1,n=1,k=1,")
 
 
-def reasons(planned):
+def reasons(items):
     """Why each case is skipped, as a sentence, or None."""
-    return [item.skipped and str(item.skipped) for item in planned]
+    return [item.skipped and str(item.skipped) for item in items]
 
 
-def test_more_threads_than_cores_are_left_out():
-    found = planned({"blas": {"threads": [1, 2, 3]}}, cores=2)
-    assert reasons(found) == [None, None, "needs 3 cores, 2 available"]
+def test_cases_with_more_threads_than_cores_are_skipped():
+    items = plan_experiment({"blas": {"threads": [1, 2, 3]}}, cores=2)
+    assert reasons(items) == [None, None, "needs 3 cores, 2 available"]
 
 
-def test_what_is_not_installed_is_left_out(variant):
+def test_cases_without_their_library_or_program_are_skipped(variant):
     library = variant(
         "needs_library", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such_library",)\ndef setup(p): 1'
     )
     program = variant(
         "needs_program", 'DEVICE = "host"\nRUNTIME = "x"\nPROGRAMS = ("no-such-program",)\ndef setup(p): 1'
     )
-    found = planned({library: {}, program: {}})
+    items = plan_experiment({library: {}, program: {}})
     expected = ["no_such_library is not installed", "the program no-such-program is not installed"]
-    assert reasons(found) == expected
+    assert reasons(items) == expected
 
 
 @pytest.mark.parametrize(
@@ -150,13 +160,16 @@ def test_what_is_not_installed_is_left_out(variant):
         ("torch", "torch is not installed", "torch is not installed"),
     ],
 )
-def test_a_cluster_may_have_cupy_where_it_is_not_installed_yet(monkeypatch, missing, here, there):
+def test_a_cluster_needs_no_cupy_on_the_planning_machine(monkeypatch, missing, here, there):
     monkeypatch.setattr(plan, "is_installed", lambda library: library != missing)
     sizes = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
     case = Case("mlp", "pytorch_cuda", sizes, {})
-    for target, why in ((Target("here", 2, 1), here), (Target("there", 2, 1, slurm_resources={"nodes": 1}), there)):
-        found = plan.skip_reason(case, True, target)
-        assert (found and str(found)) == why
+    for target, expected in (
+        (Target("here", 2, 1), here),
+        (Target("there", 2, 1, slurm_resources={"nodes": 1}), there),
+    ):
+        reason = plan.skip_reason(case, True, target)
+        assert (reason and str(reason)) == expected
 
 
 @pytest.mark.parametrize(
@@ -169,26 +182,26 @@ def test_a_cluster_may_have_cupy_where_it_is_not_installed_yet(monkeypatch, miss
         ('{"threads": (1, 1), "k": (1, 9), "way": ("near", "far"), "none": (1, 1)}', [None, None]),
     ],
 )
-def test_what_is_beyond_a_variant_s_limits_is_left_out(variant, limits, expected):
+def test_cases_beyond_the_limits_of_a_variant_are_skipped(variant, limits, expected):
     text = f"LIMITS = {limits}\ndef setup(problem, *, threads: int, way: str): 1"
     name = variant(f"limited_{len(limits)}", f'DEVICE = "host"\nRUNTIME = "x"\n{text}')
-    found = planned({name: {"threads": 1, "way": "far"}}, sizes=SMALL | {"form": ["nn", "tn"]})
-    assert reasons(found) == [each and f"gemm/{name} {each}" for each in expected]
+    items = plan_experiment({name: {"threads": 1, "way": "far"}}, sizes=SMALL | {"form": ["nn", "tn"]})
+    assert reasons(items) == [sentence and f"gemm/{name} {sentence}" for sentence in expected]
 
 
 def test_peers_can_be_switched_off():
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     variants = {"host": {"product": "blas", "threads": 1}, "numpy_loop": {"threads": 1}}
-    found = planned(variants, sizes=sizes, workload="mlp", peers=False)
-    assert reasons(found) == [None, "peers are switched off"]
-    assert reasons(planned(variants, sizes=sizes, workload="mlp")) == [None, None]
+    items = plan_experiment(variants, sizes=sizes, workload="mlp", peers=False)
+    assert reasons(items) == [None, "peers are switched off"]
+    assert reasons(plan_experiment(variants, sizes=sizes, workload="mlp")) == [None, None]
 
 
-def test_a_product_that_cannot_be_had_leaves_the_training_out(variant):
+def test_a_training_without_its_product_is_skipped(variant):
     name = variant("needs_much", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such_library",)\ndef setup(p): 1')
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
-    (one,) = planned({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
-    assert str(one.skipped) == "no_such_library is not installed"
+    (item,) = plan_experiment({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
+    assert str(item.skipped) == "no_such_library is not installed"
 
 
 @pytest.mark.parametrize(
@@ -213,8 +226,8 @@ def test_a_product_that_cannot_be_had_leaves_the_training_out(variant):
         ({"variants": {"blas": {"threads": "all"}}}, "threads='all' of gemm/blas must be a whole number"),
     ],
 )
-def test_what_cannot_exist_is_found_when_planning(options, sentence):
-    assert sentence in refused(**{"variants": {"blas": {"threads": 1}}} | options)
+def test_impossible_cases_are_refused_when_planning(options, sentence):
+    assert sentence in refusal_of(**{"variants": {"blas": {"threads": 1}}} | options)
 
 
 @pytest.mark.parametrize(
@@ -227,21 +240,21 @@ def test_what_cannot_exist_is_found_when_planning(options, sentence):
 )
 def test_a_training_needs_a_product_that_exists(tuning, sentence):
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
-    assert sentence in refused({"host": tuning}, sizes=sizes, workload="mlp")
+    assert sentence in refusal_of({"host": tuning}, sizes=sizes, workload="mlp")
 
 
 @pytest.mark.parametrize("graph", ["yes", "ON"])
-def test_a_word_is_one_of_those_that_a_tuning_has(graph):
+def test_a_tuning_of_words_has_one_of_its_words(graph):
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
-    said = refused({"cuda": {"product": "cublas", "graph": graph}}, sizes=sizes, workload="mlp")
-    assert f"graph={graph!r} of mlp/cuda must be one of off, on." in said
+    message = refusal_of({"cuda": {"product": "cublas", "graph": graph}}, sizes=sizes, workload="mlp")
+    assert f"graph={graph!r} of mlp/cuda must be one of off, on." in message
 
 
-def test_tunings_with_a_default_may_be_left_out(variant):
+def test_tunings_with_a_default_may_be_omitted(variant):
     text = 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem, *, share: float = 0.5, threads: int = 1): 1\n'
     name = variant("has_defaults", text)
-    assert len(planned({name: [{}, {"threads": 2}, {"share": 1}, {"share": 0.25}]})) == 4
-    assert "share='a' of gemm/has_defaults must be a number" in refused({name: {"share": "a"}})
+    assert len(plan_experiment({name: [{}, {"threads": 2}, {"share": 1}, {"share": 0.25}]})) == 4
+    assert "share='a' of gemm/has_defaults must be a number" in refusal_of({name: {"share": "a"}})
 
 
 @pytest.mark.parametrize(
@@ -253,8 +266,8 @@ def test_tunings_with_a_default_may_be_left_out(variant):
         ('DEVICE = "host"\nRUNTIME = "blas"', "has no function `setup`"),
     ],
 )
-def test_a_file_that_is_no_variant_is_found_when_planning(variant, text, sentence):
-    assert sentence in refused({variant("broken", text): {}})
+def test_a_file_that_is_no_variant_is_refused_when_planning(variant, text, sentence):
+    assert sentence in refusal_of({variant("broken", text): {}})
 
 
 @pytest.mark.parametrize(
@@ -270,36 +283,36 @@ def test_a_file_that_is_no_variant_is_found_when_planning(variant, text, sentenc
         "def setup(p, *, way: Literal[WORDS] = 1): 1",
     ],
 )
-def test_what_a_variant_states_wrongly_is_told_with_its_name(variant, text):
+def test_wrong_constants_are_refused_with_the_name_of_the_variant(variant, text):
     name = variant("wrongly", f'DEVICE = "host"\nRUNTIME = "x"\n{text}')
-    assert "gemm/wrongly defines its constants" in refused({name: {"way": "a"} if "way" in text else {}})
+    assert "gemm/wrongly defines its constants" in refusal_of({name: {"way": "a"} if "way" in text else {}})
 
 
-def test_a_part_of_a_library_that_is_not_there_is_left_out(variant):
+def test_cases_without_a_submodule_of_a_library_are_skipped(variant):
     name = variant("needs_part", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such.part",)\ndef setup(p): 1')
-    assert reasons(planned({name: {}})) == ["no_such.part is not installed"]
+    assert reasons(plan_experiment({name: {}})) == ["no_such.part is not installed"]
 
 
-def test_what_is_no_file_is_no_module(variant, tmp_path):
+def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
     name = variant("edited", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(p): 1')
     (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
     (tmp_path / "gemm/folder.py").mkdir()
     workloads.search_folders([tmp_path])
     assert name in workloads.variants("gemm")
-    assert len(planned({name: {}})) == 1
+    assert len(plan_experiment({name: {}})) == 1
 
 
 def test_planning_runs_no_variant(variant):
     name = variant("explodes", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(problem): 1\nraise ValueError("imported")\n')
-    assert len(planned({name: {}})) == 1
+    assert len(plan_experiment({name: {}})) == 1
 
 
 @pytest.mark.parametrize("workload", workloads.names())
-def test_every_shipped_variant_says_what_it_takes(workload):
+def test_every_variant_declares_its_threads_ranks_and_libraries(workload):
     for name in workloads.variants(workload):
         constants, tunings = workloads.constants(workload, name), workloads.tunings(workload, name)
         if constants["DEVICE"] == "host":
-            assert tunings.get("threads", ("int", True)) == ("int", True)  # serial ones have none
+            assert tunings.get("threads", ("int", True)) == ("int", True)  # serial variants have none
             continue
         assert constants["DEVICE"] in ("cuda", "mpi", "mpi_cuda", "offload")
         if "mpi" in constants["DEVICE"]:
@@ -310,7 +323,7 @@ def test_every_shipped_variant_says_what_it_takes(workload):
             assert "threads" not in tunings
 
 
-def test_a_case_on_a_gpu_is_left_out_where_there_is_none(monkeypatch):
+def test_a_gpu_case_is_skipped_without_a_gpu(monkeypatch):
     monkeypatch.setattr(plan, "is_installed", lambda library: True)
     config = {
         "experiments": {
@@ -322,150 +335,160 @@ def test_a_case_on_a_gpu_is_left_out_where_there_is_none(monkeypatch):
             }
         }
     }
-    for gpus, why in ((0, "needs a GPU, none available"), (1, None)):
-        here = {"cpu": Target("here", 2, gpus)}
-        assert set(reasons(plan.plan(configuration.validate(config), here))) == {why}
+    for gpus, reason in ((0, "needs a GPU, none available"), (1, None)):
+        targets = {"cpu": Target("here", 2, gpus)}
+        assert set(reasons(plan.plan(configuration.validate(config), targets))) == {reason}
 
 
-def test_the_order_is_shuffled_and_always_the_same():
+def test_the_order_is_shuffled_and_reproducible():
     keys = [f"gemm/blas/k={k}" for k in range(100)]
-    once = plan.shuffled(keys)
-    assert once == plan.shuffled(reversed(keys)) == plan.shuffled(set(keys))
-    assert once[:1] == ["gemm/blas/k=69"]
-    assert sorted(once) == sorted(keys) != once
+    shuffled = plan.shuffled(keys)
+    assert shuffled == plan.shuffled(reversed(keys)) == plan.shuffled(set(keys))
+    assert shuffled[:1] == ["gemm/blas/k=69"]
+    assert sorted(shuffled) == sorted(keys) != shuffled
 
 
-def test_five_thousand_cases(monkeypatch):
+def test_five_thousand_cases_parse_every_file_once(monkeypatch):
     """Every file is parsed once, not once per case."""
     parsed = []
     parse = workloads.ast.parse
     sources.forget()
-    monkeypatch.setattr(workloads.ast, "parse", lambda *given: parsed.append(given) or parse(*given))
-    found = planned({"blas": {"threads": [1, 2]}}, sizes={"m": list(range(1, 51)), "n": 1, "k": list(range(1, 51))})
-    assert len({one.case.key for one in found}) == 5000
+    monkeypatch.setattr(workloads.ast, "parse", lambda *arguments: parsed.append(arguments) or parse(*arguments))
+    items = plan_experiment(
+        {"blas": {"threads": [1, 2]}}, sizes={"m": list(range(1, 51)), "n": 1, "k": list(range(1, 51))}
+    )
+    assert len({item.case.key for item in items}) == 5000
     assert len(parsed) == len({text for text, *_ in parsed})
 
 
-def test_without_measuring_the_plan_is_what_has_a_record(monkeypatch, tmp_path):
+def test_without_measuring_cases_without_a_record_are_skipped(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    whole = planned({"blas": {"threads": [1, 2, 3]}})
-    assert plan.measured(whole) == []
-    path = Path(plan.record.path_of("here", whole[0].case.key))
+    items = plan_experiment({"blas": {"threads": [1, 2, 3]}})
+    assert plan.skip_unmeasured(items) == []
+    path = Path(plan.record.path_of("here", items[0].case.key))
     path.parent.mkdir(parents=True)
     path.touch()
     expected = [None, "not measured", "needs 3 cores, 2 available"]
-    assert reasons(plan.measured(whole)) == expected
+    assert reasons(plan.skip_unmeasured(items)) == expected
 
 
-def test_the_document_of_a_plan_changes_with_it_alone():
-    some, more = planned({"blas": {"threads": 1}}), planned({"blas": {"threads": [1, 3]}})
+def test_the_document_of_a_plan_changes_only_with_the_plan():
+    fewer, more = plan_experiment({"blas": {"threads": 1}}), plan_experiment({"blas": {"threads": [1, 3]}})
     document = plan.document(more, "one")
-    assert [case["key"] for case in document["cases"]] == [one.case.key for one in more]
+    assert [case["key"] for case in document["cases"]] == [item.case.key for item in more]
     assert [case["left_out"] for case in document["cases"]] == [None, "needs 3 cores, 2 available"]
-    assert plan.document(some, "one") != document
-    assert plan.document(some, "one") == plan.document(planned({"blas": {"threads": 1}}), "one")
+    assert plan.document(fewer, "one") != document
+    assert plan.document(fewer, "one") == plan.document(plan_experiment({"blas": {"threads": 1}}), "one")
 
 
 def test_an_edit_of_a_cases_code_changes_its_plan(monkeypatch):
-    some = planned({"blas": {"threads": 1}})
-    before = plan.document(some, "one")
+    items = plan_experiment({"blas": {"threads": 1}})
+    before = plan.document(items, "one")
     monkeypatch.setattr(plan.sources, "fingerprint", lambda case: "edited")
-    assert plan.document(some, "one") != before
+    assert plan.document(items, "one") != before
 
 
 def test_published_machines_are_found_by_name(tmp_path):
     (tmp_path / "box").mkdir()
     (tmp_path / "box/machine.json").touch()
-    (tmp_path / "torn").mkdir()
-    assert plan.published(["all"], tmp_path) == plan.published(["box"], tmp_path) == ["box"]
-    assert plan.published(["none"], tmp_path) == []
-    with pytest.raises(LadderError, match="Nothing is published of torn; results/published holds box"):
-        plan.published(["box", "torn"], tmp_path)
+    (tmp_path / "empty").mkdir()
+    cpu = {"Model name": "a CPU", "Vector units": "none"}
+    about = {"system": "Linux", "python": "3", "cpu": cpu, "cores": 1, "memory": 1, "cache_bytes": 1, "gpus": []}
+    for campaign, machine in {"a": "box", "b": "other"}.items():
+        (tmp_path / "campaigns" / campaign).mkdir(parents=True)
+        note = {"machine": machine, "description": about | {"libraries": {}}, "campaign": {"name": campaign}}
+        (tmp_path / "campaigns" / campaign / "machine.json").write_text(json.dumps(note))
+    assert plan.published_folders(["all"], tmp_path) == ["box", "campaigns/a", "campaigns/b"]
+    assert plan.published_folders(["box"], tmp_path) == ["box", "campaigns/a"]
+    assert plan.published_folders(["other"], tmp_path) == ["campaigns/b"]
+    assert plan.published_folders(["none"], tmp_path) == []
+    with pytest.raises(LadderError, match="Nothing is published of empty; results/published holds box"):
+        plan.published_folders(["box", "empty"], tmp_path)
 
 
-def test_variables_that_the_configuration_names_are_part_of_the_case():
+def test_variables_of_the_configuration_are_part_of_the_case():
     config = {
         "environment": {"NUMBA_OPT": [0, 3], "ANY": "/a b,c"},
         "experiments": {
-            "general": experiment({"blas": {"threads": 1}}),
-            "own": experiment({"blas": {"threads": 1}}, environment={"NUMBA_OPT": "1"}),
+            "general": experiment_of({"blas": {"threads": 1}}),
+            "own": experiment_of({"blas": {"threads": 1}}, environment={"NUMBA_OPT": "1"}),
         },
     }
-    found = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
-    assert [one.case.variables["NUMBA_OPT"] for one in found] == ["0", "3", "1"]
-    slugs = [one.case.slug for one in found]
+    items = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
+    assert [item.case.variables["NUMBA_OPT"] for item in items] == ["0", "3", "1"]
+    slugs = [item.case.slug for item in items]
     assert [slug.partition(",threads=1,")[2] for slug in slugs] == [
         f"ANY=%2Fa%20b%2Cc,NUMBA_OPT={n}" for n in (0, 3, 1)
     ]
-    assert [Case.parse("gemm", "blas", slug) for slug in slugs] == [one.case for one in found]
+    assert [Case.parse("gemm", "blas", slug) for slug in slugs] == [item.case for item in items]
 
 
-@pytest.mark.parametrize("named", [{"omp_places": "cores"}, {"A": True}, {"A": 1.5}, {"A": []}, {"A": {"b": "c"}}])
-def test_variables_are_names_in_capitals_and_texts(named):
+@pytest.mark.parametrize("variables", [{"omp_places": "cores"}, {"A": True}, {"A": 1.5}, {"A": []}, {"A": {"b": "c"}}])
+def test_variables_are_names_in_capitals_and_texts(variables):
     with pytest.raises(LadderError, match="The configuration is wrong at environment"):
-        configuration.validate({"environment": named, "experiments": {}})
+        configuration.validate({"environment": variables, "experiments": {}})
 
 
 def test_a_variable_that_the_harness_sets_is_refused_when_planning():
-    assert "OMP_NUM_THREADS can't be named" in refused({"blas": {"threads": 1}}, environment={"OMP_NUM_THREADS": 1})
+    assert "OMP_NUM_THREADS can't be named" in refusal_of({"blas": {"threads": 1}}, environment={"OMP_NUM_THREADS": 1})
 
 
-def test_of_two_machines_only_the_own_records_count(monkeypatch, tmp_path):
-    """Cores and GPUs may be on different machines, whose records are in one folder."""
+def test_a_record_counts_only_for_its_machine(monkeypatch, tmp_path):
+    """CPU and GPU cases may run on different machines, whose records are in the same folder."""
     monkeypatch.chdir(tmp_path)
-    one, two = planned({"blas": {"threads": [1, 2]}})
-    here, there = (replace(one, machine=name) for name in ("here", "there"))
-    path = Path(plan.record.path_of("there", one.case.key))
+    first, second = plan_experiment({"blas": {"threads": [1, 2]}})
+    here, there = (replace(first, machine=name) for name in ("here", "there"))
+    path = Path(plan.record.path_of("there", first.case.key))
     path.parent.mkdir(parents=True)
     path.touch()
-    whole = [here, there, replace(two, machine="there")]
-    assert reasons(plan.measured(whole)) == ["not measured", None, "not measured"]
-    document = plan.document([here, replace(two, machine="there", skipped="why")], "one")["cases"]
+    items = [here, there, replace(second, machine="there")]
+    assert reasons(plan.skip_unmeasured(items)) == ["not measured", None, "not measured"]
+    document = plan.document([here, replace(second, machine="there", skipped="why")], "one")["cases"]
     assert [(case["key"], case["machine"], case["left_out"]) for case in document] == [
-        (one.case.key, "here", None),
-        (two.case.key, "there", "why"),
+        (first.case.key, "here", None),
+        (second.case.key, "there", "why"),
     ]
-    assert [case["sources"] for case in document] == [sources.fingerprint(found.case) for found in (one, two)]
+    assert [case["sources"] for case in document] == [sources.fingerprint(item.case) for item in (first, second)]
 
 
-def test_a_plan_in_which_a_byte_has_changed_is_a_sentence(tmp_path):
+def test_a_plan_with_a_changed_byte_is_refused(tmp_path):
     path = tmp_path / "plan.json"
-    found = plan.document(planned({"blas": {"threads": 1}}), "one")
-    for text in (json.dumps(found), json.dumps({name: found[name] for name in ("experiment", "cases")})):
+    document = plan.document(plan_experiment({"blas": {"threads": 1}}), "one")
+    for text in (json.dumps(document), json.dumps({name: document[name] for name in ("experiment", "cases")})):
         path.write_text(text, encoding="utf-8")
-        assert read_plan(path)["cases"] == found["cases"]
-    path.write_text(json.dumps(found).replace("threads=1", "threads=3"), encoding="utf-8")
-    with pytest.raises(LadderError, match=r"plan.json isn't the plan that was written, by its digest. Restore it"):
+        assert read_plan(path)["cases"] == document["cases"]
+    path.write_text(json.dumps(document).replace("threads=1", "threads=3"), encoding="utf-8")
+    with pytest.raises(LadderError, match=r"plan.json doesn't match its digest: the file has changed"):
         read_plan(path)
 
 
 def test_a_case_has_its_own_fingerprint_in_the_plan():
-    found = plan.document(planned({"blas": {"threads": 1}, "openmp": {"threads": 1}}), "one")["cases"]
-    assert len({case["sources"] for case in found}) == 2
+    cases = plan.document(plan_experiment({"blas": {"threads": 1}, "openmp": {"threads": 1}}), "one")["cases"]
+    assert len({case["sources"] for case in cases}) == 2
 
 
-@pytest.mark.parametrize(("layers", "most", "runs"), [(34, 255, False), (8, 255, True), (8, 143, False)])
-def test_a_case_whose_name_no_file_system_takes_costs_no_other_its_result(monkeypatch, layers, most, runs):
-    """Of 143 bytes are those of eCryptfs."""
-    limits = {"PC_NAME_MAX": most, "PC_PATH_MAX": 4096}
+@pytest.mark.parametrize(("layers", "max_bytes", "runs"), [(34, 255, False), (8, 255, True), (8, 143, False)])
+def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, layers, max_bytes, runs):
+    """The maximum of 143 bytes is that of eCryptfs."""
+    limits = {"PC_NAME_MAX": max_bytes, "PC_PATH_MAX": 4096}
     monkeypatch.setattr(os, "pathconf", lambda path, name: limits[name])
     sizes = {"layers": f"784-{'100-' * layers}10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5}
-    training = experiment({"host": {"product": "blas", "threads": 1}}, sizes, "mlp")
-    config = {"experiments": {"deep": training, "other": experiment({"blas": {"threads": 1}})}}
+    training = experiment_of({"host": {"product": "blas", "threads": 1}}, sizes, "mlp")
+    config = {"experiments": {"deep": training, "other": experiment_of({"blas": {"threads": 1}})}}
     deep, other = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
     assert other.skipped is None
     assert (deep.skipped is None) == runs
-    assert runs or f"allows names of at most {most} bytes, and .layers=784-100-" in str(deep.skipped)
-    assert plan.measured([deep, other]) == []
+    assert runs or f"allows names of at most {max_bytes} bytes, and .layers=784-100-" in str(deep.skipped)
+    assert plan.skip_unmeasured([deep, other]) == []
 
 
-def test_a_folder_or_a_name_of_3000_characters_is_refused_in_a_sentence(monkeypatch, tmp_path):
+def test_folders_and_names_of_3000_characters_are_refused(monkeypatch, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     monkeypatch.setenv("LADDER_VARIANTS", "")
     for folder in ("x" * 3000, tmp_path / "loop"):
         with pytest.raises(LadderError, match="There is no folder"):
             workloads.search_folders([folder])
-    assert "There is no workload" in refused({"blas": {}}, workload="x" * 3000)
-    assert "There is no variant" in refused({"x" * 3000: {}})
+    assert "There is no workload" in refusal_of({"blas": {}}, workload="x" * 3000)
+    assert "There is no variant" in refusal_of({"x" * 3000: {}})
     with pytest.raises(LadderError, match="too long"):
-        configuration.validate({"experiments": {"x" * 101: experiment({"blas": {}})}})
+        configuration.validate({"experiments": {"x" * 101: experiment_of({"blas": {}})}})

@@ -3,17 +3,17 @@
 import pytest
 
 from ladder.planning import reasons
-from ladder.planning.reasons import SENTENCES, Skipped
+from ladder.planning.reasons import SENTENCES, SkipReason
 
 
 @pytest.mark.parametrize("kind", SENTENCES)
-def test_a_sentence_gives_its_reason_again(kind):
+def test_a_sentence_is_parsed_to_its_reason(kind):
     text = SENTENCES[kind]
     needed, available = (name if f"{{{name}}}" in text else None for name in ("needed", "available"))
-    reason = Skipped(kind, needed, available)
+    reason = SkipReason(kind, needed, available)
     assert reasons.parse(str(reason)) == reason
 
 
 def test_sentences_of_early_publications_are_read():
-    assert reasons.parse("needs 8 cores, 2 to be had") == Skipped("cores", "8", "2")
+    assert reasons.parse("needs 8 cores, 2 to be had") == SkipReason("cores", "8", "2")
     assert str(reasons.parse("descent/scipy_cg takes algorithm cg or jacobi only")).endswith("jacobi only")

@@ -7,16 +7,16 @@ from ladder.planning import slurm
 
 @pytest.fixture
 def queue(monkeypatch, tmp_path):
-    """A function that sets squeue's lines; the working directory is `study`, to which `link` leads."""
+    """A function that sets the lines of squeue. The working directory is `study`, and `link` is a link to it."""
     (tmp_path / "study").mkdir()
     (tmp_path / "link").symlink_to("study")
     monkeypatch.chdir(tmp_path / "study")
 
-    def queued(*jobs):
+    def set_jobs(*jobs):
         lines = "".join(f"{number}|{comment}|{folder}\n" for number, comment, folder in jobs)
         monkeypatch.setattr(slurm, "query", lambda *command: lines)
 
-    return queued
+    return set_jobs
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def queue(monkeypatch, tmp_path):
         ("rule_measure", "study|inner", False),
     ],
 )
-def test_jobs_of_this_folder_s_measurements_are_ours_alone(queue, tmp_path, comment, folder, is_ours):
+def test_only_measurements_of_this_folder_are_stray_jobs(queue, tmp_path, comment, folder, is_ours):
     queue(("1", "rule_measure", tmp_path), ("2", comment, f"{tmp_path}/{folder}"))
     assert slurm.stray_jobs() == (["2"] if is_ours else [])
 
 
-def test_from_a_link_jobs_of_the_folder_itself_are_ours(queue, tmp_path, monkeypatch):
+def test_links_to_this_folder_are_resolved(queue, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "link")
     queue(("1", "rule_measure", tmp_path / "study"), ("2", "rule_measure", tmp_path / "link"))
     assert slurm.stray_jobs() == ["1", "2"]
@@ -52,12 +52,12 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
     jobs = {"1": "study", "2": "study-2", "3": "link"}
     monkeypatch.setattr(slurm.time, "sleep", lambda seconds: None)
 
-    def answered(program, *arguments):
+    def query(program, *arguments):
         if program == "scancel":
             for number in set(arguments) - {"--quiet"}:
                 del jobs[number]
         return "".join(f"{number}|rule_measure|{tmp_path}/{folder}\n" for number, folder in jobs.items())
 
-    monkeypatch.setattr(slurm, "query", answered)
+    monkeypatch.setattr(slurm, "query", query)
     assert slurm.cancel_stray() == ["1", "3"]
     assert jobs == {"2": "study-2"}

@@ -1,4 +1,4 @@
-"""The status of a run, from files: Snakemake's markers, records, logs and the run's list of cases."""
+"""The status of a run, read from Snakemake's markers, records, logs and the run's list of cases."""
 
 import contextlib
 import os
@@ -11,12 +11,12 @@ from snakemake.persistence.file import FilePersistence
 
 from ladder import __main__ as commands
 from ladder.planning import status
-from ladder.planning.plan import Planned
+from ladder.planning.plan import PlannedCase
 from ladder.records import record, runs
 from ladder.records.case import Case
 
-LEFT = "needs 64 cores, 2 available"
-EMPTY = (
+REASON = "needs 64 cores, 2 available"
+EMPTY_LOG = (
     "The log is empty: was the job killed, did it exceed its time limit, or was its record deleted? "
     "`snakemake measurements` measures it again."
 )
@@ -30,64 +30,64 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def at_work():
-    """A run that lives, for as long as the test."""
+    """A run that is at work during the test."""
     runs.begin()
     yield
-    runs.held.pop().close()
+    runs.held_files.pop().close()
 
 
-def planned(m, left_out=None, machine="here"):
-    """A case of so many rows."""
+def planned_case(m, skipped=None, machine="here"):
+    """A planned case with this number of rows."""
     slug = f"form=nn,m={m},n=1,k=1,dtype=float64,source=random,seed=1,cache=cold,threads=1"
-    return Planned("one", Case.parse("gemm", "blas", slug), left_out, machine)
+    return PlannedCase("one", Case.parse("gemm", "blas", slug), skipped, machine)
 
 
-def record_of(one):
-    return record.path_of(one.machine, one.case.key)
+def record_path(item):
+    return record.path_of(item.machine, item.case.key)
 
 
-def log_of(one):
-    return status.log_of(one.machine, one.case.key)
+def log_path(item):
+    return status.log_of(item.machine, item.case.key)
 
 
-def written(path, text="{}", seconds_ago=0):
-    """A file with a text or bytes, last changed so long ago; its path."""
+def write(path, text="{}", seconds_ago=0):
+    """Write a text or bytes to a file that was last changed `seconds_ago`; returns its path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    then = path.stat().st_mtime - seconds_ago
-    os.utime(path, (then, then))
+    modified = path.stat().st_mtime - seconds_ago
+    os.utime(path, (modified, modified))
     return path
 
 
-def start(one, number=None):
-    """Have Snakemake itself mark a case's job as started, by a scheduler's number if it waits there."""
-    FilePersistence(path=Path(".snakemake")).started(SimpleNamespace(output=[IOFile(record_of(one))]), number)
+def start(item, job_id=None):
+    """Have Snakemake mark the job of a case as started; `job_id` is that of the scheduler if the job waits there."""
+    FilePersistence(path=Path(".snakemake")).started(SimpleNamespace(output=[IOFile(record_path(item))]), job_id)
 
 
 def marker_files():
     return [path for path in Path(".snakemake/incomplete").rglob("*") if path.is_file()]
 
 
-def begun(*cases, due=None):
-    """A run of these cases that has begun, with all of them due by default; the run."""
-    return status.write(cases, {record_of(one) for one in (cases if due is None else due)})
+def begin_run(*items, due=None):
+    """Begin a run of these cases, which has to measure those in `due`, by default all; returns the run."""
+    return status.write(items, {record_path(item) for item in (items if due is None else due)})
 
 
-def found(run, at_work):
+def states_of(run, at_work):
     """The states of a run's cases."""
     return status.states(run["cases"], run["began"], at_work)
 
 
-def test_every_state_is_told(at_work):
-    done, running, waiting, failed, not_begun = map(planned, range(1, 6))
-    run = begun(done, running, waiting, failed, not_begun, planned(6, LEFT))
-    written(record_of(done))
+def test_the_report_has_every_state(at_work):
+    done, running, waiting, failed, not_begun = map(planned_case, range(1, 6))
+    run = begin_run(done, running, waiting, failed, not_begun, planned_case(6, REASON))
+    write(record_path(done))
     start(running)
-    written(log_of(running), "warming up")
+    write(log_path(running), "warming up")
     start(waiting, "4711")
-    written(log_of(failed), "Some words before.\nladder measure: The result is wrong.\n")
-    assert found(run, at_work=True) == ["done", "running", "waiting", "failed", "not begun", "skipped"]
+    write(log_path(failed), "Some words before.\nladder measure: The result is wrong.\n")
+    assert states_of(run, at_work=True) == ["done", "running", "waiting", "failed", "not begun", "skipped"]
     lines = status.report(run["cases"], run).splitlines()
     assert lines[0].endswith("Snakemake is at work.")
     assert [line.split() for line in lines[2:3]] == [["here", "1", "1", "1", "1", "0", "1", "1"]]
@@ -95,54 +95,57 @@ def test_every_state_is_told(at_work):
         "Failed:",
         f"  {failed.case.key}",
         "    The result is wrong.",
-        f"    {log_of(failed)}",
+        f"    {log_path(failed)}",
         "Skipped:",
-        f"      1  {LEFT}",
+        f"      1  {REASON}",
     ]
 
 
-def test_what_was_running_when_snakemake_died_was_cut_off():
-    run = begun(planned(1), planned(2))
-    start(planned(1))
-    start(planned(2), "4711")
-    assert not runs.is_at_work()
-    assert found(run, at_work=False) == ["cut off", "cut off"]
+def test_jobs_that_ran_when_snakemake_died_are_cut_off():
+    run = begin_run(planned_case(1), planned_case(2))
+    start(planned_case(1))
+    start(planned_case(2), "4711")
+    assert not runs.may_be_running()
+    assert states_of(run, at_work=False) == ["cut off", "cut off"]
     report = status.report(run["cases"], run)
     assert "Snakemake is not at work." in report
-    assert f"Cut off; the next run measures them again:\n  {planned(1).case.key}\n  {planned(2).case.key}" in report
+    assert (
+        f"Cut off; the next run measures them again:\n  {planned_case(1).case.key}\n  {planned_case(2).case.key}"
+        in report
+    )
 
 
 def test_a_marker_of_an_earlier_run_is_no_running_job():
-    start(planned(1))
-    start(planned(2))
+    start(planned_case(1))
+    start(planned_case(2))
     for path in marker_files():
-        written(path, path.read_text(), seconds_ago=10)
-    run = begun(planned(1), planned(2), due=[planned(1)])
-    assert found(run, at_work=True) == ["not begun", "cut off"]
-    assert found(run, at_work=False) == ["cut off", "cut off"]
+        write(path, path.read_text(), seconds_ago=10)
+    run = begin_run(planned_case(1), planned_case(2), due=[planned_case(1)])
+    assert states_of(run, at_work=True) == ["not begun", "cut off"]
+    assert states_of(run, at_work=False) == ["cut off", "cut off"]
 
 
-def test_old_records_and_logs_count_unless_they_are_to_be_made_anew():
-    cases = [planned(m) for m in (1, 2, 3, 4)]
-    for one in cases[:2]:
-        written(record_of(one), seconds_ago=10)
-    for one in cases:
-        written(log_of(one), "ladder measure: Wrong.", seconds_ago=10)
-    run = begun(*cases, due=[cases[0], cases[2]])
-    assert found(run, at_work=True) == ["not begun", "done", "not begun", "failed"]
-    written(record_of(cases[0]))
-    written(log_of(cases[2]), "ladder measure: Wrong again.")
-    assert found(run, at_work=True) == ["done", "done", "failed", "failed"]
+def test_old_records_and_logs_count_unless_their_case_is_due():
+    cases = [planned_case(m) for m in (1, 2, 3, 4)]
+    for item in cases[:2]:
+        write(record_path(item), seconds_ago=10)
+    for item in cases:
+        write(log_path(item), "ladder measure: Wrong.", seconds_ago=10)
+    run = begin_run(*cases, due=[cases[0], cases[2]])
+    assert states_of(run, at_work=True) == ["not begun", "done", "not begun", "failed"]
+    write(record_path(cases[0]))
+    write(log_path(cases[2]), "ladder measure: Wrong again.")
+    assert states_of(run, at_work=True) == ["done", "done", "failed", "failed"]
 
 
-def test_a_case_of_two_experiments_is_one_case():
-    one = planned(1)
-    assert len(begun(one, Planned("two", one.case, None, "here"), planned(2))["cases"]) == 2
+def test_a_case_of_two_experiments_counts_once():
+    item = planned_case(1)
+    assert len(begin_run(item, PlannedCase("two", item.case, None, "here"), planned_case(2))["cases"]) == 2
 
 
-def test_machines_are_told_apart_and_together():
-    run = begun(planned(1), planned(2, machine="other"), planned(3, LEFT, "other"))
-    written(record_of(planned(2, machine="other")))
+def test_the_table_counts_by_machine_and_in_all():
+    run = begin_run(planned_case(1), planned_case(2, machine="other"), planned_case(3, REASON, "other"))
+    write(record_path(planned_case(2, machine="other")))
     rows = [line.split() for line in status.report(run["cases"], run).splitlines()[2:5]]
     assert rows == [
         ["here", "0", "0", "0", "0", "0", "1", "0"],
@@ -151,30 +154,30 @@ def test_machines_are_told_apart_and_together():
     ]
 
 
-def test_a_plan_without_cases_is_told():
+def test_a_plan_without_cases_has_a_report():
     assert status.report([]).startswith("Snakemake is not at work.\n")
 
 
 def test_the_marker_of_a_long_path_is_read():
-    one = planned(1, machine="label-" * 30)
-    run = begun(one)
-    start(one)
+    item = planned_case(1, machine="label-" * 30)
+    run = begin_run(item)
+    start(item)
     (marker,) = marker_files()
     assert marker.parent.name.startswith("@")
-    assert found(run, at_work=True) == ["running"]
+    assert states_of(run, at_work=True) == ["running"]
 
 
-def test_a_torn_marker_is_a_job_and_other_files_are_none():
-    run = begun(planned(1))
-    start(planned(1), "4711")
+def test_a_truncated_marker_is_a_job_and_other_files_are_not():
+    run = begin_run(planned_case(1))
+    start(planned_case(1), "4711")
     (marker,) = marker_files()
     for text in ("", '{"external', b"\xff\xfe", "[]", "null"):
-        written(marker, text)
-        assert found(run, at_work=True) == ["running"], text
+        write(marker, text)
+        assert states_of(run, at_work=True) == ["running"], text
     for name in ("a", "_-8=", "migration_underway", "name with spaces"):
-        written(f".snakemake/incomplete/{name}")
-    assert found(run, at_work=True) == ["running"]
-    assert record_of(planned(1)) in status.markers()
+        write(f".snakemake/incomplete/{name}")
+    assert states_of(run, at_work=True) == ["running"]
+    assert record_path(planned_case(1)) in status.markers()
 
 
 @pytest.mark.parametrize(
@@ -183,83 +186,83 @@ def test_a_torn_marker_is_a_job_and_other_files_are_none():
         ("ladder measure: The result is wrong.\n", "The result is wrong."),
         ("Noise.\nladder measure: No such\n  matrix, sorry.\n\n", "No such matrix, sorry."),
         ("Traceback:\n  line 1\nMemoryError\n", "MemoryError"),
-        ("", EMPTY),
-        (" \n", EMPTY),
+        ("", EMPTY_LOG),
+        (" \n", EMPTY_LOG),
         (b"\x80\x81\x1b[31mred\x00\n", "\ufffd\ufffd?[31mred?"),
         ("word " * 1000, ("word " * 79) + "..."),
     ],
 )
 def test_the_reason_is_one_line(text, reason):
-    assert status.reason(written("log", text)) == reason
+    assert status.reason(write("log", text)) == reason
 
 
-def test_a_log_that_cannot_be_read_is_told():
+def test_the_reason_names_a_log_that_cannot_be_read():
     assert status.reason("nowhere") == "The log can't be read: No such file or directory."
 
 
-def said(capsys, *arguments):
-    """The output and the errors of `ladder status`."""
+def run_status(capsys, *arguments):
+    """Run `ladder status`; returns its output and errors."""
     with contextlib.suppress(SystemExit):
         commands.main(["status", *arguments])
     return capsys.readouterr()
 
 
-def test_nothing_planned_yet_is_a_sentence(capsys):
-    assert said(capsys).err == (
+def test_status_without_a_run_is_an_error(capsys):
+    assert run_status(capsys).err == (
         "ladder status: No run has begun here yet: start one with `snakemake`, or name a --configfile.\n"
     )
     assert not Path(".snakemake").exists()
 
 
 @pytest.mark.parametrize("text", ["", '{"host": "x", "cas', "[]", b"\xff"])
-def test_a_torn_note_of_the_run_is_a_sentence(capsys, text):
-    written(".snakemake/ladder-run.json", text)
-    out, err = said(capsys)
+def test_a_truncated_file_of_the_run_is_an_error(capsys, text):
+    write(".snakemake/ladder-run.json", text)
+    out, err = run_status(capsys)
     assert err.startswith("ladder status: .snakemake/ladder-run.json ")
     assert (err.count("\n"), out) == (1, "")
 
 
-def test_a_look_changes_nothing(capsys, at_work):
-    begun(planned(1), planned(2))
-    start(planned(1))
-    written(log_of(planned(2)), "ladder measure: Wrong.")
+def test_status_changes_no_files(capsys, at_work):
+    begin_run(planned_case(1), planned_case(2))
+    start(planned_case(1))
+    write(log_path(planned_case(2)), "ladder measure: Wrong.")
     before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
-    assert "Wrong." in said(capsys).out
+    assert "Wrong." in run_status(capsys).out
     assert {path: path.stat().st_mtime_ns for path in Path().rglob("*")} == before
 
 
-def test_a_named_configuration_is_planned_anew(capsys):
-    one = "{question: '?', workload: gemm, sizes: {m: [1, 2], n: 1, k: 1}, variants: {blas: {threads: [1, 2]}}}"
-    written("config/config.yaml", "{cores: 1, machine: here, experiments: {}}")
-    written("mine.yaml", f"experiments: {{one: {one}}}")
-    written(record_of(planned(1)))
-    rows = said(capsys, "--configfile", "mine.yaml").out.splitlines()
+def test_a_configuration_on_the_command_line_is_planned(capsys):
+    experiment = "{question: '?', workload: gemm, sizes: {m: [1, 2], n: 1, k: 1}, variants: {blas: {threads: [1, 2]}}}"
+    write("config/config.yaml", "{cores: 1, machine: here, experiments: {}}")
+    write("mine.yaml", f"experiments: {{one: {experiment}}}")
+    write(record_path(planned_case(1)))
+    rows = run_status(capsys, "--configfile", "mine.yaml").out.splitlines()
     assert rows[2].split() == ["here", "1", "0", "0", "0", "0", "1", "2"]
     assert rows[-1].split(maxsplit=1) == ["2", "needs 2 cores, 1 available"]
 
 
-def test_the_summary_tells_what_is_new():
-    cases = [planned(m) for m in range(1, 16)]
-    for one in cases[:2]:
-        written(record_of(one), seconds_ago=10)
-    run = begun(*cases, planned(20, LEFT), due=cases[1:14])
-    written(record_of(cases[1]), '{"wall": 3600}')
-    written(record_of(cases[2]), '{"wall": 61.4}')
-    for one in cases[3:12]:
-        written(log_of(one), f"ladder measure: Wrong m={one.case.sizes['m']}.")
+def test_the_summary_counts_new_results():
+    cases = [planned_case(m) for m in range(1, 16)]
+    for item in cases[:2]:
+        write(record_path(item), seconds_ago=10)
+    run = begin_run(*cases, planned_case(20, REASON), due=cases[1:14])
+    write(record_path(cases[1]), '{"wall": 3600}')
+    write(record_path(cases[2]), '{"wall": 61.4}')
+    for item in cases[3:12]:
+        write(log_path(item), f"ladder measure: Wrong m={item.case.sizes['m']}.")
     start(cases[12])
     text = status.summary(run)
-    # The 15th was neither due nor done.
+    # The 15th case was neither due nor done.
     assert "Of 15 cases 2 measured now, 1 before, 9 failed, 2 not begun or cut off, 1 skipped." in text
     assert ", 1:01:01 of it measuring." in text
-    assert all(part in text for part in ("Wrong m=4.", "Wrong m=12.", f"      1  {LEFT}"))
+    assert all(part in text for part in ("Wrong m=4.", "Wrong m=12.", f"      1  {REASON}"))
     assert text.splitlines()[-1].startswith("ladder: `snakemake` tries them again")
 
 
-def test_the_summary_names_the_first_and_counts_the_rest():
-    run = begun(*map(planned, range(1, 14)))
+def test_the_summary_lists_the_first_failures_and_counts_the_rest():
+    run = begin_run(*map(planned_case, range(1, 14)))
     for m in range(1, 14):
-        written(log_of(planned(m)), f"ladder measure: Wrong m={m}.")
+        write(log_path(planned_case(m)), f"ladder measure: Wrong m={m}.")
     text = status.summary(run)
     assert "Wrong m=10." in text
     assert "Wrong m=11." not in text
@@ -267,20 +270,20 @@ def test_the_summary_names_the_first_and_counts_the_rest():
     assert "Wrong m=13." in status.report(run["cases"], run)
 
 
-def test_the_summary_of_a_run_that_had_all_is_short():
-    run = begun(planned(1))
-    written(record_of(planned(1)), '{"wall": 0.4}')
+def test_the_summary_of_a_complete_run_is_short():
+    run = begin_run(planned_case(1))
+    write(record_path(planned_case(1)), '{"wall": 0.4}')
     assert status.summary(run).count("\n") == 1
-    assert status.summary(begun(planned(1), due=[])) == ""
+    assert status.summary(begin_run(planned_case(1), due=[])) == ""
 
 
-def test_a_case_of_two_machines_has_a_state_on_each(at_work):
-    """A record, a log and a marker are those of the machine in their path."""
-    here, there = (planned(1, machine=name) for name in ("here", "there"))
-    run = begun(here, there, planned(2), planned(2, machine="there"))
-    written(record_of(there), '{"wall": 5}')
-    written(log_of(planned(2)), "ladder measure: Wrong.")
-    start(planned(2, machine="there"))
-    assert found(run, at_work=True) == ["not begun", "done", "failed", "running"]
+def test_a_case_on_two_machines_has_two_states(at_work):
+    """A record, a log and a marker belong to the machine in their path."""
+    here, there = (planned_case(1, machine=name) for name in ("here", "there"))
+    run = begin_run(here, there, planned_case(2), planned_case(2, machine="there"))
+    write(record_path(there), '{"wall": 5}')
+    write(log_path(planned_case(2)), "ladder measure: Wrong.")
+    start(planned_case(2, machine="there"))
+    assert states_of(run, at_work=True) == ["not begun", "done", "failed", "running"]
     assert "Of 4 cases 1 measured now, 0 before, 1 failed, 2 not begun or cut off" in status.summary(run)
     assert ", 0:00:05 of it measuring." in status.summary(run)

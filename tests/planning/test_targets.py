@@ -1,4 +1,4 @@
-"""Where cases run: this machine, or the nodes of a cluster by its description."""
+"""Targets: this machine, and the kinds of nodes in the description of a cluster."""
 
 from pathlib import Path
 
@@ -19,14 +19,14 @@ NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("mpiexec '", 'is "mpiexec \'", which is no command line: No closing quotation'),
+        ("mpiexec '", "is \"mpiexec '\", which isn't a command line: No closing quotation"),
         (" ", "is empty: name a program"),
     ],
 )
-def test_a_launcher_that_is_no_command_line_is_refused(text, sentence, site):
+def test_a_malformed_launcher_is_refused(text, sentence, site):
     key = "The launcher of MPI's ranks, the key `mpi`, "
     with pytest.raises(LadderError, match=key + sentence):
-        targets.here({"cores": 2, "gpus": 0, "machine": "here", "mpi": text})
+        targets.this_machine({"cores": 2, "gpus": 0, "machine": "here", "mpi": text})
     with pytest.raises(LadderError, match="site.yaml is wrong: nodes.cpu.launcher " + sentence):
         site(nodes={"cpu": NODES | {"launcher": text}})
     with pytest.raises(LadderError, match=r"site.yaml is wrong: nodes.cpu.options is .* No closing quotation"):
@@ -35,7 +35,7 @@ def test_a_launcher_that_is_no_command_line_is_refused(text, sentence, site):
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A function that writes a cluster's description and names it by the variable."""
+    """A function that writes a cluster's description, names its file by SITE_VARIABLE, and reads it."""
 
     def write(**description):
         path = tmp_path / "site.yaml"
@@ -59,10 +59,10 @@ def reason_of(case, target):
 @pytest.mark.parametrize(
     ("quota", "reason"), [(0.5, "needs 1 core, but the control group has a quota of 0.5"), (1, None)]
 )
-def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, reason):
+def test_a_case_with_more_cores_than_the_quota_is_skipped(monkeypatch, quota, reason):
     monkeypatch.setattr(targets.control_groups, "quota", lambda: quota)
-    place = targets.here({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
-    assert (place.cores, reason_of(case_of("blas", threads=1), place)) == (1, reason)
+    target = targets.this_machine({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
+    assert (target.cores, reason_of(case_of("blas", threads=1), target)) == (1, reason)
     with pytest.raises(LadderError, match=f"uses 2 CPUs, .* a quota of {quota}"):
         preconditions.require_met(case_of("blas", threads=2), None)
 
@@ -71,16 +71,16 @@ def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, rea
     ("ranks", "nodes", "gres"),
     [(1, 1, "gpu:1"), (3, 1, "gpu:3"), (4, 1, "gpu:4"), (5, 2, "gpu:3"), (8, 2, "gpu:4"), (9, 3, "gpu:3")],
 )
-def test_ranks_go_over_as_many_nodes_as_their_cards_are_on(site, ranks, nodes, gres):
+def test_ranks_use_as_many_nodes_as_their_gpus_need(site, ranks, nodes, gres):
     gpu = NODES | {"gpus": 4, "count": 3, "launcher": "srun"}
-    place = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
+    target = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
     case = case_of("mpi_cublas", ranks=ranks, mode="ship")
-    assert plan.skip_reason(case, True, place) is None
-    assert (targets.nodes_of(place, case), targets.gres_of(place, case)) == (nodes, gres)
+    assert plan.skip_reason(case, True, target) is None
+    assert (targets.nodes_of(target, case), targets.gres_of(target, case)) == (nodes, gres)
 
 
 @pytest.mark.parametrize(
-    ("changes", "case", "why"),
+    ("changes", "case", "reason"),
     [
         ({}, ("gemv", "mpi_cublas", {"ranks": 13, "mode": "ship"}), "needs 13 GPUs, 12 available"),
         ({"count": 1}, ("gemv", "mpi_cublas", {"ranks": 8, "mode": "ship"}), "needs 8 GPUs, 4 available"),
@@ -99,35 +99,35 @@ def test_ranks_go_over_as_many_nodes_as_their_cards_are_on(site, ranks, nodes, g
         ),
     ],
 )
-def test_what_fits_no_nodes_is_left_out(site, changes, case, why):
+def test_cases_that_do_not_fit_on_the_nodes_are_skipped(site, changes, case, reason):
     gpu = NODES | {"gpus": 4, "count": 3, "launcher": "srun"} | changes
-    place = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
+    target = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
     workload, variant, tuning = case
     sizes = {"images": 50} if workload == "dcgan" else {"n": 5, "m": 3}
     case = Case(workload, variant, workloads.complete(workload, sizes), tuning)
-    assert reason_of(case, place) == why
+    assert reason_of(case, target) == reason
 
 
-def test_a_case_without_cards_asks_for_none_and_for_all_nodes_of_its_kind(site):
-    described = {"cpu": NODES, "mpi": NODES | {"count": 4, "launcher": "srun"}}
-    found = targets.of_cluster(site(nodes=described))
+def test_a_case_without_gpus_requests_all_nodes_of_its_kind(site):
+    nodes_by_kind = {"cpu": NODES, "mpi": NODES | {"count": 4, "launcher": "srun"}}
+    kinds = targets.of_cluster(site(nodes=nodes_by_kind))
     for kind, case, nodes in [
         ("cpu", case_of("blas", threads=2), 1),
         ("mpi", case_of("mpi", ranks=2, mode="ship"), 4),
     ]:
-        assert (targets.nodes_of(found[kind], case), targets.gres_of(found[kind], case)) == (nodes, "")
+        assert (targets.nodes_of(kinds[kind], case), targets.gres_of(kinds[kind], case)) == (nodes, "")
 
 
-def test_the_shipped_description_is_sound_and_has_all_kinds(monkeypatch):
+def test_the_shipped_description_is_valid_and_has_all_kinds(monkeypatch):
     monkeypatch.delenv(targets.SITE_VARIABLE, raising=False)
-    found = targets.of_cluster(targets.site(ROOT / targets.SITE))
-    assert set(found) == set(targets.KINDS)
-    assert targets.labels(found) == ["cluster-cpu", "cluster-gpu"]
+    kinds = targets.of_cluster(targets.site(ROOT / targets.SITE))
+    assert set(kinds) == set(targets.KINDS)
+    assert targets.labels(kinds) == ["cluster-cpu", "cluster-gpu"]
 
 
-def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
-    described = {"cpu": NODES, "mpi": NODES | {"count": 4, "machine": "lab-mpi", "launcher": "srun"}}
-    found = targets.of_cluster(site(nodes=described, account="a"))
+def test_a_case_runs_on_nodes_of_its_kind_or_else_on_those_for_cpus(site):
+    nodes_by_kind = {"cpu": NODES, "mpi": NODES | {"count": 4, "machine": "lab-mpi", "launcher": "srun"}}
+    kinds = targets.of_cluster(site(nodes=nodes_by_kind, account="a"))
     for case, label in [
         (case_of("blas", threads=2), "lab"),
         (case_of("mpi", ranks=1, mode="ship"), "lab"),
@@ -135,9 +135,9 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
         (case_of("cublas"), "lab"),
         (case_of("mpi_cublas", ranks=2, mode="ship"), "lab"),
     ]:
-        assert targets.target_of(found, case).label == label
-    assert (found["mpi"].cores, found["mpi"].nodes) == (8, 4)
-    assert found["mpi"].slurm_resources == {
+        assert targets.target_of(kinds, case).label == label
+    assert (kinds["mpi"].cores, kinds["mpi"].nodes) == (8, 4)
+    assert kinds["mpi"].slurm_resources == {
         "slurm_account": "a",
         "qos": None,
         "slurm_partition": "p",
@@ -146,14 +146,14 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
         "constraint": None,
         "slurm_extra": "--exclusive",
     }
-    assert reason_of(case_of("cublas"), found["cpu"]) == "needs a GPU, none available"
+    assert reason_of(case_of("cublas"), kinds["cpu"]) == "needs a GPU, none available"
 
 
-def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_machines_are_not(site, monkeypatch):
+def test_gpu_cases_are_planned_without_cupy_only_for_a_cluster(site, monkeypatch):
     monkeypatch.setattr(plan, "is_installed", lambda library: library != "cupy")
-    found = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
-    assert targets.gres_of(found["gpu"], case_of("cublas")) == "gpu:h100:1"
-    assert plan.skip_reason(case_of("cublas"), True, found["gpu"]) is None
+    kinds = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
+    assert targets.gres_of(kinds["gpu"], case_of("cublas")) == "gpu:h100:1"
+    assert plan.skip_reason(case_of("cublas"), True, kinds["gpu"]) is None
     assert (
         reason_of(case_of("cublas"), targets.Target("here", 2, 1))
         == "cupy is not installed: `make setup GPU=1` installs it"
@@ -173,45 +173,45 @@ def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_ma
         ({"nodes": {"cpu": NODES}, "acount": "a"}, "acount"),
     ],
 )
-def test_a_wrong_description_is_a_sentence_that_names_file_and_key(site, description, word):
+def test_the_error_of_a_wrong_description_names_file_and_key(site, description, word):
     with pytest.raises(LadderError, match=r"The cluster's description .*site\.yaml is wrong at ") as error:
         site(**description)
     assert word in str(error.value)
 
 
-def test_without_a_description_a_sentence_says_what_to_do(monkeypatch, tmp_path):
+def test_without_a_description_the_error_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv(targets.SITE_VARIABLE, str(tmp_path / "none.yaml"))
     with pytest.raises(LadderError, match=r"There is no .*none\.yaml .* LADDER_SITE"):
         targets.site()
 
 
-def test_a_path_has_no_comma_and_gives_the_slug_again():
+def test_a_path_has_no_comma_and_is_parsed_to_its_slug():
     case = case_of("mpi", ranks=2, mode="ship")
     path = record.path_of("here", case.key)
     assert "," not in path
     assert record.from_path(Path(path).stem) == case.slug
 
 
-def test_this_machine_is_what_the_configuration_says_and_else_what_it_is(monkeypatch):
+def test_this_machine_is_described_by_configuration_or_detection(monkeypatch):
     monkeypatch.setattr(targets.cpus, "cores", lambda: 16)
     monkeypatch.setattr(targets.nvidia, "gpus", lambda: ["one", "two", "three"])
     monkeypatch.setattr(targets.description, "label", lambda: "a-label")
     monkeypatch.setattr(targets.programs, "launcher", lambda command: f"found {command}")
     auto = {"cores": "auto", "gpus": "auto", "machine": "auto", "mpi": "auto"}
-    assert targets.here(auto) == {"cpu": targets.Target("a-label", 16, 3, "found auto")}
-    given = {"cores": 4, "gpus": 1, "machine": "mine", "mpi": "srun"}
-    assert targets.here(given) == {"cpu": targets.Target("mine", 4, 1, "found srun")}
-    assert targets.here(given, 2)["cpu"].cores == targets.here(auto, 2)["cpu"].cores == 2
-    assert targets.here(given, 9)["cpu"].cores == 4
+    assert targets.this_machine(auto) == {"cpu": targets.Target("a-label", 16, 3, "found auto")}
+    config = {"cores": 4, "gpus": 1, "machine": "mine", "mpi": "srun"}
+    assert targets.this_machine(config) == {"cpu": targets.Target("mine", 4, 1, "found srun")}
+    assert targets.this_machine(config, 2)["cpu"].cores == targets.this_machine(auto, 2)["cpu"].cores == 2
+    assert targets.this_machine(config, 9)["cpu"].cores == 4
 
 
-def test_a_kind_of_nodes_is_asked_for_as_its_description_says(site):
-    nodes = {"partition": "q", "machine": "cards", "cores": 64, "memory": 7000, "gpus": 4, "model": "a100", "count": 3}
+def test_the_resources_of_a_target_are_those_of_its_description(site):
+    nodes = {"partition": "q", "machine": "gpus", "cores": 64, "memory": 7000, "gpus": 4, "model": "a100", "count": 3}
     nodes |= {"minutes": 55, "constraint": "ib", "launcher": "srun", "options": ["--mail-type=NONE", "-v"]}
-    found = targets.of_cluster(site(account="a", qos="high", nodes={"cpu": NODES, "gpu": nodes}))["gpu"]
-    assert (found.label, found.cores, found.gpus, found.launcher) == ("cards", 64, 4, "srun")
-    assert (found.nodes, found.model) == (3, "a100")
-    assert found.slurm_resources == {
+    target = targets.of_cluster(site(account="a", qos="high", nodes={"cpu": NODES, "gpu": nodes}))["gpu"]
+    assert (target.label, target.cores, target.gpus, target.launcher) == ("gpus", 64, 4, "srun")
+    assert (target.nodes, target.model) == (3, "a100")
+    assert target.slurm_resources == {
         "slurm_account": "a",
         "qos": "high",
         "slurm_partition": "q",

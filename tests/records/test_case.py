@@ -1,4 +1,4 @@
-"""Slugs: `Case.slug` and `Case.parse` are exact inverses, and nothing else is a slug."""
+"""Slugs: `Case.slug` and `Case.parse` are exact inverses, and any other text is refused."""
 
 import random
 
@@ -13,50 +13,50 @@ WORDS = ["nn", "float64", "784-300-10", "8-8", "a.b:c-d", "X1", "inf", "nan", "e
 VALUES = [*INTEGERS, *REALS, *WORDS]
 
 
-def same(a, b):
+def is_same(a, b):
     return a == b and type(a) is type(b)
 
 
 @pytest.mark.parametrize("value", VALUES)
 def test_a_value_comes_back_with_its_type(value):
-    assert same(from_text(to_text(value)), value)
+    assert is_same(from_text(to_text(value)), value)
 
 
 def test_random_cases_come_back_and_slugs_are_one_to_one():
-    chance = random.Random(1)
+    rng = random.Random(1)
     names = ["m", "n", "k", "rate", "layers", "block", "threads", "x_1", "product"]
     keys = {}
     for _ in range(2000):
-        chosen = chance.sample(names, chance.randint(1, len(names)))
-        cut = chance.randint(0, len(chosen))
-        sizes, tuning = ({name: chance.choice(VALUES) for name in part} for part in (chosen[:cut], chosen[cut:]))
-        case = Case("gemm", "blas", sizes, tuning, chance.choice(CACHES))
-        back = Case.parse("gemm", "blas", case.slug)
-        assert (back, back.slug) == (case, case.slug)
-        assert list(back.sizes) == list(sizes)
-        assert all(same(back.sizes[name], sizes[name]) for name in sizes)
-        assert all(same(back.tuning[name], tuning[name]) for name in tuning)
+        sampled = rng.sample(names, rng.randint(1, len(names)))
+        cut = rng.randint(0, len(sampled))
+        sizes, tuning = ({name: rng.choice(VALUES) for name in part} for part in (sampled[:cut], sampled[cut:]))
+        case = Case("gemm", "blas", sizes, tuning, rng.choice(CACHES))
+        parsed = Case.parse("gemm", "blas", case.slug)
+        assert (parsed, parsed.slug) == (case, case.slug)
+        assert list(parsed.sizes) == list(sizes)
+        assert all(is_same(parsed.sizes[name], sizes[name]) for name in sizes)
+        assert all(is_same(parsed.tuning[name], tuning[name]) for name in tuning)
         assert keys.setdefault(case.slug, case) == case
         assert "/" not in case.slug
 
 
 def test_random_reals_come_back_or_are_refused():
-    chance = random.Random(2)
+    rng = random.Random(2)
     for _ in range(2000):
-        value = chance.uniform(-1, 1) * 10.0 ** chance.randint(-300, 15)
-        assert same(from_text(to_text(value)), value)
+        value = rng.uniform(-1, 1) * 10.0 ** rng.randint(-300, 15)
+        assert is_same(from_text(to_text(value)), value)
     for value in (1e16, 1e300, float("inf"), float("nan")):
         with pytest.raises(LadderError):
             to_text(value)
 
 
 def test_the_order_of_tunings_does_not_matter_and_that_of_sizes_does():
-    one, other = ({"b": 1, "a": 2}, {"a": 2, "b": 1})
-    assert Case("g", "v", {}, one).slug == Case("g", "v", {}, other).slug == "cache=cold,a=2,b=1"
-    assert Case("g", "v", one, {}).slug != Case("g", "v", other, {}).slug
+    pairs, swapped = ({"b": 1, "a": 2}, {"a": 2, "b": 1})
+    assert Case("g", "v", {}, pairs).slug == Case("g", "v", {}, swapped).slug == "cache=cold,a=2,b=1"
+    assert Case("g", "v", pairs, {}).slug != Case("g", "v", swapped, {}).slug
 
 
-def test_what_a_case_says():
+def test_a_parsed_case_has_sizes_tuning_cache_and_key():
     case = Case.parse("gemm", "blas", "form=nn,m=17,cache=warm,threads=2")
     assert (case.sizes, case.tuning, case.cache) == ({"form": "nn", "m": 17}, {"threads": 2}, "warm")
     assert case.key == "gemm/blas/form=nn,m=17,cache=warm,threads=2"
@@ -106,7 +106,7 @@ def test_anything_else_is_refused_in_a_sentence(slug):
 
 @pytest.mark.parametrize(("workload", "variant"), [("gemm", "../x"), ("../x", "blas")])
 def test_names_stay_inside_their_folder(workload, variant):
-    with pytest.raises(LadderError, match="is no name of a workload or variant"):
+    with pytest.raises(LadderError, match="can't name a workload or variant"):
         Case.parse(workload, variant, "m=1,cache=cold")
 
 

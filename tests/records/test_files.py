@@ -1,4 +1,4 @@
-"""Files that are replaced atomically: open files and links still have the old contents."""
+"""Files that are replaced atomically: open files and hard links keep the old contents."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from ladder.records import files, record
 
 
 @pytest.mark.parametrize(("old", "new"), [("old", "new and longer"), (b"\xff\x00", b"\x01")])
-def test_a_file_is_replaced_and_never_written_over(tmp_path, old, new):
+def test_a_file_is_replaced_and_not_overwritten_in_place(tmp_path, old, new):
     path, link = tmp_path / "deep/one.json", tmp_path / "link"
     files.write_atomically(path, old)
     os.link(path, link)
@@ -19,11 +19,11 @@ def test_a_file_is_replaced_and_never_written_over(tmp_path, old, new):
         assert reader.read() == (old if isinstance(old, bytes) else old.encode())
     assert path.read_bytes() == (new if isinstance(new, bytes) else new.encode())
     assert path.stat().st_ino != link.stat().st_ino
-    assert [each.name for each in path.parent.iterdir()] == ["one.json"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["one.json"]
 
 
-def test_a_record_is_replaced_and_never_written_over(tmp_path, monkeypatch):
-    monkeypatch.setattr(record, "require_valid", lambda *given: None)  # what it holds doesn't matter here
+def test_a_record_is_replaced_and_not_overwritten_in_place(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "require_valid", lambda *arguments: None)  # its contents don't matter here
     path = tmp_path / "record.json"
     record.write(path, {"old": 1})
     with path.open() as reader:
@@ -32,7 +32,7 @@ def test_a_record_is_replaced_and_never_written_over(tmp_path, monkeypatch):
         assert files.read_json(path)["new"] == 1
 
 
-def test_what_is_no_plain_file_is_not_replaced(tmp_path):
+def test_links_and_pipes_are_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     for name in ("pipe", "link"):
@@ -40,11 +40,11 @@ def test_what_is_no_plain_file_is_not_replaced(tmp_path):
             files.require_writable(tmp_path / name)
 
 
-def test_json_that_lacks_keys_or_is_no_object_is_a_sentence(tmp_path):
+def test_json_without_the_keys_or_without_an_object_is_refused(tmp_path):
     path = tmp_path / "one.json"
     for text, keys in (("[]", ()), ("7", ()), ('{"a": 1}', ("a", "b"))):
         path.write_text(text)
-        with pytest.raises(LadderError, match="isn't what is needed here: a JSON object with"):
+        with pytest.raises(LadderError, match="must be a JSON object with"):
             files.read_json(path, *keys)
     assert files.read_json(path, "a") == {"a": 1}
     with pytest.raises(LadderError, match="can't be read: No such file"):
@@ -52,7 +52,7 @@ def test_json_that_lacks_keys_or_is_no_object_is_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["x" * 250, "/".join(["x" * 200] * 21), "é" * 130])
-def test_a_path_that_is_too_long_is_refused_before_the_work(tmp_path, path):
+def test_a_path_that_is_too_long_is_refused_beforehand(tmp_path, path):
     """The temporary file has a longer name."""
     with pytest.raises(LadderError, match=r"the file system allows (names|paths) of .* Give it a shorter name"):
         files.require_writable(tmp_path / path)
@@ -65,29 +65,29 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
         files.require_writable_folders(["/proc/nowhere/one.json"])
 
 
-def test_files_of_the_future_get_times_of_now_in_their_order(tmp_path):
+def test_modification_times_in_the_future_are_set_to_now_in_the_same_order(tmp_path):
     now = time.time()
     times = {"old": now - 100, "a/later": now + 2000, "sooner": now + 1000}
-    for name, when in times.items():
+    for name, seconds in times.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.touch()
-        os.utime(path, (when, when))
-    files.bring_to_now(tmp_path)
-    found = {name: (tmp_path / name).stat().st_mtime for name in times}
-    assert found["old"] == pytest.approx(now - 100)
-    assert now <= found["sooner"] < found["a/later"] <= time.time()
+        os.utime(path, (seconds, seconds))
+    files.clamp_future_times(tmp_path)
+    modified = {name: (tmp_path / name).stat().st_mtime for name in times}
+    assert modified["old"] == pytest.approx(now - 100)
+    assert now <= modified["sooner"] < modified["a/later"] <= time.time()
 
 
 @pytest.mark.parametrize("name", [os.fsdecode(b"caf\xe9"), os.fsdecode(b"\xff")])
 def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path, name):
     files.require_utf8(tmp_path, tmp_path / "café", "a deleted folder")
-    with pytest.raises(LadderError, match=r"isn't UTF-8: rename the folder") as told:
+    with pytest.raises(LadderError, match=r"isn't UTF-8: rename the folder") as caught:
         files.require_utf8(tmp_path, tmp_path / name)
-    assert str(told.value).encode()
+    assert str(caught.value).encode()
 
 
-def test_a_locale_that_cannot_spell_a_folder_is_a_sentence(tmp_path, monkeypatch):
+def test_a_folder_that_the_locale_cannot_encode_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(files.os, "fsencode", lambda path: b"caf\xc3\xa9")
     with pytest.raises(LadderError, match=r"café .* set PYTHONUTF8=1"):
         files.require_utf8("caf\udcc3\udca9")

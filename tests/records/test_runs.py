@@ -1,4 +1,4 @@
-"""The only run of a working directory: locks of a killed run are removed, those of a live one stay."""
+"""The lock that allows one run per working directory: locks of a killed run are removed, those of a live one stay."""
 
 import contextlib
 import json
@@ -26,10 +26,10 @@ REMOTE = "36 35 0:31 / / rw,relatime - {} server:/home rw,vers=4.2{}\n"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Snakemake's folder with a lock in it, on the file system that a test says."""
+    """Snakemake's folder with a lock in it, on the file system that a test sets by `set_mount`."""
     (tmp_path / "locks").mkdir()
     lock(tmp_path).touch()
-    monkeypatch.setattr(runs, "held", [])
+    monkeypatch.setattr(runs, "held_files", [])
     monkeypatch.setattr(runs, "PATIENCE", 0.2)
     monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mounts")
     return tmp_path
@@ -39,17 +39,17 @@ def lock(folder):
     return folder / "locks/0.input.lock"
 
 
-def begun(folder, **signature):
-    """Give the folder's last run this signature."""
-    (folder / runs.OF_A_RUN).write_text(json.dumps(holders.signature() | signature) + "\n")
+def sign_last_run(folder, **signature):
+    """Write a signature of the folder's last run, this process's with the given fields."""
+    (folder / runs.LOCK_NAME).write_text(json.dumps(holders.signature() | signature) + "\n")
 
 
-def mounted(kind, options=""):
+def set_mount(kind, options=""):
     mounts.MOUNTS.write_text(REMOTE.format(kind, options), encoding="utf-8")
 
 
 @pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"rule": "\xff"}', b"\0\0", b'{"rule": 1}'])
-def test_a_note_of_snakemakes_that_is_damaged_goes_unless_a_run_is_at_work(folder, note):
+def test_damaged_metadata_is_removed_unless_a_run_is_alive(folder, note):
     from snakemake.persistence import MetadataRecord
 
     notes = [folder / "metadata" / name for name in ("sound", "@long/damaged")]
@@ -58,35 +58,35 @@ def test_a_note_of_snakemakes_that_is_damaged_goes_unless_a_run_is_at_work(folde
         path.write_bytes(text)
     lock(folder).unlink()
     runs.begin(folder)
-    runs.drop_unsound(MetadataRecord.model_validate, folder)
+    runs.remove_invalid_metadata(MetadataRecord.model_validate, folder)
     assert all(path.exists() for path in notes)
-    runs.held.pop().close()
-    runs.drop_unsound(MetadataRecord.model_validate, folder)
+    runs.held_files.pop().close()
+    runs.remove_invalid_metadata(MetadataRecord.model_validate, folder)
     assert [path.exists() for path in notes] == [True, False]
 
 
-def test_a_stale_lock_that_is_a_folder_is_a_sentence(folder):
-    begun(folder)
+def test_a_stale_lock_that_is_a_folder_is_reported(folder):
+    sign_last_run(folder)
     lock(folder).unlink()
     lock(folder).mkdir()
     with pytest.raises(LadderError, match=r"0.input.lock, a stale lock, can't be deleted: .*\. Delete it"):
-        runs.clear_stale(folder)
+        runs.remove_stale_locks(folder)
 
 
-def test_what_a_killed_run_left_goes_whatever_the_machine_is_called(folder):
-    begun(folder, host="a container that is gone")
-    assert not runs.is_at_work(folder)
-    runs.clear_stale(folder)
+def test_locks_of_a_killed_run_are_removed_whatever_the_host_name(folder):
+    sign_last_run(folder, host="a container that is gone")
+    assert not runs.may_be_running(folder)
+    runs.remove_stale_locks(folder)
     assert not lock(folder).exists()
     lock(folder).touch()
     runs.begin(folder)
     assert not lock(folder).exists()
-    assert runs.is_at_work(folder)
-    assert json.loads((folder / runs.OF_A_RUN).read_text())["host"] == os.uname().nodename
+    assert runs.may_be_running(folder)
+    assert json.loads((folder / runs.LOCK_NAME).read_text())["host"] == os.uname().nodename
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "goes"),
+    ("kind", "options", "is_removed"),
     [
         ("ext4", "", True),  # this machine was restarted
         ("overlay", "", True),
@@ -100,59 +100,61 @@ def test_what_a_killed_run_left_goes_whatever_the_machine_is_called(folder):
     ],
 )
 @pytest.mark.parametrize("text", [None, "", "another\n", "{"])
-def test_of_another_machine_s_run_the_file_system_knows(folder, kind, options, goes, text):
-    mounted(kind, options)
-    begun(folder, boot="another", host=os.uname().nodename)
-    if text is not None:  # torn, or an earlier version's
-        (folder / runs.OF_A_RUN).write_text(text)
-    assert runs.is_at_work(folder) is not goes
-    if goes:
+def test_a_run_on_another_machine_counts_as_ended_if_the_file_system_shows_locks(
+    folder, kind, options, is_removed, text
+):
+    set_mount(kind, options)
+    sign_last_run(folder, boot="another", host=os.uname().nodename)
+    if text is not None:  # truncated, or written by an earlier version
+        (folder / runs.LOCK_NAME).write_text(text)
+    assert runs.may_be_running(folder) is not is_removed
+    if is_removed:
         runs.begin(folder)
     else:
         with pytest.raises(LadderError, match=r"may still be at work: .* by `snakemake --unlock`"):
             runs.begin(folder)
-        runs.clear_stale(folder)
-    assert lock(folder).exists() is not goes
-    if not goes:
+        runs.remove_stale_locks(folder)
+    assert lock(folder).exists() is not is_removed
+    if not is_removed:
         lock(folder).unlink()
         runs.begin(folder)
 
 
-def test_without_anything_to_tell_starts_of_machines_apart_their_names_do(folder, monkeypatch):
+def test_without_boot_ids_host_names_are_compared(folder, monkeypatch):
     monkeypatch.setattr(holders, "BOOT", folder / "nowhere")
-    begun(folder, host="another")
-    assert runs.is_at_work(folder)
-    begun(folder)
-    assert not runs.is_at_work(folder)
+    sign_last_run(folder, host="another")
+    assert runs.may_be_running(folder)
+    sign_last_run(folder)
+    assert not runs.may_be_running(folder)
 
 
-def test_a_live_run_is_told_of_and_its_death_frees_the_folder(folder):
+def test_a_live_run_is_reported_and_its_death_frees_the_folder(folder):
     line = [sys.executable, "-c", RUN, str(folder)]
     with subprocess.Popen(line, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True) as run:
         try:
             assert run.stdout.readline() == "began\n"
             lock(folder).touch()
-            runs.clear_stale(folder)
+            runs.remove_stale_locks(folder)
             assert lock(folder).exists()
-            assert runs.is_at_work(folder)
+            assert runs.may_be_running(folder)
             with pytest.raises(LadderError, match=rf"Another run is at work .* process {run.pid} in .* on .*, since "):
                 runs.begin(folder)
         finally:
             run.kill()
-    assert not runs.is_at_work(folder)
+    assert not runs.may_be_running(folder)
     runs.begin(folder)
     assert not lock(folder).exists()
 
 
-def test_a_run_waits_for_who_only_looks(folder):
-    """Else it would go on without a lock, and the next run would take it for dead."""
-    with Path(folder, runs.OF_A_RUN).open("w", encoding="utf-8") as look:
-        runs.fcntl.flock(look, runs.fcntl.LOCK_SH)
+def test_a_run_waits_for_a_process_that_tests_the_lock(folder):
+    """Otherwise it would continue without a lock, and the next run would take it for dead."""
+    with Path(folder, runs.LOCK_NAME).open("w", encoding="utf-8") as file:
+        runs.fcntl.flock(file, runs.fcntl.LOCK_SH)
         line = [sys.executable, "-c", RUN, str(folder)]
         with subprocess.Popen(line, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True) as run:
             try:
                 time.sleep(0.5)
-                look.close()
+                file.close()
                 assert run.stdout.readline() == "began\n"
             finally:
                 run.kill()
@@ -173,23 +175,23 @@ def test_a_mount_is_found_by_its_point(tmp_path, monkeypatch):
     assert mounts.mount_of(tmp_path) == ("", set())
 
 
-def test_a_lock_that_goes_while_snakemake_reads_it_is_in_nobodys_way(tmp_path):
-    """A dry run removes its own lock at any moment, and Snakemake reads what it has just listed."""
-    begun = []
+def test_a_lock_that_vanishes_while_snakemake_reads_it_is_no_error(tmp_path):
+    """A dry run may remove its lock after Snakemake has listed it and before Snakemake reads it."""
+    events = []
 
     @contextlib.contextmanager
     def of_snakemake():
-        begun.append("entered")
-        if len(begun) == 1:
+        events.append("entered")
+        if len(events) == 1:
             (tmp_path / "0.input.lock").open()
         yield
-        begun.append("left")
+        events.append("left")
 
-    with runs.locked(of_snakemake):
-        assert begun == ["entered", "entered"]
-    assert begun == ["entered", "entered", "left"]
+    with runs.hold_snakemake_lock(of_snakemake):
+        assert events == ["entered", "entered"]
+    assert events == ["entered", "entered", "left"]
 
 
-def test_an_error_while_the_lock_is_held_is_that_of_the_run(tmp_path):
-    with pytest.raises(FileNotFoundError), runs.locked(contextlib.nullcontext):
+def test_an_error_while_the_lock_is_held_is_raised(tmp_path):
+    with pytest.raises(FileNotFoundError), runs.hold_snakemake_lock(contextlib.nullcontext):
         (tmp_path / "missing").open()

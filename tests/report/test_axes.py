@@ -1,4 +1,4 @@
-"""What stands along the axes of every figure: the quantity, its unit, and the problem that it is of."""
+"""The labels of every figure's axes: the quantity, its unit, and the problem."""
 
 from collections import defaultdict
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow  # together: every figure is drawn
 EPOCH = "time of an epoch, 784-56-28-10, 60,000 images, float32"
 SYSTEM = "n, κ = 100, tolerance 1e-4"
 SHARE = "share of the time (%)"
-# {figure: {(along x, along y)}}, without axes that have no words.
+# {figure: {(label of x, label of y)}}, without axes that have no label.
 AXES = {
     "backprop_host": {("threads", ""), ("time of an epoch", "")},
     "backprop_variations": {("times as long", "")},
@@ -46,8 +46,8 @@ def test_every_figure_with_axes_is_here():
 
 @pytest.mark.parametrize("name", AXES)
 def test_the_axes_of_a_figure_say_what_they_measure(name):
-    drawn = draw(name, tables(name))
-    assert {(axes.get_xlabel(), axes.get_ylabel()) for axes in drawn.axes} - {("", "")} == AXES[name]
+    figure = draw(name, tables(name))
+    assert {(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes} - {("", "")} == AXES[name]
 
 
 def milliseconds(text):
@@ -56,25 +56,27 @@ def milliseconds(text):
     return float(number) * {"s": 1e3, "ms": 1, "µs": 1e-3, "ns": 1e-6}[unit]
 
 
-# The sum of the phases over the call, as they were made up, and the bars of a panel at least.
+# `share` is the sum of the phases over the call in the made-up data, `count` the minimum number of a panel's bars.
 @pytest.mark.parametrize(("name", "share", "count"), [("gemv_phases", 0.95, 8), ("mlp_parts", 1.0, 4)])
 def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count):
     for axes in draw(name, tables(name)).axes:
-        told = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
+        labels = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
         dots = {round(at, 6): x for x, at in axes.collections[-1].get_offsets()}
-        assert len(told) >= count
-        assert {at: dots[at] for at in told} == pytest.approx(told, rel=5e-3)
+        assert len(labels) >= count
+        assert {at: dots[at] for at in labels} == pytest.approx(labels, rel=5e-3)
         sums = defaultdict(float)
         for bar in axes.patches:
             sums[round(bar.get_y() + bar.get_height() / 2, 6)] += bar.get_width()
         assert sums == pytest.approx({at: share * dots[at] for at in sums}, rel=0.01)
 
 
-# Bytes over operations of a product with a large matrix in float64: 8 bytes take two operations.
+# `scale` is the bytes per operation: a matrix-vector product in float64 reads 8 bytes for two operations.
 @pytest.mark.parametrize(("name", "scale"), [("mlp_scaling", 1), ("backprop_host", 1), ("gemv_scaling", 4)])
 def test_rates_are_those_of_the_made_up_times_in_billions(name, scale):
-    drawn = draw(name, tables(name))
-    at_one = {line.get_ydata()[0] for axes in drawn.axes for line in axes.lines if list(line.get_xdata()[:2]) == [1, 2]}
-    assert at_one
-    for rate in at_one:
-        assert any(rate == pytest.approx(scale * due, rel=0.015) for due in {*RATES.values(), 10.0})
+    figure = draw(name, tables(name))
+    first_rates = {
+        line.get_ydata()[0] for axes in figure.axes for line in axes.lines if list(line.get_xdata()[:2]) == [1, 2]
+    }
+    assert first_rates
+    for rate in first_rates:
+        assert any(rate == pytest.approx(scale * expected, rel=0.015) for expected in {*RATES.values(), 10.0})

@@ -1,4 +1,4 @@
-"""Every number in a caption is one of the code that draws the figure."""
+"""Every number in a caption agrees with the code that draws the figure."""
 
 import re
 
@@ -18,14 +18,14 @@ NUMBER = r"\d+(?: %)?|\b(?:two|three|four|five|six|ten|hundred|fifth|tenth|half)
 WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 100: "hundred"}
 MEDIAN = "95 %"  # by `intervals.summary`
 RATIO = f"{100 * quotients.LEVEL:.0f} %"
-# The parts of words that are no numbers of the code.
+# Phrases with digits or number words that don't come from the code.
 NAMES = ("`O2`", "float64", "half precision", "two substitutions", "of two matrices")
 
 
 def of_code():
-    """What each caption should say, in order."""
+    """{figure: the numbers of its caption in order}, from the code."""
     rungs = [*backprop_lines.LINES.values()]
-    at_o2 = [one for one in rungs if one.tuning == {"flags": "O2"}]
+    at_o2 = [rung for rung in rungs if rung.tuning == {"flags": "O2"}]
     assert rungs[: len(at_o2)] == at_o2, "the first ones"
     assert pytest.approx(1.2) == chapter_study.CLOSE
     first, *_ = splits.WAYS
@@ -49,13 +49,13 @@ def of_code():
 
 
 def test_the_numbers_of_captions_are_those_of_the_code():
-    told = {}
+    captions = {}
     for name in figures.names():
         text = " ".join(figures.constants(name)["CAPTION"].split())
-        for known in NAMES:
-            text = text.replace(known, "")
-        told |= {name: found} if (found := re.findall(NUMBER, text)) else {}
-    assert told == of_code()
+        for name_part in NAMES:
+            text = text.replace(name_part, "")
+        captions |= {name: numbers} if (numbers := re.findall(NUMBER, text)) else {}
+    assert captions == of_code()
 
 
 def test_the_captions_of_variations_tell_the_base_that_is_varied():
@@ -70,6 +70,6 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
     words |= {"offsets": "of `cuda_flat` has stored offsets"}
     bases = (backprop_lines.SHARED, backprop_lines.MEMORIES, backprop_lines.OFFSETS)
     base = [value for tuning in bases for value in tuning.values()]
-    assert {words[value] for value in base} == {one for one in words.values() if one in text}
+    assert {words[value] for value in base} == {word for word in words.values() if word in text}
     places = [text.index(words[value]) for value in base]
     assert sorted(places) == places

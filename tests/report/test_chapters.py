@@ -1,4 +1,4 @@
-"""Chapters found in their workloads' folders: their order, names that must agree, and what two of them can't share."""
+"""Chapters in their workloads' folders: their order, names that must agree, and works that two of them can't share."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from ladder.report import chapters
 
 
 def chapter(folder, workload="gemm", order=1, tables=(), **texts):
-    """A chapter in a folder of its own, with files by name: {"text.tex": ...}."""
+    """A chapter in a new folder; the keyword text_tex is the text of its file text.tex."""
     folder.mkdir()
     for name, text in texts.items():
         (folder / name.replace("_", ".")).write_text(text)
@@ -16,7 +16,7 @@ def chapter(folder, workload="gemm", order=1, tables=(), **texts):
 
 def test_the_projects_chapters_stand_in_their_order():
     order = ["stream", "mlp", "gemm", "gemv", "backprop", "descent", "dcgan"]
-    assert [one.workload for one in chapters.chapters()] == order
+    assert [item.workload for item in chapters.chapters()] == order
 
 
 def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(tmp_path, monkeypatch):
@@ -25,19 +25,19 @@ def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(tmp_path, 
         (tmp_path / workload / "paper/__init__.py").write_text(text)
     monkeypatch.setattr(chapters.workloads, "names", lambda: ["gemm", "gemv"])
     monkeypatch.setattr(chapters.workloads, "folders", lambda workload: [tmp_path / workload])
-    assert [(one.title, one.order) for one in chapters.chapters()] == [("gemv", 1), ("Products", 2)]
+    assert [(item.title, item.order) for item in chapters.chapters()] == [("gemv", 1), ("Products", 2)]
 
 
 def test_lines_without_a_unit_are_no_ladder():
-    """Its table is made of the lines of a chapter that states whose time they compare."""
-    tables = {one.workload: one.tables for one in chapters.chapters()}
+    """Only a chapter whose lines have a UNIT has the table of a ladder."""
+    tables = {item.workload: item.tables for item in chapters.chapters()}
     assert tables["gemv"][:2] == ("ladder", "verdicts")
     assert tables["gemm"] == ("square", "threads", "gpu", "gpu_mixed", "gpu_training")
 
 
 def test_tables_are_those_that_planning_reads(tmp_path, monkeypatch):
-    one = chapter(tmp_path / "paper", tables=("other",))
-    monkeypatch.setattr(chapters, "chapters", lambda: [one])
+    gemm = chapter(tmp_path / "paper", tables=("other",))
+    monkeypatch.setattr(chapters, "chapters", lambda: [gemm])
     assert chapters.table_names() == ["gemm_other"]
     with pytest.raises(LadderError, match=r"TABLES = \('other',\), but tables\.py has no function `other`"):
         chapters.tables(None)
@@ -49,10 +49,10 @@ def test_texts_come_in_order_and_a_work_has_one_home(tmp_path, monkeypatch):
         chapter(tmp_path / "b", "gemv", 2, text_tex="B", references_bib=work),
         chapter(tmp_path / "a", "gemm", 1, text_tex="A", appendix_tex="C"),
     ]
-    monkeypatch.setattr(chapters, "chapters", lambda: sorted(several, key=lambda one: one.order))
-    found = chapters.texts()
-    assert found["chapters/gemm/text.tex"] == "A"
-    main = found["chapters.tex"]
+    monkeypatch.setattr(chapters, "chapters", lambda: sorted(several, key=lambda item: item.order))
+    texts = chapters.texts()
+    assert texts["chapters/gemm/text.tex"] == "A"
+    main = texts["chapters.tex"]
     assert main.index("chapters/gemm/text") < main.index("chapters/gemv/text")
     assert r"\section{On gemm}" in main
     assert "{,chapters/gemv/references}" in main.replace("%\n", "")

@@ -1,4 +1,4 @@
-"""The ceilings that figures draw and tables share are those of the machine that is told of, on as many threads."""
+"""Figures and tables use the ceilings of the right machine, at the same number of threads."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ from made_up import chapters as made
 
 HERE, THERE = MACHINES[:2]
 GIGA = 1e9
-# Of each machine, in units of its own: products and streams by threads, which gain less and less, and those of a card.
+# {threads: (products, streams)}, and those of a GPU, in units of each machine.
 ON_THREADS = {1: (10, 2), 2: (18, 3), 6: (40, 5), 24: (90, 7)}
 ON_CARD = {"float64": 600, "float32": 900}
 CARD_MEMORY, FUSED = 50, 300
@@ -30,22 +30,22 @@ UNIT = {HERE: GIGA, THERE: 7 * GIGA}
 
 
 def ceilings():
-    """Those of both machines, of which the figures' own is not the first."""
+    """The ceilings of both machines; the machine that figures are about is the second."""
     return {name: {"rows": rows(UNIT[name])} for name in (THERE, HERE)}
 
 
 def rows(unit):
     """A machine's ceilings; float32 is twice as fast on the host."""
-    found = []
+    ceiling_rows = []
     for threads, (flops, bandwidth) in ON_THREADS.items():
         for dtype, factor in (("float64", 1), ("float32", 2)):
-            found.append(row("gemm/blas", f"n=9,dtype={dtype}", f"threads={threads}", factor * flops * unit))
-        found.append(row("stream/openmp", "kernel=read,dtype=float64", f"threads={threads}", bandwidth * unit))
+            ceiling_rows.append(row("gemm/blas", f"n=9,dtype={dtype}", f"threads={threads}", factor * flops * unit))
+        ceiling_rows.append(row("stream/openmp", "kernel=read,dtype=float64", f"threads={threads}", bandwidth * unit))
     for dtype, flops in ON_CARD.items():
-        found.append(row("gemm/cublas", f"n=9,dtype={dtype}", "math=default", flops * unit, "cuda"))
-    found.append(row("fma/cuda", "n=9,dtype=float64", "block=128", FUSED * unit, "cuda"))
-    found.append(row("stream/cuda", "kernel=read,dtype=float64", "block=512", CARD_MEMORY * unit, "cuda"))
-    return found
+        ceiling_rows.append(row("gemm/cublas", f"n=9,dtype={dtype}", "math=default", flops * unit, "cuda"))
+    ceiling_rows.append(row("fma/cuda", "n=9,dtype=float64", "block=128", FUSED * unit, "cuda"))
+    ceiling_rows.append(row("stream/cuda", "kernel=read,dtype=float64", "block=512", CARD_MEMORY * unit, "cuda"))
+    return ceiling_rows
 
 
 def row(name, sizes, tuning, best, device="host"):
@@ -57,10 +57,12 @@ def row(name, sizes, tuning, best, device="host"):
 
 @pytest.fixture
 def rates_drawn(monkeypatch):
-    """The ceilings, {threads or GPUs: rate}, that panels of rates are given, in place of the panels."""
-    found = []
-    monkeypatch.setattr(by_threads, "fill_rates", lambda axes, rows, at, looks, ceiling, inches: found.append(ceiling))
-    return found
+    """The ceilings, {threads or GPUs: rate}, that panels of rates get, in a list; the panels aren't drawn."""
+    ceilings_drawn = []
+    monkeypatch.setattr(
+        by_threads, "fill_rates", lambda axes, rows, at, looks, ceiling, inches: ceilings_drawn.append(ceiling)
+    )
+    return ceilings_drawn
 
 
 def without_most_threads(tables):
@@ -70,11 +72,11 @@ def without_most_threads(tables):
 
 
 def test_rates_of_the_training_stand_under_the_products_of_their_machine_on_as_many_threads(rates_drawn):
-    """Those of the machine with most threads stand beside the chapter's host."""
-    found = tables("mlp_scaling", (HERE, THERE))
-    found["mlp_threads"] = without_most_threads(found["mlp_threads"])
-    figure = draw("mlp_scaling", found, ceilings())
-    product = {threads: own[0] for threads, own in ON_THREADS.items()}
+    """The machine with most threads has a panel beside the chapter's host."""
+    inputs = tables("mlp_scaling", (HERE, THERE))
+    inputs["mlp_threads"] = without_most_threads(inputs["mlp_threads"])
+    figure = draw("mlp_scaling", inputs, ceilings())
+    product = {threads: rates[0] for threads, rates in ON_THREADS.items()}
     training = {threads: rate for threads, rate in product.items() if threads < 24}
     assert rates_drawn == [product, training, {threads: 7 * rate for threads, rate in product.items()}]
     assert [axes.get_xlabel() for axes in figure.axes] == ["threads (product)", *["threads (training)"] * 2]
@@ -92,9 +94,9 @@ def test_rates_of_the_training_stand_under_the_products_of_their_machine_on_as_m
 def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(
     name, column, factor, gpus, words, rates_drawn
 ):
-    """Of GPUs it is the memory of all."""
+    """The ceiling of several GPUs is the sum of their memory bandwidths."""
     figure = draw(name, tables(name), ceilings())
-    assert rates_drawn == [{threads: factor * own[column] for threads, own in ON_THREADS.items()}, *gpus]
+    assert rates_drawn == [{threads: factor * rates[column] for threads, rates in ON_THREADS.items()}, *gpus]
     assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == words
 
 
@@ -104,8 +106,8 @@ LIBRARIES = {"blas", "cublas", "cuda_naive"}
 @pytest.fixture(scope="module")
 def roofline():
     """The figure of two machines, and its tables, of few variants."""
-    found = tables("gemm_roofline", (HERE, THERE), drop=tuple(sorted({*workloads.variants("gemm")} - LIBRARIES)))
-    return draw("gemm_roofline", found, ceilings()), found
+    inputs = tables("gemm_roofline", (HERE, THERE), drop=tuple(sorted({*workloads.variants("gemm")} - LIBRARIES)))
+    return draw("gemm_roofline", inputs, ceilings()), inputs
 
 
 def test_the_roofline_of_each_of_two_machines_has_its_own_roofs(roofline):
@@ -115,31 +117,35 @@ def test_the_roofline_of_each_of_two_machines_has_its_own_roofs(roofline):
         unit, is_card = UNIT[(HERE, THERE)[number // 2]] / GIGA, number % 2
         roofs = [line.get_ydata() for line in axes.lines if line.get_color() == theme.DARK]
         tops, slopes = [max(y) for y in roofs], [min(y) for y in roofs]
-        due = [(600, 50), (300, 50)] if is_card else [(10, 2), (90, 7)]
-        assert tops == pytest.approx([unit * flops for flops, _ in due])
-        assert slopes == pytest.approx([unit * bandwidth / 10 for _, bandwidth in due]), "at a tenth of a FLOP per byte"
+        expected = [(600, 50), (300, 50)] if is_card else [(10, 2), (90, 7)]
+        assert tops == pytest.approx([unit * flops for flops, _ in expected])
+        assert slopes == pytest.approx([unit * bandwidth / 10 for _, bandwidth in expected]), (
+            "at a tenth of a FLOP per byte"
+        )
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("FLOP per byte", "GFLOP/s")
-        told = " ".join(text.get_text() for text in axes.texts)
-        words = [f"{unit * flops:.0f} GFLOP/s" if unit * flops >= 100 else "GFLOP/s" for flops, _ in due]
-        assert all(word in told for word in words)
+        texts = " ".join(text.get_text() for text in axes.texts)
+        words = [f"{unit * flops:.0f} GFLOP/s" if unit * flops >= 100 else "GFLOP/s" for flops, _ in expected]
+        assert all(word in texts for word in words)
         names = ("cuBLAS", "no tensor cores") if is_card else ("1 thread", "24 threads")
-        assert all(name in told for name in names)
+        assert all(name in texts for name in names)
 
 
 def test_a_point_of_the_roofline_is_the_fastest_number_of_threads_at_its_intensity(roofline):
-    figure, found = roofline
-    samples = found["gemm_threads"]["samples"]
+    figure, inputs = roofline
+    samples = inputs["gemm_threads"]["samples"]
     samples = samples[(samples["variant"] == "blas") & (samples["machine"] == HERE)]
     axes = figure.axes[0]
-    points = [tuple(point) for drawn in axes.collections for point in getattr(drawn, "get_offsets", list)().tolist()]
+    points = [
+        tuple(point) for collection in axes.collections for point in getattr(collection, "get_offsets", list)().tolist()
+    ]
     for _, problem in samples.groupby(["form", "m", "n", "k"]):
         first = problem.iloc[0]
         seconds = problem.groupby(["threads", "process"])["seconds"].median().groupby("threads").median().min()
-        due = first["flops"] / first["bytes"], first["flops"] / seconds / GIGA
-        assert any(point == pytest.approx(due) for point in points)
+        expected = first["flops"] / first["bytes"], first["flops"] / seconds / GIGA
+        assert any(point == pytest.approx(expected) for point in points)
 
 
-# Whose time each chapter's waterfall shows, and what its ceiling is.
+# {workload: (the time that its waterfall shows, the label of its ceiling)}.
 WORDS = {
     "mlp": ("time", "products at the best rate"),
     "gemv": ("time of a gigabyte", "memory of all GPUs"),
@@ -151,20 +157,20 @@ WORDS = {
 
 @pytest.mark.parametrize("workload", WORDS)
 def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
-    """Where another's stand beside them, too; a machine that is seven times as fast has a seventh of the time."""
-    name, given = f"{workload}_waterfall", ceilings()
+    """Also beside the ceilings of another machine; a machine that is seven times faster has a seventh of the time."""
+    name, both_ceilings = f"{workload}_waterfall", ceilings()
     words = []
-    monkeypatch.setattr(waterfall, "figure", lambda found, *said, **options: words.append(said[:2]) or found)
-    known, found = (given, {HERE: given[THERE]}), tables(name)
-    slower, faster = (times(figures.drawn(name, tables=found, ceilings=one)) for one in known)
+    monkeypatch.setattr(waterfall, "figure", lambda panels, *labels, **options: words.append(labels[:2]) or panels)
+    variants, panels = (both_ceilings, {HERE: both_ceilings[THERE]}), tables(name)
+    slower, faster = (times(figures.draw(name, tables=panels, ceilings=slow)) for slow in variants)
     assert slower[0] == pytest.approx(7 * faster[0])
-    assert all(one == other or one > other for one, other in zip(slower, faster, strict=True))
+    assert all(slow == fast or slow > fast for slow, fast in zip(slower, faster, strict=True))
     assert slower[1:] != faster[1:]
     assert words == [WORDS[workload]] * 2
 
 
 def times(panels):
-    """The ceiling's seconds of the first panel, and all that the models predict."""
+    """The ceiling's seconds of the first panel, and all predicted seconds."""
     return [
         next(iter(panels.values()))[2],
         *(rung.predicted or 0.0 for _, rungs, _ in panels.values() for rung in rungs),
@@ -173,22 +179,22 @@ def times(panels):
 
 @pytest.mark.parametrize("threads", [1, 6])
 def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_machine(threads):
-    """Of a card those of the case's precision."""
-    given, unit = ceilings(), UNIT[HERE]
-    found = Study({}, HERE, roofs=given)
+    """On a GPU they take the rates of the case's precision."""
+    both_ceilings, unit = ceilings(), UNIT[HERE]
+    machine = Study({}, HERE, roofs=both_ceilings)
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
     on_gpu = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
-    flops, reading = (unit * one for one in ON_THREADS[threads])
-    rates = model_of_backprop.rates_of(found, on_host)
+    flops, reading = (unit * rate for rate in ON_THREADS[threads])
+    rates = model_of_backprop.rates_of(machine, on_host)
     assert (rates["products"], rates["reading"]) == (2 * flops, reading)
-    rates = model_of_backprop.rates_of(found, on_gpu)
+    rates = model_of_backprop.rates_of(machine, on_gpu)
     assert (rates["products"], rates["reading"], rates["multiply_adds"]) == (600 * unit, 50 * unit, FUSED * unit)
-    assert [rates_of_studies.products_of(found, row) for row in (on_host, on_gpu)] == [2 * flops, 600 * unit]
+    assert [rates_of_studies.products_of(machine, row) for row in (on_host, on_gpu)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
-    assert (rates_of_studies.bandwidths(found), rates_of_studies.gpu_bandwidth(found)) == (memory, 50 * unit)
+    assert (rates_of_studies.bandwidths(machine), rates_of_studies.gpu_bandwidth(machine)) == (memory, 50 * unit)
 
 
-def told(text, *names):
+def cells_of(text, *names):
     """The cells of the lines of a table that begin with these names."""
     lines = [line.removesuffix(r" \\").split(" & ") for line in text.splitlines()]
     return [cells for cells in lines if cells[: len(names)] == [*names]]
@@ -197,27 +203,27 @@ def told(text, *names):
 @pytest.fixture(scope="module")
 def shares():
     """A study of products and trainings that take a second each, of 1e9 FLOPs, under the ceilings of two machines."""
-    every = [one for name in ("gemm_threads", "gemm_square", "mlp_peers") for one in made.measurements(name)]
-    chosen = [one for one in every if "tiled" in (one.case.variant, one.case.tuning.get("product"))]
-    found = made_up.study([one for one in chosen if one.case.sizes["dtype"] == "float64"], HERE)
-    for parts in found.tables.values():
+    measured = [item for name in ("gemm_threads", "gemm_square", "mlp_peers") for item in made.measurements(name)]
+    tiled = [item for item in measured if "tiled" in (item.case.variant, item.case.tuning.get("product"))]
+    study = made_up.study([item for item in tiled if item.case.sizes["dtype"] == "float64"], HERE)
+    for parts in study.tables.values():
         parts["samples"]["seconds"] = 1.0
         parts["samples"]["flops"] = 1e9
-    return replace(found, roofs=ceilings())
+    return replace(study, roofs=ceilings())
 
 
 def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(shares):
-    """A tenth of one thread's ceiling, a ninetieth of that of 24."""
+    """1 GFLOP/s is a tenth of the ceiling of one thread, and a ninetieth of that of 24 threads."""
     products = chapter_study.of_chapter("gemm", shares)
-    (cells,) = told(gemm_tables.threads(products), code("nn"), code("tiled"))
+    (cells,) = cells_of(gemm_tables.threads(products), code("nn"), code("tiled"))
     assert cells[4:6] == [percent(1 / 90), "24"]
-    cells = told(gemm_tables.square(products), code("tiled"))[0]
+    cells = cells_of(gemm_tables.square(products), code("tiled"))[0]
     assert cells[5:7] == [r"\qty{1.00}{\second}", percent(1 / 10)]
-    one, two = told(mlp_tables.peers(SimpleNamespace(machine=lambda role: shares)), "100", code("tiled"))
-    assert (one[2], one[-1]) == ("1", percent(1 / 10, 2))
-    assert (two[2], two[-1]) == ("2", percent(1 / 18, 2))
-    (cells,) = told(stream_tables.ceilings(shares), code(HERE))
+    first, second = cells_of(mlp_tables.peers(SimpleNamespace(machine=lambda role: shares)), "100", code("tiled"))
+    assert (first[2], first[-1]) == ("1", percent(1 / 10, 2))
+    assert (second[2], second[-1]) == ("2", percent(1 / 18, 2))
+    (cells,) = cells_of(stream_tables.ceilings(shares), code(HERE))
     assert cells[1:6] == ["10.0", "90.0", "20.0", "180", "7.00"]
-    (cells,) = told(stream_tables.gpu_ceilings(shares), code(HERE))
+    (cells,) = cells_of(stream_tables.gpu_ceilings(shares), code(HERE))
     assert cells[1:3] == ["0.600", "0.900"]
     assert cells[5] == "0.300"

@@ -1,4 +1,4 @@
-"""Every figure, drawn from the tables that the study's own plan would give, and the kit that draws them."""
+"""Every figure, drawn from made-up tables of the cases in the study's plan, and the kit that draws them."""
 
 import os
 import resource
@@ -21,18 +21,18 @@ from ladder.statistics import intervals
 from ladder.store import collect
 
 DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
-# `make test` draws one figure of each chapter as it is where little converged, `make test-slow` the others.
+# `make test` draws each chapter's first figure from tables in which few cases converged, `make test-slow` the others.
 FIRST = {figures.workload(name): name for name in reversed(DRAWN)}.values()
 TIERED = [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in DRAWN]
-SEVERAL = ("gemv_scaling", "mlp_learning")  # `make test` draws them with several machines, too
-CHOOSING = ("backprop", "descent", "gemv")  # chapters whose figures speak of the machines that their text does
-# Speak of their chapter's machine alone.
-OF_ONE = ("dcgan_timeline", "dcgan_waterfall", "mlp_parts", "mlp_scaling", "mlp_waterfall")
+SEVERAL = ("gemv_scaling", "mlp_learning")  # figures that `make test` also draws with several machines
+CHOOSING = ("backprop", "descent", "gemv")  # chapters whose figures show only the machines of the chapter's text
+# Figures that show only the machine of their chapter.
+ONE_MACHINE = ("dcgan_timeline", "dcgan_waterfall", "mlp_parts", "mlp_scaling", "mlp_waterfall")
 HOLLOW = "hollow: not converged"
 
 
 def require_in_bounds(figure):
-    """Nothing is small, and nothing is cut off."""
+    """No text is smaller than the minimum, and none is cut off."""
     assert figure.get_figwidth() == theme.WIDTH
     assert figure.get_figheight() <= theme.TALLEST
     assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= theme.SMALL
@@ -45,21 +45,25 @@ def require_in_bounds(figure):
 
 @pytest.mark.parametrize(
     "name",
-    [name if name in SEVERAL else pytest.param(name, marks=pytest.mark.slow) for name in DRAWN if name not in OF_ONE],
+    [
+        name if name in SEVERAL else pytest.param(name, marks=pytest.mark.slow)
+        for name in DRAWN
+        if name not in ONE_MACHINE
+    ],
 )
 def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
     figure = draw(name, tables(name, MACHINES), is_laid_out=True)
     require_in_bounds(figure)
-    shown = " ".join(" ".join(words(figure)).split())
+    text = " ".join(" ".join(words(figure)).split())
     for machine in MACHINES[:1] if figures.workload(name) in CHOOSING else MACHINES:
         name = layout.marked(machine)
-        assert name in shown or name.replace("-", "- ") in shown
-    assert HOLLOW not in shown
-    known = {one.label: one.colour for one in map(looks.look, methods.looks())}
+        assert name in text or name.replace("-", "- ") in text
+    assert HOLLOW not in text
+    colours = {look.label: look.colour for look in map(looks.look, methods.looks())}
     for legend in figure.legends:
-        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
-            if text.get_text() in known:
-                assert handle.get_color() == known[text.get_text()]
+        for handle, label in zip(legend.legend_handles, legend.get_texts(), strict=True):
+            if label.get_text() in colours:
+                assert handle.get_color() == colours[label.get_text()]
 
 
 @pytest.mark.parametrize("name", TIERED)
@@ -81,8 +85,8 @@ def test_without_measurements_a_figure_says_so(name):
 
 
 def test_two_chapters_that_show_a_method_differently_are_refused(monkeypatch):
-    stated = {"gemm": {"tiled": ("tiled", "green", "s", "")}, "gemv": {"tiled": ("tiles", "green", "s", "")}}
-    monkeypatch.setattr(literals, "read", lambda path: {"LOOKS": stated.get(path.parents[1].name)})
+    looks_of_chapters = {"gemm": {"tiled": ("tiled", "green", "s", "")}, "gemv": {"tiled": ("tiles", "green", "s", "")}}
+    monkeypatch.setattr(literals, "read", lambda path: {"LOOKS": looks_of_chapters.get(path.parents[1].name)})
     with pytest.raises(LadderError, match=r"chapter of gemv shows 'tiled'.*one look"):
         methods.looks()
 
@@ -95,7 +99,7 @@ def test_methods_stand_in_the_order_of_every_chapter():
 
 @pytest.mark.slow
 def test_seaborn_brings_no_statistics():
-    """What it would import at twice the cost stays out, and is there for who asks."""
+    """The kit keeps seaborn from importing SciPy's statistics, which a program can still import itself."""
     code = "import sys; from ladder.report.figures import bars, heat; assert 'scipy.stats' not in sys.modules"
     subprocess.run([sys.executable, "-c", code + "; import scipy.stats"], check=True)
     code = "from ladder.report import figures; figures.constants('gemm_tilings')"
@@ -103,22 +107,25 @@ def test_seaborn_brings_no_statistics():
 
 
 def test_looks_differ_by_more_than_the_colour():
-    """Colours do where methods of one workload stand together, on the host or on a GPU."""
-    known = [looks.look(method) for method in methods.looks()]
-    assert len({look.marker for look in known}) == len(known)
+    """Methods of a workload on the same device, which are shown together, also differ in colour."""
+    all_looks = [looks.look(method) for method in methods.looks()]
+    assert len({look.marker for look in all_looks}) == len(all_looks)
     for names in ({*workloads.variants("gemm"), *workloads.variants("mlp")}, set(workloads.variants("gemv"))):
-        shown = {name: looks.look(name) for name in methods.looks() if name.split(" ")[0] in names}
-        on_gpu = {name for name in shown if "cu" in name}
-        for together in (on_gpu, set(shown) - on_gpu):
-            assert len({shown[name].colour for name in together}) == len(together) > 4
+        looks_of_group = {name: looks.look(name) for name in methods.looks() if name.split(" ")[0] in names}
+        on_gpu = {name for name in looks_of_group if "cu" in name}
+        for together in (on_gpu, set(looks_of_group) - on_gpu):
+            assert len({looks_of_group[name].colour for name in together}) == len(together) > 4
     other = looks.look("my_kernel")
     assert other == looks.look("my_kernel")
-    assert other.colour not in {look.colour for look in known}
+    assert other.colour not in {look.colour for look in all_looks}
 
 
 def test_machines_measured_here_come_first():
-    one = {"samples": pd.DataFrame({"machine": ["a (published)", "b"]}), "missing": pd.DataFrame({"machine": ["c"]})}
-    assert medians.machines(one) == ["b", "c", "a (published)"]
+    experiment = {
+        "samples": pd.DataFrame({"machine": ["a (published)", "b"]}),
+        "missing": pd.DataFrame({"machine": ["c"]}),
+    }
+    assert medians.machines(experiment) == ["b", "c", "a (published)"]
 
 
 @pytest.mark.parametrize(("limits", "ticks"), [((2.1, 4.9), 5), ((0.9, 1200), 7), ((1e-6, 1e3), 5), ((30, 31), 2)])
@@ -155,47 +162,47 @@ def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
             signal.signal(signal.SIGXFSZ, before)
     assert path.read_bytes() == b"old"
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.slow
 def test_same_tables_same_bytes(tmp_path):
-    chosen = ("mlp_parts",)
-    for name in chosen:
-        for experiment, found in tables(name).items():
-            for table, frame in found.items():
+    names = ("mlp_parts",)
+    for name in names:
+        for experiment, inputs in tables(name).items():
+            for table, frame in inputs.items():
                 collect.write_table(tmp_path / experiment, table, frame)
     for seed in ("1", "2"):
         (tmp_path / seed).mkdir()
-        for name in chosen:
+        for name in names:
             command = [sys.executable, "-m", "ladder", "figure", name, "--out", str(tmp_path / seed / name)]
             command += [f"--tables={tmp_path / experiment}" for experiment in figures.constants(name)["EXPERIMENTS"]]
             subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": seed})
-    drawn = sorted((tmp_path / "1").iterdir())
-    assert len(drawn) == 3
-    for path in drawn:
+    files = sorted((tmp_path / "1").iterdir())
+    assert len(files) == 3
+    for path in files:
         assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
         if path.suffix == ".pdf":
             assert b"/Subtype /Type3" not in path.read_bytes()
 
 
 def test_numbers_of_threads_have_words_where_there_is_room():
-    assert scales.apart([1]) == [1]
-    assert scales.apart([1, 2]) == [1, 2]
-    assert scales.apart([1, 2, 4, 6, 12, 24]) == [1, 2, 4, 6, 12, 24]
-    assert scales.apart([1, 2, 4, 6, 8, 12, 16, 24]) == [1, 2, 4, 8, 16, 24]
-    assert scales.apart([1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128]) == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert scales.spaced_ticks([1]) == [1]
+    assert scales.spaced_ticks([1, 2]) == [1, 2]
+    assert scales.spaced_ticks([1, 2, 4, 6, 12, 24]) == [1, 2, 4, 6, 12, 24]
+    assert scales.spaced_ticks([1, 2, 4, 6, 8, 12, 16, 24]) == [1, 2, 4, 8, 16, 24]
+    assert scales.spaced_ticks([1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128]) == [1, 2, 4, 8, 16, 32, 64, 128]
 
 
 def test_a_figures_intervals_are_those_of_the_statistics():
     processes = [[1.0, 1.1, 1.2], [1.3, 1.4, 1.5], [1.0, 1.2, 1.4]]
-    rows = [(process, "x", seconds) for process, some in enumerate(processes) for seconds in some]
+    rows = [(process, "x", seconds) for process, samples in enumerate(processes) for seconds in samples]
     rows = pd.DataFrame(rows, columns=["process", "method", "seconds"]).assign(converged=True)
-    (found,) = medians.summaries(rows, ["method"]).to_dict("records")
-    due = intervals.summary(processes)
-    assert (found["median"], found["low"], found["high"]) == (due.median, due.low, due.high)
+    (summary,) = medians.summaries(rows, ["method"]).to_dict("records")
+    expected = intervals.summary(processes)
+    assert (summary["median"], summary["low"], summary["high"]) == (expected.median, expected.low, expected.high)
     (rate,) = medians.rates(medians.summaries(rows, ["method"]), 6.0).to_dict("records")
-    assert (rate["median"], rate["low"], rate["high"]) == (6 / due.median, 6 / due.high, 6 / due.low)
+    assert (rate["median"], rate["low"], rate["high"]) == (6 / expected.median, 6 / expected.high, 6 / expected.low)
 
 
 def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():

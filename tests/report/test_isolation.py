@@ -1,4 +1,4 @@
-"""A figure's bytes are the same whatever a user has told matplotlib."""
+"""A figure's bytes don't depend on a user's settings of matplotlib."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def settings_by_name(folder):
 
 
 def settings_and_fonts_at_home(folder):
-    """With a broken style, and letters of another kind under the name of the kit's."""
+    """Settings and a broken style in the user's home."""
     for name, content in {"matplotlibrc": RC.encode(), "stylelib/a.mplstyle": b"\xff\xfe"}.items():
         path = folder / ".config/matplotlib" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,8 +61,8 @@ def no_date(folder):
 
 
 def other_variables(folder):
-    found = {"MPLBACKEND": "nosuch", **no_date(folder), "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
-    return found | {"FREETYPE_PROPERTIES": "truetype:interpreter-version=35"}
+    variables = {"MPLBACKEND": "nosuch", **no_date(folder), "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+    return variables | {"FREETYPE_PROPERTIES": "truetype:interpreter-version=35"}
 
 
 EACH = [settings_beside, settings_by_name, settings_and_fonts_at_home, no_home, jupyter, other_variables]
@@ -72,22 +72,22 @@ def everything(folder):
     return broken_settings_beside(folder) | settings_by_name(folder) | jupyter(folder) | no_date(folder)
 
 
-def drawn(folder, changes):
-    """The bytes of a small figure, drawn by a process of its own in a folder and with changed variables."""
-    given = os.environ | changes
-    given = {name: value for name, value in given.items() if value is not None}
-    subprocess.run([sys.executable, "-c", PROGRAM, folder], cwd=folder, env=given, check=True, capture_output=True)
+def draw(folder, changes):
+    """The bytes of a small figure, drawn by another process in a folder and with changed variables."""
+    variables = os.environ | changes
+    variables = {name: value for name, value in variables.items() if value is not None}
+    subprocess.run([sys.executable, "-c", PROGRAM, folder], cwd=folder, env=variables, check=True, capture_output=True)
     return [(folder / f"x.{suffix}").read_bytes() for suffix in ("svg", "pdf", "png")]
 
 
 @pytest.fixture(scope="module")
-def due(tmp_path_factory):
-    return drawn(tmp_path_factory.mktemp("plain"), {})
+def expected(tmp_path_factory):
+    return draw(tmp_path_factory.mktemp("plain"), {})
 
 
 @pytest.mark.parametrize(
     "surroundings",
-    [everything, *(pytest.param(one, marks=[pytest.mark.slow, pytest.mark.surroundings]) for one in EACH)],
+    [everything, *(pytest.param(settings, marks=[pytest.mark.slow, pytest.mark.surroundings]) for settings in EACH)],
 )
-def test_a_figure_is_the_same_in_all_surroundings(due, surroundings, tmp_path):
-    assert drawn(tmp_path, surroundings(tmp_path)) == due
+def test_a_figure_is_the_same_in_all_surroundings(expected, surroundings, tmp_path):
+    assert draw(tmp_path, surroundings(tmp_path)) == expected

@@ -1,4 +1,4 @@
-"""What the kit of figures draws, read back from the axes: lengths, places, colours and words."""
+"""The kit of figures, by what it has drawn on the axes: lengths, positions, colours and texts."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from ladder.report.figures import (
 
 FAR = medians.FAR
 COLUMNS = ["method", "threads", "median", "low", "high", "converged"]
-FOUND = pd.DataFrame(
+SUMMARIES = pd.DataFrame(
     [
         ("openmp", 1, 4.0, 2.0, 5.0, True),
         ("openmp", 2, 2.0, 1.5, 3.0, False),
@@ -36,7 +36,7 @@ FOUND = pd.DataFrame(
 
 @pytest.fixture(autouse=True)
 def look():
-    """The look of every figure."""
+    """Apply the theme of all figures."""
     with theme.context():
         yield
 
@@ -47,25 +47,25 @@ def axes():
 
 
 def segments(collection):
-    """The ends of an axes's lines of intervals, [[[x, y], [x, y]]]."""
+    """The ends of the intervals in a collection, [[[x, y], [x, y]]]."""
     return [segment.tolist() for segment in collection.get_segments()]
 
 
 def annotations(axes):
-    """{text: where it stands}."""
+    """{text: its position}."""
     return {text.get_text(): text.xy for text in axes.texts}
 
 
 def test_an_interval_reaches_from_low_to_high_in_the_colour_of_its_method(axes):
-    marks.curves(axes, FOUND, "threads")
+    marks.curves(axes, SUMMARIES, "threads")
     intervals, points = axes.collections
-    rows = FOUND.to_dict("records")
+    rows = SUMMARIES.to_dict("records")
     assert segments(intervals) == [
         [[row["threads"], max(row["low"], 1 / FAR)], [row["threads"], min(row["high"], FAR)]] for row in rows
     ]
     assert points.get_offsets().tolist() == [[row["threads"], row["median"]] for row in rows]
-    drawn = zip(rows, intervals.get_colors(), points.get_edgecolors(), points.get_facecolors(), strict=True)
-    for row, interval, edge, face in drawn:
+    artists = zip(rows, intervals.get_colors(), points.get_edgecolors(), points.get_facecolors(), strict=True)
+    for row, interval, edge, face in artists:
         colour = looks.look(row["method"]).colour
         assert same_color(interval, colour)
         assert same_color(edge, colour)
@@ -76,35 +76,35 @@ def test_an_interval_reaches_from_low_to_high_in_the_colour_of_its_method(axes):
 
 
 def test_an_interval_along_x_lies_at_the_height_of_its_mark(axes):
-    marks.points(axes, FOUND.iloc[:2], "median", "threads", along="x")
+    marks.points(axes, SUMMARIES.iloc[:2], "median", "threads", along="x")
     assert segments(axes.collections[0]) == [[[2.0, 1], [5.0, 1]], [[1.5, 2], [3.0, 2]]]
 
 
 def bar(name, value, converged=True, shade=0.5, **more):
-    """A bar with an interval from half of its value to twice."""
+    """A bar with an interval from half its value to twice its value."""
     about = {"name": name, "value": value, "low": value and value / 2, "high": value and 2 * value}
     return about | {"converged": converged, "shade": shade, "text": f"{value} a second"} | more
 
 
 def test_bars_are_as_long_as_their_values_and_hollow_where_not_converged(axes):
-    own = [bar("one", 3.0), bar("two", 5.0, converged=False), bar("none", None)]
-    bars.grouped(axes, [("openmp", own), ("blas", [bar("three", 7.0, shade=0.0)])], reach=20.0)
+    group_bars = [bar("one", 3.0), bar("two", 5.0, converged=False), bar("none", None)]
+    bars.grouped(axes, [("openmp", group_bars), ("blas", [bar("three", 7.0, shade=0.0)])], reach=20.0)
     places = [1, 2, 5 + bars.GAP]
-    drawn = [(one.get_width(), one.get_x(), one.get_y() + one.get_height() / 2) for one in axes.patches]
-    assert drawn == [(width, 0, pytest.approx(at)) for width, at in zip((3.0, 5.0, 7.0), places, strict=True)]
+    rectangles = [(patch.get_width(), patch.get_x(), patch.get_y() + patch.get_height() / 2) for patch in axes.patches]
+    assert rectangles == [(width, 0, pytest.approx(at)) for width, at in zip((3.0, 5.0, 7.0), places, strict=True)]
     red, blue = (looks.look(name).colour for name in ("openmp", "blas"))
     faces = [looks.lighter(red, 0.5), "white", blue]
-    assert all(same_color(one.get_facecolor(), face) for one, face in zip(axes.patches, faces, strict=True))
-    assert [to_rgb(one.get_edgecolor()) for one in axes.patches] == [to_rgb(colour) for colour in (red, red, blue)]
+    assert all(same_color(patch.get_facecolor(), face) for patch, face in zip(axes.patches, faces, strict=True))
+    assert [to_rgb(patch.get_edgecolor()) for patch in axes.patches] == [to_rgb(colour) for colour in (red, red, blue)]
     assert segments(axes.collections[0]) == [
         [[low, pytest.approx(at)], [high, pytest.approx(at)]]
         for low, high, at in zip((1.5, 2.5, 3.5), (6.0, 10.0, 14.0), places, strict=True)
     ]
-    told = annotations(axes)
-    assert told["3.0 a second"] == (1, 1)
-    assert told["5.0 a second"] == (1, 2)
-    assert told["None a second"] == (0, 3), "a text in the place of a bar"
-    assert told[looks.look("openmp").label] == (0, 0)
+    texts = annotations(axes)
+    assert texts["3.0 a second"] == (1, 1)
+    assert texts["5.0 a second"] == (1, 2)
+    assert texts["None a second"] == (0, 3), "a text in the place of a bar"
+    assert texts[looks.look("openmp").label] == (0, 0)
     assert [text.get_text() for text in axes.get_yticklabels()] == ["one", "two", "none", "three"]
     assert axes.get_xlim() == (0, 20.0)
     low, high = axes.get_ylim()
@@ -112,10 +112,15 @@ def test_bars_are_as_long_as_their_values_and_hollow_where_not_converged(axes):
 
 
 def test_parts_of_a_bar_lie_beside_each_other_under_the_dot_of_the_whole(axes):
-    own = [bar("a", 4.0, parts=[(1.0, "red"), (2.0, "blue")]), bar("b", 6.0, parts=[(3.0, "red")], converged=False)]
-    bars.grouped(axes, [("openmp", own)])
-    drawn = {(one.get_x(), one.get_width(), round(one.get_y() + one.get_height() / 2)) for one in axes.patches}
-    assert drawn == {(0.0, 1.0, 1), (1.0, 2.0, 1), (0.0, 3.0, 2)}
+    group_bars = [
+        bar("a", 4.0, parts=[(1.0, "red"), (2.0, "blue")]),
+        bar("b", 6.0, parts=[(3.0, "red")], converged=False),
+    ]
+    bars.grouped(axes, [("openmp", group_bars)])
+    rectangles = {
+        (patch.get_x(), patch.get_width(), round(patch.get_y() + patch.get_height() / 2)) for patch in axes.patches
+    }
+    assert rectangles == {(0.0, 1.0, 1), (1.0, 2.0, 1), (0.0, 3.0, 2)}
     intervals, dots = axes.collections
     assert segments(intervals) == [[[2.0, 1], [8.0, 1]], [[3.0, 2], [12.0, 2]]]
     assert dots.get_offsets().tolist() == [[4.0, 1], [6.0, 2]]
@@ -127,12 +132,12 @@ def test_a_panel_of_bars_has_its_ceiling_its_unit_and_its_machine():
     lines = [(8.0, bars.DASHED), (None, bars.DASHED)]
     figure = bars.figure({"here": [("a problem", groups, lines)], "there": [("another", groups, ())]}, "GB/s", 0.5)
     assert [part.get_suptitle() for part in figure.subfigs] == ["here", "there"]
-    one, other = figure.axes
-    assert [one.get_title(loc="left"), other.get_title(loc="left")] == ["a problem", "another"]
-    assert one.get_xlabel() == "GB/s"
-    assert [line.get_xdata() for line in one.lines] == [[8.0, 8.0]]
+    first, other = figure.axes
+    assert [first.get_title(loc="left"), other.get_title(loc="left")] == ["a problem", "another"]
+    assert first.get_xlabel() == "GB/s"
+    assert [line.get_xdata() for line in first.lines] == [[8.0, 8.0]]
     assert not other.lines
-    assert one.get_xlim()[1] > 8.0
+    assert first.get_xlim()[1] > 8.0
 
 
 def test_a_cell_is_as_dark_as_it_is_near_to_the_best_of_its_column(axes):
@@ -147,21 +152,23 @@ def test_a_cell_is_as_dark_as_it_is_near_to_the_best_of_its_column(axes):
 def test_a_case_that_does_not_count_threads_has_one():
     calls = {"workload": "gemm", "variant": ["cuda_naive", "blas"], "device": ["cuda", "host"], "phase": "total"}
     frame = pd.DataFrame(calls)
-    for threads, due in ((frame.assign(threads=[np.nan, 4]), [1, 4]), (frame, [1, 1])):
-        assert medians.samples({"samples": threads})["threads"].tolist() == due
+    for threads, expected in ((frame.assign(threads=[np.nan, 4]), [1, 4]), (frame, [1, 1])):
+        assert medians.samples({"samples": threads})["threads"].tolist() == expected
 
 
 def test_problems_stand_in_the_order_of_the_plan_each_with_the_row_of_its_first_case():
     rows = [("nn", 8, "cold", "b"), ("tn", 4, "cold", "a"), ("nn", 8, "cold", "a"), ("nn", 8, "warm", "a")]
     frame = pd.DataFrame(rows, columns=["form", "m", "cache", "variant"]).assign(workload="gemm")
-    found = [(row["form"], row["cache"], row["variant"], [*own["variant"]]) for row, own in medians.problems(frame)]
-    assert found == [("nn", "cold", "b", ["b", "a"]), ("tn", "cold", "a", ["a"]), ("nn", "warm", "a", ["a"])]
-    assert [len(own) for _, own in medians.problems(frame, but=["form", "m"])] == [3, 1]
+    problems = [
+        (row["form"], row["cache"], row["variant"], [*rows["variant"]]) for row, rows in medians.problems(frame)
+    ]
+    assert problems == [("nn", "cold", "b", ["b", "a"]), ("tn", "cold", "a", ["a"]), ("nn", "warm", "a", ["a"])]
+    assert [len(rows) for _, rows in medians.problems(frame, ignored=["form", "m"])] == [3, 1]
     assert medians.problems(frame.iloc[:0]) == []
 
 
 def rung(label, seconds, **more):
-    """A rung of three processes of which the last has one slow sample, which counts in no median."""
+    """A rung of three processes; the last one has a slow sample, which changes no median."""
     processes = [[0.99 * seconds] * 3, [seconds] * 3, [1.01 * seconds] * 2 + [9 * seconds]]
     return waterfall.Rung(label, "blas", processes, more.pop("predicted", None), more.pop("converged", True), **more)
 
@@ -181,14 +188,14 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
         for at, seconds in zip(places, (8e-3, 2e-3, 1e-3, 5e-4), strict=True)
         for factor in (0.99, 1.0, 1.01)
     ]
-    assert [tuple(one) for one in dots.get_offsets().tolist()] == expected
+    assert [tuple(point) for point in dots.get_offsets().tolist()] == expected
     hollow = [same_color(face[:3], "white") for face in dots.get_facecolors()]
     assert hollow == [False] * 3 + [True] * 3 + [False] * 6
     lines = [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines]
     assert lines == [([4e-3] * 2, [-0.4, 0.4]), ([1e-4] * 2, [3.1, 3.9]), ([5e-5] * 2, [0, 1])]
-    told = annotations(axes)
-    assert [told[text] for text in ("8.00 ms", "2.00 ms", "1.00 ms", "500 µs")] == [(1, at) for at in places]
-    gains = {text: at for text, at in told.items() if "×" in text}
+    texts = annotations(axes)
+    assert [texts[text] for text in ("8.00 ms", "2.00 ms", "1.00 ms", "500 µs")] == [(1, at) for at in places]
+    gains = {text: at for text, at in texts.items() if "×" in text}
     assert [(text.partition(" ")[0], at) for text, at in gains.items()] == [("4.0", (1, 0.5))]
     assert axes.get_xscale() == "log"
     low, high = axes.get_ylim()
@@ -198,12 +205,12 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
 def test_shares_of_a_rung_are_per_cent_of_its_parts(axes):
     parts = {"a": 1e-3, "b": 3e-3}
     waterfall.fill_shares(axes, Figure().subplots(), [rung("one", 8e-3, parts=parts)], {"a": "red", "b": "blue"})
-    drawn = {to_rgb(one.get_facecolor()): (one.get_x(), one.get_width()) for one in axes.patches}
-    assert drawn == {to_rgb("red"): (0.0, 25.0), to_rgb("blue"): (25.0, 75.0)}
+    rectangles = {to_rgb(patch.get_facecolor()): (patch.get_x(), patch.get_width()) for patch in axes.patches}
+    assert rectangles == {to_rgb("red"): (0.0, 25.0), to_rgb("blue"): (25.0, 75.0)}
 
 
 def ticks(axis):
-    """The words at an axis's ticks."""
+    """The labels of an axis' ticks."""
     locations = axis.get_majorticklocs()
     return dict(zip(axis.get_major_formatter().format_ticks(locations), locations, strict=True))
 
@@ -222,7 +229,7 @@ def test_threads_have_a_logarithmic_axis_with_a_tick_at_each(axes):
 
 
 def test_an_axis_holds_all_medians_and_intervals_that_are_not_far_off():
-    low, high = scales.extent(FOUND)
+    low, high = scales.extent(SUMMARIES)
     assert (low, high) == pytest.approx((0.25 / 4 / 1.25, 5.0 * 1.25))
 
 
@@ -246,21 +253,23 @@ def test_the_legend_explains_hollow_marks_where_there_are_any():
 def test_lines_are_named_at_their_heights_in_their_colours(axes):
     scales.log_axis(axes.yaxis, (1.0, 100.0))
     ends.label(axes, [(100.0, "a", "red"), (10.0, "b", "blue")], inches=10.0)
-    named = {text.get_text(): (pytest.approx(text.xy[1], abs=1e-6), text.get_color()) for text in axes.texts}
-    assert named == {"a": (1.0, "red"), "b": (0.5, "blue")}
+    labels = {text.get_text(): (pytest.approx(text.xy[1], abs=1e-6), text.get_color()) for text in axes.texts}
+    assert labels == {"a": (1.0, "red"), "b": (0.5, "blue")}
 
 
 def test_rates_over_threads_have_their_ceiling_and_are_named_at_their_last_point(axes):
     kinds = {"openmp": looks.Look("plain loops", "#ff0000", "o"), "blas": looks.Look("the library", "#0000ff", "s")}
-    found = FOUND.assign(low=FOUND["median"] / 2, high=FOUND["median"] * 1.2)
-    by_threads.fill_rates(axes, found, "threads", kinds, {1: 8.0, 2: 12.0}, inches=10.0)
-    drawn = {line.get_color(): list(line.get_ydata()) for line in axes.lines if len(line.get_ydata())}
-    assert drawn == {"#ff0000": [4.0, 2.0], "#0000ff": [0.5, 0.25], by_threads.CEILING["color"]: [8.0, 12.0]}
+    summaries = SUMMARIES.assign(low=SUMMARIES["median"] / 2, high=SUMMARIES["median"] * 1.2)
+    by_threads.fill_rates(axes, summaries, "threads", kinds, {1: 8.0, 2: 12.0}, inches=10.0)
+    curves = {line.get_color(): list(line.get_ydata()) for line in axes.lines if len(line.get_ydata())}
+    assert curves == {"#ff0000": [4.0, 2.0], "#0000ff": [0.5, 0.25], by_threads.CEILING["color"]: [8.0, 12.0]}
     assert axes.get_ylim()[1] > 12.0
     heights = {text.get_text(): text.xy[1] for text in axes.texts}
     low, high = np.log(axes.get_ylim())
-    due = {name: (np.log(rate) - low) / (high - low) for name, rate in (("plain loops", 2.0), ("the library", 0.25))}
-    assert heights == pytest.approx(due)
+    expected = {
+        name: (np.log(rate) - low) / (high - low) for name, rate in (("plain loops", 2.0), ("the library", 0.25))
+    }
+    assert heights == pytest.approx(expected)
 
 
 def test_colours_become_white_by_their_share():
@@ -271,7 +280,7 @@ def test_colours_become_white_by_their_share():
 
 
 def test_letters_are_white_on_dark_colours_alone():
-    """By the luma, to which red adds 0.299, green 0.587 and blue 0.114: dark is what has less than 0.45."""
+    """A colour is dark if its luma, 0.299 red + 0.587 green + 0.114 blue, is below 0.45."""
     dark, light = ("#0000ff", "#ff0000", "#0055ff", "0.44"), ("#00ff00", "#ff5500", "#ffffff", "0.46")
     assert [bool(looks.is_dark(colour)) for colour in dark] == [True] * 4
     assert [bool(looks.is_dark(colour)) for colour in light] == [False] * 4
@@ -280,7 +289,7 @@ def test_letters_are_white_on_dark_colours_alone():
 @pytest.mark.parametrize("places", [[1], [1, 2], [1, 2, 5.4]])
 def test_a_bar_is_as_high_whether_there_are_others(axes, places):
     bars.draw(axes, pd.DataFrame({"at": places, "value": 1.0}), x="value", color="red")
-    assert [one.get_height() for one in axes.patches] == pytest.approx([bars.WIDE] * len(places))
+    assert [patch.get_height() for patch in axes.patches] == pytest.approx([bars.THICKNESS] * len(places))
 
 
 def test_an_axis_of_bars_holds_the_longest_with_all_of_its_parts(axes):
@@ -302,24 +311,24 @@ def test_cells_of_all_methods_are_compared_with_the_best_of_their_column(axes):
 
 def test_panels_of_cells_have_rows_of_the_same_height():
     table = pd.DataFrame({"nn": [1.0, 2.0]}, index=["8", "16"])
-    some = [("a problem", [("cuda_naive", table)]), ("another", [("cuda_naive", table.iloc[:1])])]
-    one, other = heat.figure({"here": some}, 0.5).axes
-    assert [one.get_title(loc="left"), other.get_title(loc="left")] == ["a problem", "another"]
-    assert one.get_ylim() == other.get_ylim() == (3, 0)
+    panels = [("a problem", [("cuda_naive", table)]), ("another", [("cuda_naive", table.iloc[:1])])]
+    first, other = heat.figure({"here": panels}, 0.5).axes
+    assert [first.get_title(loc="left"), other.get_title(loc="left")] == ["a problem", "another"]
+    assert first.get_ylim() == other.get_ylim() == (3, 0)
 
 
 @pytest.mark.parametrize(
-    ("processes", "places"),
+    ("processes", "positions"),
     [
         ([[3.0]], [2.0]),
         ([[1.0, 2.0, 9.0], [4.0]], [1.7, 2.3]),
         ([[1.0], [2.0], [3.0], [4.0]], [1.7, 1.9, 2.1, 2.3]),
     ],
 )
-def test_the_processes_of_a_rung_lie_around_its_line_in_their_order(processes, places):
-    found = waterfall.spread(processes, 2)
-    assert [seconds for seconds, _ in found] == [np.median(times) for times in processes]
-    assert [place for _, place in found] == pytest.approx(places)
+def test_the_processes_of_a_rung_lie_around_its_line_in_their_order(processes, positions):
+    dots = waterfall.dots_of(processes, 2)
+    assert [seconds for seconds, _ in dots] == [np.median(times) for times in processes]
+    assert [position for _, position in dots] == pytest.approx(positions)
 
 
 def test_the_legend_of_a_waterfall_shows_ticks_lines_and_parts_as_they_are_drawn():
@@ -329,24 +338,26 @@ def test_the_legend_of_a_waterfall_shows_ticks_lines_and_parts_as_they_are_drawn
     (legend,) = figure.legends
     handles = dict(zip([text.get_text() for text in legend.get_texts()], legend.legend_handles, strict=True))
     assert list(handles) == ["a process", "the floor", "model", "b", "c"]
-    told = {name: (handles[name].get_marker(), handles[name].get_linestyle()) for name in list(handles)[:3]}
-    assert told == {"a process": ("o", "None"), "the floor": ("None", "-"), "model": ("|", "None")}
+    styles = {name: (handles[name].get_marker(), handles[name].get_linestyle()) for name in list(handles)[:3]}
+    assert styles == {"a process": ("o", "None"), "the floor": ("None", "-"), "model": ("|", "None")}
     assert (handles["the floor"].get_color(), handles["model"].get_color()) == (theme.GREY, theme.DARK)
     assert [to_rgb(handles[name].get_facecolor()) for name in "bc"] == [to_rgb(colours[name]) for name in "bc"]
     axes, shares = figure.axes
     assert axes.get_xlabel() == "time of it, n = 5"
     assert shares.get_ylim() == axes.get_ylim()
     assert shares.get_xlim() == (0, 100)
-    drawn = {(one.get_x(), one.get_width(), round(one.get_y() + one.get_height() / 2)) for one in shares.patches}
-    assert drawn == {(0.0, 100.0, 0), (0.0, 25.0, 1), (25.0, 75.0, 1)}
+    rectangles = {
+        (patch.get_x(), patch.get_width(), round(patch.get_y() + patch.get_height() / 2)) for patch in shares.patches
+    }
+    assert rectangles == {(0.0, 100.0, 0), (0.0, 25.0, 1), (25.0, 75.0, 1)}
 
 
 def test_waterfalls_of_several_machines_have_one_range_of_times():
-    """A panel is the higher the more rungs it has."""
+    """A panel with more rungs is higher."""
     fast, slow = [rung("one", 1e-6)], [rung("one", 2e-3), rung("two", 1e-3)]
     figure = waterfall.figure({"here": ("n = 5", fast, None), "there": ("n = 5", slow, None)}, "time", "floor")
-    one, other = figure.axes
-    assert one.get_xlim() == other.get_xlim() == pytest.approx((0.99e-6 / 1.5, 2.02e-3 * 1.5))
+    first, other = figure.axes
+    assert first.get_xlim() == other.get_xlim() == pytest.approx((0.99e-6 / 1.5, 2.02e-3 * 1.5))
     assert [text.get_text() for text in other.get_yticklabels()] == ["one", "two"]
     tall = waterfall.heights({"here": ("", fast, None), "there": ("", slow, None)})
     assert tall == pytest.approx({"here": 0.148 * 1.5 + 0.58, "there": 0.148 * 2.5 + 0.58})
@@ -391,7 +402,7 @@ def test_panels_stand_in_rows_of_three_or_one_machine_beside_the_other():
     several, single = {"a": 4, "b": 3, "c": 1}, dict.fromkeys("abcd", 1)
     assert layout.rows_of_bands(several) == 2 + 1 + 1
     assert layout.rows_of_bands(single) == 2
-    assert layout.rows_of_bands(single, beside=1) == 4
+    assert layout.rows_of_bands(single, max_columns=1) == 4
     height, shares = layout.shared_height(several, {"a": 1.5, "b": 2.0, "c": 1.0})
     assert (height, shares) == (6.0, {"a": 3.0, "b": 2.0, "c": 1.0})
     tall = {"a": 1.5, "b": 2.0, "c": 1.0, "d": 1.0}
@@ -416,16 +427,16 @@ def test_a_legend_has_as_many_columns_as_the_page_has_room_for():
     def legend(*labels):
         figure = layout.new(2)
         layout.legend(figure, [layout.entry(looks.Look(label, "red", "o")) for label in labels])
-        (found,) = figure.legends
-        assert [text.get_text() for text in found.get_texts()] == list(labels)
-        return found, figure.bbox.width
+        (drawn_legend,) = figure.legends
+        assert [text.get_text() for text in drawn_legend.get_texts()] == list(labels)
+        return drawn_legend, figure.bbox.width
 
-    found, _ = legend(*"abcde")
-    assert found._ncols == 5
-    found, _ = legend(*"abcdef")
-    assert found._ncols == 3, "rows that are equally long"
-    found, width = legend(*("a label of quite some length indeed" for _ in range(5)))
-    assert found._ncols == 2
-    assert found.get_window_extent().width <= width
-    found, _ = legend("a label wider than the page " * 9, "b")
-    assert found._ncols == 1
+    drawn_legend, _ = legend(*"abcde")
+    assert drawn_legend._ncols == 5
+    drawn_legend, _ = legend(*"abcdef")
+    assert drawn_legend._ncols == 3, "rows that are equally long"
+    drawn_legend, width = legend(*("a label of quite some length indeed" for _ in range(5)))
+    assert drawn_legend._ncols == 2
+    assert drawn_legend.get_window_extent().width <= width
+    drawn_legend, _ = legend("a label wider than the page " * 9, "b")
+    assert drawn_legend._ncols == 1

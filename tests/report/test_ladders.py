@@ -1,4 +1,4 @@
-"""What every chapter's ladder shares: ratios in words, the tables of the ladder and of verdicts, the waterfall."""
+"""The parts that all ladders share: ratios in words, the tables of the ladder and of verdicts, the waterfall."""
 
 import math
 
@@ -47,19 +47,19 @@ def test_an_efficiency_is_of_its_interval_too():
 def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
     assert ratios.prose(Ratio(2.0, 1.99, 2.01)) == r"\num{2.0}\,$\times$"
     assert ratios.prose(Ratio(2.0, 1.9, 2.1)).endswith(r"[\num{1.9}, \num{2.1}]")
-    assert ratios.compared(Ratio(2.0, 1.99, 2.01), "it") == r"is \num{2.0}\,$\times$ faster than it"
-    assert ratios.compared(Ratio(0.5, 0.499, 0.501), "it") == r"is \num{2.0}\,$\times$ slower than it"
+    assert ratios.comparison(Ratio(2.0, 1.99, 2.01), "it") == r"is \num{2.0}\,$\times$ faster than it"
+    assert ratios.comparison(Ratio(0.5, 0.499, 0.501), "it") == r"is \num{2.0}\,$\times$ slower than it"
     # What is undecided says which change could have been seen.
-    hidden = ratios.compared(Ratio(1.1, 0.9, 1.3), "it")
+    hidden = ratios.comparison(Ratio(1.1, 0.9, 1.3), "it")
     assert (
         hidden == r"does not differ significantly from it (a difference of \qty{32}{\percent} would have been detected)"
     )
-    nothing = ratios.compared(Ratio(2.0, 0.0, math.inf), "it")
+    nothing = ratios.comparison(Ratio(2.0, 0.0, math.inf), "it")
     assert nothing == "does not differ significantly from it (too few processes to detect any difference)"
     # A difference of less than one per cent is none, as in every comparison of the paper.
     for ratio in (Ratio(1.006, 1.004, 1.009), Ratio(0.994, 0.992, 0.996)):
-        assert ratios.compared(ratio, "it") == r"ties with it within \qty{1}{\percent}"
-    assert ratios.compared(Ratio(1.0, 0.97, 1.05), "it") == r"ties with it within \qty{5}{\percent}"
+        assert ratios.comparison(ratio, "it") == r"ties with it within \qty{1}{\percent}"
+    assert ratios.comparison(Ratio(1.0, 0.97, 1.05), "it") == r"ties with it within \qty{5}{\percent}"
 
 
 def test_a_sentence_shows_an_interval_from_two_per_cent_on():
@@ -84,7 +84,7 @@ def test_a_ratio_of_parts_is_that_of_their_sums_in_a_pass():
 
 
 def timed(*times):
-    """The rows of a case, a process for each of some lists of seconds."""
+    """The rows of a case with a process for each list of seconds."""
     return pd.DataFrame(
         [{"process": number, "seconds": seconds} for number, some in enumerate(times) for seconds in some]
     )
@@ -101,8 +101,8 @@ def test_the_ladder_shows_the_median_of_the_processes_medians():
     assert "no measurement" in ladder_table.table(rungs[1:], "Iteration")
 
 
-def claim(found, least=2.0):
-    return verdict_table.Claim("key", "It is so", "a measurement", "a cause", decide(found, least))
+def claim(ratio, minimum=2.0):
+    return verdict_table.Claim("key", "It is so", "a measurement", "a cause", decide(ratio, minimum))
 
 
 def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
@@ -113,8 +113,8 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     assert undecided[-2] == "undecided"
     assert "would show" in undecided[-1]
     assert untested[2:] == ["--", "not tested", "needs a measurement"]
-    one = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
-    assert one[-1] == "too few processes to detect any change"
+    cells = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
+    assert cells[-1] == "too few processes to detect any change"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     ],
 )
 def test_what_is_claimed_is_the_bound_that_decides(bounds, text):
-    assert verdict_table.claimed(decide(None, *bounds)) == text + r"\,$\times$"
+    assert verdict_table.claimed_range(decide(None, *bounds)) == text + r"\,$\times$"
 
 
 def rung(label, seconds, predicted=None, is_peer=False, processes=4):
@@ -148,10 +148,10 @@ def test_the_waterfall_has_a_dot_for_every_process_and_the_gain_over_the_rung_ab
     np.testing.assert_allclose(sorted(dots[:, 0])[-4:], [8e-6, 8.08e-6, 8.16e-6, 8.24e-6])
     ticks = [line.get_xdata()[0] for line in axes.lines if len(set(line.get_xdata())) == 1]
     assert sorted(ticks) == [1e-7, 4e-6]
-    shown = words(figure)
-    assert len([text for text in shown if "×" in text]) == 1  # peers stand beside the ladder
-    assert any(text.startswith("4.0") and "×" in text for text in shown)
-    assert {"first", "second", "other", "a process", "model", "the floor", "a machine", "2.03 µs"} <= set(shown)
+    texts = words(figure)
+    assert len([text for text in texts if "×" in text]) == 1  # peers stand beside the ladder
+    assert any(text.startswith("4.0") and "×" in text for text in texts)
+    assert {"first", "second", "other", "a process", "model", "the floor", "a machine", "2.03 µs"} <= set(texts)
 
 
 def test_without_model_and_ceiling_the_legend_names_neither():
@@ -161,35 +161,35 @@ def test_without_model_and_ceiling_the_legend_names_neither():
 
 
 def test_names_at_the_ends_of_lines_keep_apart_and_inside():
-    assert ends.apart([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
-    close = ends.apart([0.95, 0.96, 0.97], 0.1)
+    assert ends.separate([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
+    close = ends.separate([0.95, 0.96, 0.97], 0.1)
     np.testing.assert_allclose(close, [0.8, 0.9, 1.0])
-    crowded = ends.apart([0.5] * 5, 0.4)
+    crowded = ends.separate([0.5] * 5, 0.4)
     np.testing.assert_allclose(np.diff(crowded), 0.4)
 
 
 def rows_of(threads, *seconds):
-    """A sample of each process of a case on so many threads."""
+    """The rows of a case on `threads`, one sample for each process."""
     case = {"machine": "here", "workload": "gemm", "variant": "openmp", "case": f"n=1,cache=cold,threads={threads}"}
     return pd.DataFrame([case | {"process": number, "seconds": one} for number, one in enumerate(seconds)])
 
 
 def test_a_ratio_rests_on_the_cases_of_its_rows():
-    one, two = rows_of(1, *[2.0] * 5), rows_of(2, *[1.0] * 5)
-    both = tuple(("here", "gemm", "openmp", f"n=1,cache=cold,threads={threads}") for threads in (1, 2))
-    assert ratios.of(one, two).cases == ratios.of_best(one, {1: one, 2: two}).cases == both
-    assert ratios.over(one, 0.5).cases == both[:1]
-    assert ratios.over(one, 0.5).value == 4.0
-    assert ratios.over(one, None) is None
-    assert ratios.of_best(one, {}) is None
-    assert ratios.of(one.drop(columns="machine"), two).cases == both[1:]
+    slower, faster = rows_of(1, *[2.0] * 5), rows_of(2, *[1.0] * 5)
+    both_cases = tuple(("here", "gemm", "openmp", f"n=1,cache=cold,threads={threads}") for threads in (1, 2))
+    assert ratios.of(slower, faster).cases == ratios.of_best(slower, {1: slower, 2: faster}).cases == both_cases
+    assert ratios.over(slower, 0.5).cases == both_cases[:1]
+    assert ratios.over(slower, 0.5).value == 4.0
+    assert ratios.over(slower, None) is None
+    assert ratios.of_best(slower, {}) is None
+    assert ratios.of(slower.drop(columns="machine"), faster).cases == both_cases[1:]
 
 
 def test_luck_in_the_processes_that_choose_makes_no_speed_up():
-    """The second, fourth and so on choose; on two threads they alone are fast."""
+    """Every second process chooses; on two threads only these processes are fast."""
     slow = 1.0 + 1e-3 * np.arange(10)
     cases = {1: rows_of(1, *slow), 2: rows_of(2, *np.where(np.arange(10) % 2, 0.5, slow))}
-    best, tested = study.chosen_apart(cases)
+    best, tested = study.best_and_test_rows(cases)
     assert best == 2
     assert set(tested["process"]) == {0, 2, 4, 6, 8}
     assert ratios.of_best(cases[1], cases).low < 1.01

@@ -1,4 +1,4 @@
-"""Values as LaTeX, each worked out by hand: units, digits, lists, the heads and the lines of tables."""
+"""Values as LaTeX, compared with texts written by hand: units, digits, lists, heads and rows of tables."""
 
 import pytest
 
@@ -112,7 +112,7 @@ def test_names_of_the_code_may_be_broken_and_published_machines_are_marked():
 
 
 def test_lists_read_as_in_a_sentence():
-    assert [latex.listed(items) for items in ([], [1], [1, 2], [1, 2, 4])] == ["", "1", "1 and 2", "1, 2 and 4"]
+    assert [latex.enumeration(items) for items in ([], [1], [1, 2], [1, 2, 4])] == ["", "1", "1 and 2", "1, 2 and 4"]
 
 
 def test_a_span_is_one_count_or_the_lowest_and_the_highest():
@@ -122,7 +122,7 @@ def test_a_span_is_one_count_or_the_lowest_and_the_highest():
 
 
 def test_the_heads_of_groups_stand_above_their_own_columns():
-    over, *titles = latex.grouped(["Size"], {"Time": ["a", "b"], "Rate": ["c", "d", "e"], "Share": ["f"]})
+    over, *titles = latex.group_head(["Size"], {"Time": ["a", "b"], "Rate": ["c", "d", "e"], "Share": ["f"]})
     assert over == (
         r" & \multicolumn{2}{c}{Time} & \multicolumn{3}{c}{Rate} & \multicolumn{1}{c}{Share} \\"
         r"\cmidrule(lr){2-3}\cmidrule(lr){4-6}\cmidrule(lr){7-7}" + "\nSize"
@@ -144,7 +144,7 @@ def test_a_table_has_its_head_its_rows_in_order_and_rules_between():
 
 
 def test_a_number_that_was_not_measured_is_defined_as_one():
-    values = numbers.filled({"a/b": r"\num{1}", "a/c": None, "a/d": Missing("no machine")})
+    values = numbers.fill_missing({"a/b": r"\num{1}", "a/c": None, "a/d": Missing("no machine")})
     assert numbers.text(values).splitlines() == [
         r"\defineresult{a/b}{\num{1}}",
         r"\defineunmeasured{a/c}{\nomeasurement{}}",

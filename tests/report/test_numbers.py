@@ -1,4 +1,4 @@
-"""The numbers of the paper's sentences: the same keys whatever was measured, and words that the samples bear out."""
+"""The numbers of the paper's sentences: the same keys whatever was measured, and words that agree with the samples."""
 
 import json
 import re
@@ -24,36 +24,36 @@ PROTOCOL = configuration.protocol({})
 KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/count")
 
 
-def said(found):
-    return numbers.numbers(found, PROTOCOL, 1.25)
+def numbers_of(study):
+    return numbers.numbers(study, PROTOCOL, 1.25)
 
 
 def on_host(machine=MACHINE, **options):
     """The study of products and trainings on the host."""
     names = {*made.experiments("gemm"), *made.experiments("mlp"), "ceiling_arithmetic", "ceiling_bandwidth"}
-    every = [one for name in sorted(names) for one in made.measurements(name)]
-    return study([one for one in every if not gpus(one.case)], machine, **options)
+    measured = [item for name in sorted(names) for item in made.measurements(name)]
+    return study([item for item in measured if not gpus(item.case)], machine, **options)
 
 
 @pytest.fixture(scope="module")
-def whole():
+def full_study():
     return on_host()
 
 
 @pytest.fixture(scope="module")
-def values(whole):
-    return said(whole)
+def values(full_study):
+    return numbers_of(full_study)
 
 
 def on_cores(values):
     """The keys without those of chapters of which `study()` has no case of the claims' sizes, and of cards."""
-    others = r"study/(toy|behind|verdicts|warmer)|/gpu/"
-    return [key for key in values if not re.search(others, key)]
+    ignored = r"study/(toy|behind|verdicts|warmer)|/gpu/"
+    return [key for key in values if not re.search(ignored, key)]
 
 
 def test_the_keys_do_not_depend_on_what_was_measured(values):
     partial = Study({"gemm_square": on_host().tables["gemm_square"]}, MACHINE)
-    assert list(said(Study({}, None))) == list(values) == list(said(partial))
+    assert list(numbers_of(Study({}, None))) == list(values) == list(numbers_of(partial))
 
 
 def test_a_whole_study_lacks_nothing(values):
@@ -61,24 +61,24 @@ def test_a_whole_study_lacks_nothing(values):
 
 
 def test_without_measurements_every_value_is_words():
-    for key, value in said(Study({}, None)).items():
+    for key, value in numbers_of(Study({}, None)).items():
         if not key.startswith(KNOWN_WITHOUT):
             assert isinstance(value, Missing) or "want of a measurement" in value, key
 
 
-def of_the_product(whole, variant):
-    return whole.samples("gemm_square", variant=variant, form="nn", dtype="float64")
+def of_the_product(full_study, variant):
+    return full_study.samples("gemm_square", variant=variant, form="nn", dtype="float64")
 
 
-def test_numbers_are_those_of_the_rule(whole):
-    plain, tiled, in_c = (of_the_product(whole, name) for name in ("openmp", "tiled", "c_openmp"))
-    assert ratios.compared(ratios.of(plain, tiled), "it").startswith(r"is \num{25}\,$\times$ faster")
-    assert ratios.compared(ratios.of(tiled, plain), "it").startswith(r"is \num{25}\,$\times$ slower")
-    assert ratios.compared(ratios.of(in_c, plain), "it").startswith(("does not differ", "ties with it"))
+def test_numbers_are_those_of_the_rule(full_study):
+    plain, tiled, in_c = (of_the_product(full_study, name) for name in ("openmp", "tiled", "c_openmp"))
+    assert ratios.comparison(ratios.of(plain, tiled), "it").startswith(r"is \num{25}\,$\times$ faster")
+    assert ratios.comparison(ratios.of(tiled, plain), "it").startswith(r"is \num{25}\,$\times$ slower")
+    assert ratios.comparison(ratios.of(in_c, plain), "it").startswith(("does not differ", "ties with it"))
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("low", "high", "text"),
     [
         (183, 304, r"\num{190} [\num{180}, \num{300}]"),
         (189, 191, r"\num{190} [\num{189}, \num{191}]"),
@@ -87,38 +87,38 @@ def test_numbers_are_those_of_the_rule(whole):
         (0.0, float("inf"), r"\num{190}"),
     ],
 )
-def test_a_size_has_the_ends_of_its_interval_that_are_known(low, high, told):
-    assert ratios.size(190, low, high) == told
+def test_a_size_has_the_ends_of_its_interval_that_are_known(low, high, text):
+    assert ratios.size(190, low, high) == text
 
 
-def test_a_share_of_the_ceiling_is_of_the_same_threads(whole):
-    ceiling = whole.samples("ceiling_arithmetic", dtype="float64", threads=1)
+def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
+    ceiling = full_study.samples("ceiling_arithmetic", dtype="float64", threads=1)
     best = (ceiling["flops"] / ceiling["seconds"]).max()
-    rows = of_the_product(whole, "blas")
+    rows = of_the_product(full_study, "blas")
     expected = rows["flops"].iloc[0] / study_of.middle(rows) / best
     line = next(
         line
-        for line in gemm_tables.square(chapter_study.of_chapter("gemm", whole)).splitlines()
+        for line in gemm_tables.square(chapter_study.of_chapter("gemm", full_study)).splitlines()
         if line.startswith(latex.code("blas"))
     )
     assert line.split(" & ")[4] == latex.percent(expected)
 
 
 def test_sizes_never_mix():
-    """512 is the last as text, and has the least work."""
+    """The largest size is chosen by its work: as text, 512 would come last."""
     experiments = ("gemm_large", "gemm_square")
     samples = [tables(made.measurements(name))[name]["samples"] for name in experiments]
     frame = pd.concat(samples).query("dtype == 'float64'")
     assert set(frame["m"]) == {512, 1024, 2048}
-    assert set(study_of.one_size(frame)["m"]) == {2048}
+    assert set(study_of.largest_size(frame)["m"]) == {2048}
 
 
-def test_a_case_of_one_process_gives_no_verdict(whole):
-    rows = whole.samples("gemm_square", form="nn", dtype="float64")
-    once = rows[rows["process"] == 0]
-    plain, tiled = once[once["variant"] == "openmp"], once[once["variant"] == "tiled"]
-    told = ratios.compared(ratios.of(tiled, plain), "it")
-    assert told == "does not differ significantly from it (too few processes to detect any difference)"
+def test_a_case_of_one_process_gives_no_verdict(full_study):
+    rows = full_study.samples("gemm_square", form="nn", dtype="float64")
+    one_process = rows[rows["process"] == 0]
+    plain, tiled = one_process[one_process["variant"] == "openmp"], one_process[one_process["variant"] == "tiled"]
+    text = ratios.comparison(ratios.of(tiled, plain), "it")
+    assert text == "does not differ significantly from it (too few processes to detect any difference)"
 
 
 def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
@@ -137,32 +137,32 @@ def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
 
 def test_a_machine_is_described_alike_here_and_published(tmp_path):
     about = description()
-    own, published = tmp_path / f"{MACHINE}.json", tmp_path / "there/machine.json"
+    local_path, published = tmp_path / f"{MACHINE}.json", tmp_path / "there/machine.json"
     published.parent.mkdir()
-    own.write_text(json.dumps(about))
+    local_path.write_text(json.dumps(about))
     published.write_text(json.dumps({"machine": "there", "description": about}))
-    assert load([], MACHINE, [own, published]).descriptions == {MACHINE: about, "there (published)": about}
+    assert load([], MACHINE, [local_path, published]).descriptions == {MACHINE: about, "there (published)": about}
 
 
-def test_of_two_machines_only_the_subject_is_spoken_of(whole, values):
+def test_of_two_machines_only_the_subject_is_spoken_of(full_study, values):
     slower = on_host("another (published)")
     for parts in slower.tables.values():
         if "seconds" in parts["samples"]:
             parts["samples"]["seconds"] *= 3
-    together = said(both(whole, slower))
+    together = numbers_of(both(full_study, slower))
     differing = {key for key in values if values[key] != together[key]}
     assert differing == {"study/machines", "study/validation/checks"}
 
 
 @pytest.mark.slow
-def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(whole, values):
+def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(full_study, values):
     """The training is measured on both in one experiment; a machine without a GPU stands beside."""
     with_gpu = both(made.whole("gemm"), on_host("another (published)"))
-    together = said(with_gpu)
+    together = numbers_of(with_gpu)
     differing = {key for key in on_cores(values) if values[key] != together[key]}
     counts = {"study/validation/checks", "study/cases/measured", "study/cases/converged"}
     assert differing == counts | {"study/machines"}
-    assert set(stream_tables.ceilings(whole).splitlines()) <= set(stream_tables.ceilings(with_gpu).splitlines())
+    assert set(stream_tables.ceilings(full_study).splitlines()) <= set(stream_tables.ceilings(with_gpu).splitlines())
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,8 @@ def test_text_is_escaped():
 
 def test_left_out_cases_are_named_by_products():
     columns = ["variant", "threads"]
-    assert len(plan_table.grouped(columns, [("a", 4), ("a", 6), ("b", 4), ("b", 6)])) == 1
-    parts = plan_table.grouped(columns, [("a", 4), ("a", 6), ("b", 4)])
+    assert len(plan_table.combine(columns, [("a", 4), ("a", 6), ("b", 4), ("b", 6)])) == 1
+    parts = plan_table.combine(columns, [("a", 4), ("a", 6), ("b", 4)])
     assert len(parts) == 2
     assert all("6" not in part for part in parts if "texttt{b}" in part)
 
@@ -217,13 +217,13 @@ def test_a_variant_of_which_none_ran_for_one_reason_is_named_alone():
 
 
 def test_validation_tells_the_worst_of_every_variant():
-    found = on_host()
-    parts = found.tables["gemm_square"]
+    study = on_host()
+    parts = study.tables["gemm_square"]
     parts["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
     row = parts["checks"].loc[7]
-    table = validation_table.nearest(found)
+    table = validation_table.nearest(study)
     worst = table[(table["variant"] == row["variant"]) & (table["dtype"] == row["dtype"])].iloc[0]
     assert worst["error"] == 0.9
     assert worst["margin"] == pytest.approx(1 / 0.9)
-    assert r"\num{0.900}" in validation_table.latex_table(found)
-    assert "0.9" in validation_table.page(found)
+    assert r"\num{0.900}" in validation_table.latex_table(study)
+    assert "0.9" in validation_table.page(study)

@@ -31,21 +31,21 @@ pytestmark = pytest.mark.xdist_group("paper")  # each is typeset once
 needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk isn't installed")
 
 
-def values_of(found):
-    return numbers.numbers(found, configuration.protocol({}), 1.25)
+def values_of(study):
+    return numbers.numbers(study, configuration.protocol({}), 1.25)
 
 
-def generated(found, folder):
+def generated(study, folder):
     """The generated LaTeX of a study, as the workflow writes it; the paths."""
     (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
     sensitivity(folder / "sensitivity.csv")
-    for name, text in tables.tables(found, [folder / "kernel.json"], folder / "sensitivity.csv").items():
+    for name, text in tables.tables(study, [folder / "kernel.json"], folder / "sensitivity.csv").items():
         latex.write(folder / f"results/tex/{name}.tex", text)
     return sorted((folder / "results/tex").glob("*.tex"))
 
 
 def sensitivity(path):
-    """Write what the verb `sensitivity` does: every declared case, one check that sees and one that doesn't."""
+    """Write a file like `ladder sensitivity` does: for each case a check that refuses errors and one that doesn't."""
     kinds = [
         {"array": "history", "share": 0.0123, "places": 5, "fault": fault, "check": check, "seen": seen, "error": error}
         for fault in (ELEMENT, ROW)
@@ -59,7 +59,7 @@ def sensitivity(path):
 
 
 def sources():
-    """All LaTeX that the paper is written in, of the skeleton and of the chapters, by path."""
+    """{path: text} of the paper's own and the chapters' LaTeX."""
     return {
         str(path): path.read_text() for path in [*sorted(PAPER.glob("*.tex")), *chapters.files(*chapters.TEXTS[:2])]
     }
@@ -69,16 +69,16 @@ def joined():
     return "\n".join(sources().values())
 
 
-def build(found, folder, document="paper"):
-    """The PDF of the paper about a study, or of its supplement, and the log of its making."""
+def build(study, folder, document="paper"):
+    """The path of the PDF of the paper about a study, or of its supplement, and the text of LaTeX's log."""
     out = folder / f"{document}.pdf"
-    typesetting.build(PAPER / f"{document}.tex", generated(found, folder), folder / document, out, texts_of(found))
+    typesetting.build(PAPER / f"{document}.tex", generated(study, folder), folder / document, out, texts_of(study))
     return out, (folder / f"{document}/{document}.log").read_text(errors="replace")
 
 
-def texts_of(found):
+def texts_of(study):
     """All texts about a study, as the typesetting reads them."""
-    return chapters.texts() | captions.text() | texts.rendered(found, values_of(found), sorted(PAPER.glob("*.tex")))
+    return chapters.texts() | captions.text() | texts.render(study, values_of(study), sorted(PAPER.glob("*.tex")))
 
 
 def text_of(pdf):
@@ -126,7 +126,7 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
 
 
 def everything():
-    """A study with every experiment of one machine, and cores of another that is published."""
+    """A study with all experiments of one machine, and those on the cores of a published one."""
     parts = {name: tables for workload in made.CHAPTERS for name, tables in made.whole(workload).tables.items()}
     return made_up.both(replace(made.whole("gemm"), tables=parts), on_one_thread("another (published)"))
 
@@ -138,7 +138,7 @@ def on_one_thread(machine=made_up.MACHINE):
 
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
-    """A function: the PDF of a study by name and the log of its making, made once."""
+    """A function of a study's name: its PDF and LaTeX's log, made only once."""
     studies = {"nothing": lambda: Study({}, None), "one thread": on_one_thread}
     studies |= {"everything": everything}
     return functools.cache(lambda name: build(studies[name](), tmp_path_factory.mktemp("paper")))
@@ -168,32 +168,34 @@ def test_the_text_states_what_was_not_measured(papers):
 @needs_latex
 @pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext isn't installed")
 def test_the_text_lacks_nothing_where_everything_was_measured(papers):
-    whole = text_of(papers("everything")[0])
-    assert "no measurement" not in whole
-    assert made_up.MACHINE in whole
+    text = text_of(papers("everything")[0])
+    assert "no measurement" not in text
+    assert made_up.MACHINE in text
 
 
 @pytest.mark.slow
 @needs_latex
 @pytest.mark.parametrize("chapter", [name for name in made.CHAPTERS if name != "gemm"])
 def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
-    """Typeset alone from a page's head on, with its figures of two machines, one of them without a card."""
+    """The chapter is typeset alone, with figures of two machines, one of them without a GPU."""
     host = made.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
-    found = made_up.both(made.study(chapter, machine="nvidia-h200"), host)
-    inputs, known = generated(found, tmp_path), drawings.ceilings((found.subject,))
+    study = made_up.both(made.study(chapter, machine="nvidia-h200"), host)
+    inputs, ceilings = generated(study, tmp_path), drawings.ceilings((study.subject,))
     (tmp_path / "results/figures").mkdir()
-    written = texts_of(found)
+    written = texts_of(study)
     for name in re.findall(r"\\studyfigure\{(\w+)\}", written[f"chapters/{chapter}/text.tex"]):
         with theme.context():
-            asked = {one: found.tables[one] for one in figures.constants(name)["EXPERIMENTS"]}
-            theme.save(drawings.draw(name, asked, known), tmp_path / f"results/figures/{name}.pdf")
+            figure_tables = {
+                experiment: study.tables[experiment] for experiment in figures.constants(name)["EXPERIMENTS"]
+            }
+            theme.save(drawings.draw(name, figure_tables, ceilings), tmp_path / f"results/figures/{name}.pdf")
     inputs += sorted((tmp_path / "results/figures").glob("*.pdf"))
     for name in ("macros.tex", "preamble.tex", "references.bib"):
         shutil.copy(PAPER / name, tmp_path)
     preamble, _ = (PAPER / "paper.tex").read_text().split(r"\begin{document}")
     body = rf"\begin{{document}}\section{{It}}\input{{chapters/{chapter}/text}}\clearpage Behind.\label{{behind}}"
-    own = f",chapters/{chapter}/references" if f"chapters/{chapter}/references.bib" in written else ""
-    works = rf"\nocite{{goto2008}}\bibliographystyle{{plainnat}}\bibliography{{references{own}}}\end{{document}}"
+    references = f",chapters/{chapter}/references" if f"chapters/{chapter}/references.bib" in written else ""
+    works = rf"\nocite{{goto2008}}\bibliographystyle{{plainnat}}\bibliography{{references{references}}}\end{{document}}"
     (tmp_path / "alone.tex").write_text(f"{preamble}{body}{works}\n")
     typesetting.build(tmp_path / "alone.tex", inputs, tmp_path / "build", tmp_path / "alone.pdf", written)
     (behind,) = re.findall(r"newlabel\{behind\}\{\{[^}]*\}\{(\d+)\}", (tmp_path / "build/alone.aux").read_text())
@@ -209,7 +211,7 @@ def test_the_same_inputs_give_the_same_bytes(papers, tmp_path):
 
 
 def tiny(folder, text):
-    """A paper of its own with the project's macros."""
+    """The path of a small paper with the project's macros."""
     shutil.copy(PAPER / "macros.tex", folder)
     head = r"\documentclass{article}\usepackage{siunitx,graphicx}\input{macros}\begin{document}"
     (folder / "tiny.tex").write_text(f"{head}\n{text}\n\\end{{document}}\n")
@@ -235,10 +237,10 @@ def test_a_mistake_in_the_text_stops_the_build_and_is_named(tmp_path, text, name
 @needs_latex
 def test_a_mistake_in_a_chapter_is_named_by_the_chapters_own_file(tmp_path):
     copy = "chapters/own/text.tex"
-    given = {"texts": {copy: r"\figurecaption{unheard_of}"}, "origins": {copy: "own/paper/text.tex"}}
+    options = {"texts": {copy: r"\figurecaption{unheard_of}"}, "origins": {copy: "own/paper/text.tex"}}
     source = tiny(tmp_path, r"\input{chapters/own/text}")
     with pytest.raises(LadderError, match=r"stopped: own/paper/text\.tex:1: .*There is no figure `unheard_of'"):
-        typesetting.build(source, [], tmp_path / "build", tmp_path / "tiny.pdf", **given)
+        typesetting.build(source, [], tmp_path / "build", tmp_path / "tiny.pdf", **options)
 
 
 @needs_latex
@@ -276,7 +278,7 @@ NAMES = [
 @needs_latex
 @pytest.mark.parametrize("name", NAMES)
 def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, monkeypatch, name):
-    """Also beside files of the user's that LaTeX and latexmk look for, and a package of another version."""
+    """Also with a user's configuration of latexmk and a user's package of another version."""
     pages = []
     for folder in (tmp_path / "plain", tmp_path / f"a{name}b"):
         (folder / "results/figures").mkdir(parents=True)
@@ -300,8 +302,8 @@ def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, m
 
 def test_a_missing_package_is_named_with_what_to_install():
     log = "This is pdfTeX\n./paper/preamble.tex:9: LaTeX Error: File `siunitx.sty' not found.\n\nl.10 \\usepackage\n"
-    assert "siunitx.sty" in typesetting.complaint(log)
-    assert "texlive-science" in typesetting.complaint(log)
+    assert "siunitx.sty" in typesetting.first_error(log)
+    assert "texlive-science" in typesetting.first_error(log)
 
 
 def test_a_complaint_has_the_line_that_latex_stopped_at():
@@ -315,17 +317,17 @@ def test_a_complaint_has_the_line_that_latex_stopped_at():
         "<recently read> \\no",
     ]
     assert (
-        typesetting.complaint("\n".join([*log, "", r"l.12 \no", "later"])) == r"Undefined control sequence [l.12 \no]"
+        typesetting.first_error("\n".join([*log, "", r"l.12 \no", "later"])) == r"Undefined control sequence [l.12 \no]"
     )
-    assert typesetting.complaint("\n".join([*log, *[""] * 6, r"l.12 \no"])) == "Undefined control sequence"
-    assert typesetting.complaint("Output\n Fatal error: no bibtex \nand more") == "Fatal error: no bibtex"
-    assert typesetting.complaint("All is well") == ""
+    assert typesetting.first_error("\n".join([*log, *[""] * 6, r"l.12 \no"])) == "Undefined control sequence"
+    assert typesetting.first_error("Output\n Fatal error: no bibtex \nand more") == "Fatal error: no bibtex"
+    assert typesetting.first_error("All is well") == ""
 
 
 def test_without_a_log_the_messages_are_what_latexmk_printed(tmp_path, monkeypatch):
-    done = SimpleNamespace(returncode=12, stdout="! One.\n", stderr="! Two.\n")
-    monkeypatch.setattr(typesetting.processes, "run", lambda *_, **__: done)
-    assert typesetting.run_latex("it.tex", tmp_path) == (done, "! One.\n! Two.\n", tmp_path / "it.log")
+    process = SimpleNamespace(returncode=12, stdout="! One.\n", stderr="! Two.\n")
+    monkeypatch.setattr(typesetting.processes, "run", lambda *_, **__: process)
+    assert typesetting.run_latex("it.tex", tmp_path) == (process, "! One.\n! Two.\n", tmp_path / "it.log")
     (tmp_path / "it.log").write_text("! Three.")
     assert typesetting.run_latex("it.tex", tmp_path)[1] == "! Three."
 
@@ -334,7 +336,7 @@ def test_where_latex_says_nothing_its_status_is_told(tmp_path, monkeypatch):
     silent = SimpleNamespace(returncode=12, stdout="", stderr="")
     monkeypatch.setattr(typesetting, "run_latex", lambda name, folder: (silent, "", "x.log"))
     monkeypatch.setattr(typesetting.shutil, "which", lambda program: program)
-    with pytest.raises(LadderError, match=r"LaTeX stopped: latexmk ended with status 12. All of it: x.log"):
+    with pytest.raises(LadderError, match=r"LaTeX stopped: latexmk ended with status 12. The log is x.log"):
         typesetting.build(tiny(tmp_path, ""), [], tmp_path / "build", tmp_path / "tiny.pdf")
 
 
@@ -349,22 +351,22 @@ def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
 @pytest.mark.workflow
 def test_the_report_is_made_inside_the_workflow_and_once(study):
     study.add_training()
-    said, status = study.snakemake("--cores", "2")
-    assert status == 0, said
+    output, status = study.snakemake("--cores", "2")
+    assert status == 0, output
     with zipfile.ZipFile(study.folder / "results/report.zip") as report:
         names = {Path(name).name for name in report.namelist()}
         page = report.read("report/report.html").decode()
     assert {"paper.pdf", "supplement.pdf", "validation.html", "mlp_learning.svg", "report.html"} <= names
     assert "comparison nearest to its bound" in page  # the caption of the validation
-    said, status = study.snakemake("--cores", "2")
-    assert "Nothing to be done" in said
+    output, status = study.snakemake("--cores", "2")
+    assert "Nothing to be done" in output
     assert status == 0
     before = (study.folder / "results/paper.pdf").read_bytes()
     path = study.folder / "paper/introduction.tex"
     right = path.read_text()
     path.write_text(right + r"\nonsense")
-    said, status = study.snakemake("--cores", "2")
+    output, status = study.snakemake("--cores", "2")
     assert status == 1
-    assert "Undefined control sequence" in said
+    assert "Undefined control sequence" in output
     assert (study.folder / "results/paper.pdf").read_bytes() == before
     assert "results/paper.pdf" in study.pending("results/paper.pdf")

@@ -1,4 +1,4 @@
-"""What chapters say stays the same where every case has a second one that differs in a tuning nobody knows of."""
+"""The chapters stay the same if every case has a second one, which differs in an unknown tuning."""
 
 import pandas as pd
 import pytest
@@ -8,17 +8,20 @@ from ladder.catalogue.workloads import gpus
 from ladder.store.study import Study
 from made_up import chapters as made
 
-SLOWER = 1000.0  # times, so that the second case is never the best, and would move every median that it is part of
+SLOWER = 1000.0  # the factor of the second case: it is never the best, and would change any median that it enters
 
 
-def doubled(found):
-    """The study with a second case behind each, slower by far."""
-    tables = {name: {key: twice(frame) for key, frame in some.items()} for name, some in found.tables.items()}
-    return Study(tables, found.subject, found.descriptions, found.roofs)
+def doubled(study):
+    """The study with a second, much slower case after each case."""
+    tables = {
+        name: {key: twice(frame) for key, frame in rows_of_table.items()}
+        for name, rows_of_table in study.tables.items()
+    }
+    return Study(tables, study.subject, study.descriptions, study.roofs)
 
 
 def twice(frame):
-    """A table with the rows of the second cases behind those of the first."""
+    """A table with the rows of the second cases after those of the first."""
     if frame.empty or "case" not in frame:
         return frame
     second = frame.assign(case=frame["case"] + ",frobnicate=2", frobnicate=2.0)
@@ -31,7 +34,7 @@ def twice(frame):
 @pytest.mark.surroundings
 @pytest.mark.parametrize("workload", made.CHAPTERS)
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
-    """What it says is the same, and every line of its tables stands in them; on a GPU that of products counts cases."""
+    """The text is the same, and every line of the tables stays; without products on GPUs, whose table counts cases."""
     study = made.study(workload, drop=lambda case: workload == "gemm" and gpus(case) > 0)
     assert chapter.text(workload, doubled(study)) == chapter.text(workload, study)
     again = chapter.tables(workload, doubled(study))
@@ -39,4 +42,4 @@ def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
         name: [line for line in text.splitlines() if line not in again[name]]
         for name, text in chapter.tables(workload, study).items()
     }
-    assert {name: some for name, some in lost.items() if some} == {}
+    assert {name: values for name, values in lost.items() if values} == {}

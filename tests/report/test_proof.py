@@ -1,4 +1,4 @@
-"""Proofreading: each fault of the layout is found in a document that has it, and none in one that has none."""
+"""Proofreading: each fault of the layout is reported for a document that has it, and none for one without faults."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ PARAGRAPH = r"\par A few words."
 
 
 def typeset(folder, body, title=r"\hypersetup{pdftitle={It}}"):
-    """The folder of a small document."""
+    """Typeset a small document; its folder."""
     source = folder / "it.tex"
     packages = r"\usepackage[hmargin=25mm,vmargin=20mm,includefoot]{geometry}\usepackage{graphicx,hyperref}"
     head = rf"\documentclass[10pt,a4paper]{{article}}{packages}{title}"
@@ -43,18 +43,18 @@ def test_every_fault_is_found(tmp_path):
     )
     high = r"\begin{figure}\rule{1ex}{\dimexpr\textheight+5pt}\end{figure}"
     body = rf"{wide}{high}\clearpage {PARAGRAPH}\clearpage {PARAGRAPH}"
-    found = " ".join(proof.faults(typeset(tmp_path, body, title=""), max_pages=2))
+    report = " ".join(proof.faults(typeset(tmp_path, body, title=""), max_pages=2))
     sentences = (
         r"A box is 3\.\d* points too wide",
         r"A float is \d+\.\d* points too high",
         "wide.pdf is 576 points wide",
         "no title",
         "no outline",
-        r"has \d pages, 2 at most",
+        r"has \d pages; at most 2 are allowed",
         r"Page \d is filled to \d+ % only",
     )
     for sentence in sentences:
-        assert re.search(sentence, found), sentence
+        assert re.search(sentence, report), sentence
 
 
 def test_a_document_that_is_not_there_is_asked_for(tmp_path):
@@ -74,19 +74,19 @@ LaTeX Warning: Reference `fig:one' on page 1 undefined on input line 9.
         "A box is 1.01 points too wide.",
         "A box is 12.5 points too high.",
         "A float is 7.0 points too high for a page.",
-        "fig:one is defined nowhere.",
+        "The reference fig:one is undefined.",
     ]
 
 
 def page(height, *inked, width=4):
-    """A page as pdftoppm prints it, with a watermark all over and ink in some rows."""
+    """A page as pdftoppm writes it, with a watermark on all pixels and ink in some rows."""
     dots = np.full((height, width), proof.DARK, np.uint8)
     dots[list(inked), -1] = proof.DARK - 1
     return b"P5\n%d %d\n255\n" % (width, height) + dots.tobytes()
 
 
 def test_a_page_is_filled_down_to_its_last_ink_above_the_margin(monkeypatch):
-    """Of 300 rows the text has those from 28 to 270; what lies outside, such as the number, doesn't count."""
+    """Of 300 rows, 28 to 270 are the text; ink outside, such as the page number, is ignored."""
     pages = page(300, 28, 149) + page(300, 0, 27, 271, 299) + page(300, 270) + page(300, 28, width=5)
     monkeypatch.setattr(proof.processes, "run", lambda *_, **__: SimpleNamespace(stdout=pages))
     assert proof.heights("it.pdf") == pytest.approx([122 / 243, 0.0, 1.0, 1 / 243])
@@ -102,8 +102,8 @@ def document(tmp_path, monkeypatch):
     (folder / "it.out").write_text("One")
     sizes = {"narrow.pdf": "Page size:      454.5 x 9 pts", "wide.pdf": "Page size:      454.6 x 9 pts"}
     texts = "\f".join(["1 One", "more", "more", "2 Two"])
-    found = {"pdfinfo": lambda path: sizes.get(path.name, "Title:  It"), "pdftotext": lambda *_: texts}
-    monkeypatch.setattr(proof, "output", lambda program, *given: found[program](*given))
+    outputs = {"pdfinfo": lambda path: sizes.get(path.name, "Title:  It"), "pdftotext": lambda *_: texts}
+    monkeypatch.setattr(proof, "output", lambda program, *arguments: outputs[program](*arguments))
     monkeypatch.setattr(proof, "heights", lambda pdf: [0.41, 0.5, 0.3, 0.1])
     monkeypatch.setattr(proof.shutil, "which", lambda program: program)
     return folder
@@ -111,6 +111,6 @@ def document(tmp_path, monkeypatch):
 
 def test_a_page_is_half_full_at_least_but_before_a_heading_and_at_the_end(document):
     """The figure is wider than 160 mm, 453.5 points, by more than a point."""
-    wide = "wide.pdf is 455 points wide, beyond the text's 454: its type is scaled."
+    wide = "wide.pdf is 455 points wide and the text 454: its type is scaled."
     assert proof.faults(document, max_pages=4) == [wide, "Page 1 is filled to 41 % only."]
-    assert "The document has 4 pages, 3 at most are wanted." in proof.faults(document, max_pages=3)
+    assert "The document has 4 pages; at most 3 are allowed." in proof.faults(document, max_pages=3)

@@ -1,4 +1,4 @@
-"""What the paper says of the published measurements: every verdict recomputed from the raw samples."""
+"""The paper's statements about published measurements: every verdict is recomputed from the raw samples."""
 
 import itertools
 import re
@@ -29,15 +29,18 @@ pytestmark = pytest.mark.xdist_group("published")  # all is loaded once
 
 @pytest.fixture(scope="module")
 def published():
-    """The study of all published machines and nothing else."""
+    """The study of all published machines."""
     tables = {}
     for name in collect.TABLES:
         frames = [stored.published(folder, name) for folder in FOLDERS]
-        frame = collect.concatenated([one.assign(machine=one["machine"] + PUBLISHED) for one in frames if len(one)])
+        frame = collect.concatenate([rows.assign(machine=rows["machine"] + PUBLISHED) for rows in frames if len(rows)])
         for experiment, rows in frame.groupby("experiment"):
             tables.setdefault(experiment, {})[name] = rows.dropna(axis="columns", how="all")
-    whole = {one: {name: rows.get(name, pd.DataFrame()) for name in collect.TABLES} for one, rows in tables.items()}
-    return Study(whole, None)
+    complete = {
+        experiment: {name: frames.get(name, pd.DataFrame()) for name in collect.TABLES}
+        for experiment, frames in tables.items()
+    }
+    return Study(complete, None)
 
 
 @pytest.fixture(scope="module")
@@ -52,36 +55,36 @@ def test_what_is_published_decides_claims_of_every_study(rows):
 
 
 def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(published, rows):
-    """Of two cases and nothing else; the seconds of an iteration, a picture or a gigabyte differ by a known factor."""
+    """If the ratio has two cases; the seconds of an iteration, a picture or a gigabyte differ by a known factor."""
     medians = medians_of(published)
     checked = 0
     for row in rows[rows["now"].notna()].itertuples():
         cases = row.cases.split()
         if len(cases) != 2 or len(row.machines.split()) != 1 or row.claim in OTHERS:
             continue
-        one, other = (medians[row.machines, case] for case in cases)
-        factor = row.now / (one.seconds / other.seconds)
-        assert is_known(factor) or is_known(factor * one.bytes / other.bytes), (row.chapter, row.claim, factor)
+        slower, other = (medians[row.machines, case] for case in cases)
+        factor = row.now / (slower.seconds / other.seconds)
+        assert is_known(factor) or is_known(factor * slower.bytes / other.bytes), (row.chapter, row.claim, factor)
         checked += 1
     assert checked > 30
 
 
 def medians_of(published):
     """The median over processes of the processes' medians, and the bytes of a call, by (machine, case)."""
-    found = {}
+    medians = {}
     for tables in published.tables.values():
         frame = tables["samples"]
         frame = frame[frame["phase"] == "total"] if len(frame) else frame
         for key, part in frame.groupby(["machine", "workload", "variant", "case"]) if len(frame) else ():
             machine, *case = key
             by_process = part.groupby("process")["seconds"].median()
-            known = SimpleNamespace(seconds=float(np.median(by_process)), bytes=part["bytes"].iloc[0])
-            found[machine.removesuffix(PUBLISHED), "/".join(case)] = known
-    return found
+            row = SimpleNamespace(seconds=float(np.median(by_process)), bytes=part["bytes"].iloc[0])
+            medians[machine.removesuffix(PUBLISHED), "/".join(case)] = row
+    return medians
 
 
 def is_known(factor):
-    """Whether a factor between times is that of two amounts of work: a quotient of small whole numbers."""
+    """Whether a factor between times is a quotient of small integers, as between two amounts of work."""
     return any(
         abs(factor * below / above - 1) < 1e-9 for above, below in itertools.product((1, 2, 4, 16, 50, 51), repeat=2)
     )
@@ -100,42 +103,44 @@ def sizes_of(case):
 
 
 def test_cold_cases_that_began_warm_are_counted(published):
-    """Of machines published before every core emptied its own cache, and of no other."""
+    """They are those of machines published before every core emptied its own cache."""
     assert int(re.search(r"\d+", about.warmer(published))[0]) > 0
-    kept = {
-        name: tables | {"samples": tables["samples"][~tables["samples"]["commit"].isin(about.WARMER)]}
+    remaining = {
+        name: tables | {"samples": tables["samples"][~tables["samples"]["commit"].isin(about.WARM_CACHE_COMMITS)]}
         for name, tables in published.tables.items()
         if len(tables["samples"])
     }
-    assert about.warmer(Study(kept, None)) is None
+    assert about.warmer(Study(remaining, None)) is None
     assert about.warmer(Study({}, None)) is None
 
 
 def test_an_undecided_claim_says_what_could_have_been_seen(published, rows):
-    told = [one for *_, one in chapters_of_the_paper.verdicts(published) if one.answer.verdict == claims.UNDECIDED]
-    assert len(told) == (rows["verdict"] == claims.UNDECIDED).sum()
-    for one in told:
-        assert re.search(r"would show|too few processes", verdict_table.cells(one)[-1]), one.key
+    undecided = [
+        claim for *_, claim in chapters_of_the_paper.verdicts(published) if claim.answer.verdict == claims.UNDECIDED
+    ]
+    assert len(undecided) == (rows["verdict"] == claims.UNDECIDED).sum()
+    for claim in undecided:
+        assert re.search(r"would show|too few processes", verdict_table.cells(claim)[-1]), claim.key
 
 
 def test_what_jumps_to_the_eye_is_remarked_of_the_training(published):
-    """More threads take longer, and `cublas` is slower launched one by one."""
+    """The text says that more threads take longer, and that `cublas` is slower without a CUDA graph."""
     ask = functions.of_chapter(chapter_study.of_chapter("mlp", published))
     assert ask["machine"]("host").endswith(r"\published{}")
     assert ask["count"](select("widest/blas", threads=SECOND), "threads")
     assert ask["time"](select("training/cublas", graph="off"))
-    (chapter,) = (one for one in chapters_of_the_paper.chapters() if one.workload == "mlp")
+    (chapter,) = (item for item in chapters_of_the_paper.chapters() if item.workload == "mlp")
     text = (chapter.folder / "text.tex").read_text()
-    asked = ('machine("host")', 'machine("widest")', "SECOND", 'time(select("training/cublas", graph="off"))')
-    assert all(one in text for one in asked)
+    expressions = ('machine("host")', 'machine("widest")', "SECOND", 'time(select("training/cublas", graph="off"))')
+    assert all(item in text for item in expressions)
 
 
 def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(published):
-    """A slow broadcast, and phases beyond a call."""
+    """The text says that a broadcast is slow, and that phases add up to more than the call."""
     ask = functions.of_chapter(chapter_study.of_chapter("gemv", published))
     assert ask["machine"]("host").endswith(r"\published{}")
     assert ask["slower_broadcast"]()
     assert ask["beyond"](select("hybrid", "ranks, smallest"))
-    (chapter,) = (one for one in chapters_of_the_paper.chapters() if one.workload == "gemv")
+    (chapter,) = (item for item in chapters_of_the_paper.chapters() if item.workload == "gemv")
     text = (chapter.folder / "text.tex").read_text()
-    assert all(one in text for one in ('machine("host")', "slower_broadcast()", 'beyond(select("hybrid"'))
+    assert all(item in text for item in ('machine("host")', "slower_broadcast()", 'beyond(select("hybrid"'))

@@ -1,4 +1,4 @@
-"""The tables of the study as a whole, line by line, from a few rows whose cells are known beforehand."""
+"""The tables about the study as a whole, compared line by line with cells computed by hand."""
 
 import json
 
@@ -16,18 +16,18 @@ from ladder.store.study import Study
 
 
 def lines(text):
-    """The lines of a table that begin with a name of the code."""
+    """The lines of a table that begin with a name in typewriter type."""
     return [line for line in text.splitlines() if line.startswith(r"\texttt")]
 
 
 def row(variant, threads, machine="here", cache="cold", **more):
     """A row of a case."""
-    own = {"machine": machine, "workload": "gemm", "variant": variant, "cache": cache, "threads": threads}
-    return own | {"case": f"n=1,cache={cache},threads={threads}"} | more
+    columns = {"machine": machine, "workload": "gemm", "variant": variant, "cache": cache, "threads": threads}
+    return columns | {"case": f"n=1,cache={cache},threads={threads}"} | more
 
 
 def test_the_plan_counts_the_cases_of_each_experiment_and_of_other_machines():
-    ran = [row("blas", 1), row("blas", 1), row("blas", 2), row("blas", 9, "there")]
+    samples = [row("blas", 1), row("blas", 1), row("blas", 2), row("blas", 9, "there")]
     needs = [row("blas", 4, why="needs 4 cores, 2 available")]
     needs.append(row("blas", 8, why="needs 8 cores, 2 to be had"))  # as it was published early
     absent = [
@@ -36,9 +36,9 @@ def test_the_plan_counts_the_cases_of_each_experiment_and_of_other_machines():
         row("blas", 8, "there", why="no"),
     ]
     tables = {
-        "one": {"samples": pd.DataFrame(ran), "missing": pd.DataFrame(needs + absent)},
-        "two": {"samples": pd.DataFrame(ran[:1]).assign(case="m=2"), "missing": pd.DataFrame()},
-        "elsewhere": {"samples": pd.DataFrame(ran[-1:]), "missing": pd.DataFrame()},
+        "one": {"samples": pd.DataFrame(samples), "missing": pd.DataFrame(needs + absent)},
+        "two": {"samples": pd.DataFrame(samples[:1]).assign(case="m=2"), "missing": pd.DataFrame()},
+        "elsewhere": {"samples": pd.DataFrame(samples[-1:]), "missing": pd.DataFrame()},
     }
     reason = r"more threads or ranks than the 2 cores available: \texttt{blas} threads \texttt{4}, \texttt{8}"
     assert lines(plan_table.plan(Study(tables, "here"))) == [
@@ -68,11 +68,11 @@ def test_cases_of_the_plan_are_named_by_the_fewest_columns_words_first():
     assert plan_table.naming_columns(rows) == ["variant", "form", "threads"]
     rows = rows.assign(form="nn", threads=1)
     assert plan_table.naming_columns(rows) == ["variant", "threads", "m"]
-    parts = plan_table.grouped(["variant", "threads"], [("a", 4), ("a", 6), ("b", 4)])
+    parts = plan_table.combine(["variant", "threads"], [("a", 4), ("a", 6), ("b", 4)])
     assert parts == [r"\texttt{a} threads \texttt{4}, \texttt{6}", r"\texttt{b} threads \texttt{4}"]
-    parts = plan_table.grouped(["threads", "variant"], [(1, "a"), (2, "a"), (3, "a"), (1, "b")])
+    parts = plan_table.combine(["threads", "variant"], [(1, "a"), (2, "a"), (3, "a"), (1, "b")])
     assert parts == [r"threads \texttt{1}, \texttt{2}, \texttt{3} \texttt{a}", r"threads \texttt{1} \texttt{b}"]
-    assert plan_table.grouped(["variant", "ranks"], [("a", None), ("b", None)]) == [r"\texttt{a}, \texttt{b}"]
+    assert plan_table.combine(["variant", "ranks"], [("a", None), ("b", None)]) == [r"\texttt{a}, \texttt{b}"]
 
 
 def kernel(registers, shared, dynamic, share, spills=0):
@@ -86,7 +86,7 @@ def kernel(registers, shared, dynamic, share, spills=0):
 
 
 def test_a_kernel_takes_its_static_and_its_dynamic_shared_memory(tmp_path):
-    """The architectures and variants in order, whatever the order of the files."""
+    """Rows are sorted by architecture and variant, whatever the order of the files."""
     built = [
         ("sm_90", "cuda_tiled", {"a": kernel(40, 1024, 512, 0.4375), "b": kernel(32, 3072, None, 1.0, 8)}, ["w", "w"]),
         ("sm_90", "cuda_naive", {"a": kernel(40, 1024, 512, 0.4375)}, []),
@@ -105,27 +105,27 @@ def test_a_kernel_takes_its_static_and_its_dynamic_shared_memory(tmp_path):
     ]
 
 
-def wrong(dtype, array, fault, check, share, seen, error, variant="blas"):
-    """A row of what `ladder sensitivity` finds, of three places."""
+def sensitivity_row(dtype, array, fault, check, share, seen, error, variant="blas"):
+    """A row of the file of `ladder sensitivity`, for three places."""
     sizes = complete("gemm", {"m": 3, "n": 5, "k": 7, "dtype": dtype})
     case = Case("gemm", variant, sizes, {"threads": 1})
-    own = {"workload": "gemm", "variant": variant, "case": case.slug, "dtype": dtype, "array": array}
-    return own | {"fault": fault, "check": check, "share": share, "places": 3, "seen": seen, "error": error}
+    columns = {"workload": "gemm", "variant": variant, "case": case.slug, "dtype": dtype, "array": array}
+    return columns | {"fault": fault, "check": check, "share": share, "places": 3, "seen": seen, "error": error}
 
 
 @pytest.fixture
 def sensitivity(tmp_path):
-    """The file of two checks and one that is blind, of which float32 has one alone."""
+    """The file with two checks that refuse errors and one that doesn't; float32 has only one check."""
     rows = [
-        wrong("float64", "out", ELEMENT, "loose", 0.3, 3, 1e-4),
-        wrong("float64", "out", ELEMENT, "norm", 0.3, 3, 1.264e-12),
-        wrong("float64", "out", ROW, "norm", 0.3, 2, 3.54e-13),
-        wrong("float64", "out", ELEMENT, "blind", None, 0, None),
-        wrong("float64", "out", ELEMENT, ANY, 0.3, 3, 1.264e-12),
-        wrong("float64", "other", ELEMENT, ANY, 0.1, 0, None),
-        wrong("float32", "out", ELEMENT, "norm", 0.5, 3, 2.26e-5),
-        wrong("float32", "out", ELEMENT, ANY, 0.5, 3, 2.26e-5),
-        wrong("float64", "out", ELEMENT, ANY, 0.04, 3, 5.246e-11, variant="tiled"),
+        sensitivity_row("float64", "out", ELEMENT, "loose", 0.3, 3, 1e-4),
+        sensitivity_row("float64", "out", ELEMENT, "norm", 0.3, 3, 1.264e-12),
+        sensitivity_row("float64", "out", ROW, "norm", 0.3, 2, 3.54e-13),
+        sensitivity_row("float64", "out", ELEMENT, "blind", None, 0, None),
+        sensitivity_row("float64", "out", ELEMENT, ANY, 0.3, 3, 1.264e-12),
+        sensitivity_row("float64", "other", ELEMENT, ANY, 0.1, 0, None),
+        sensitivity_row("float32", "out", ELEMENT, "norm", 0.5, 3, 2.26e-5),
+        sensitivity_row("float32", "out", ELEMENT, ANY, 0.5, 3, 2.26e-5),
+        sensitivity_row("float64", "out", ELEMENT, ANY, 0.04, 3, 5.246e-11, variant="tiled"),
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "sensitivity.csv", index=False)
     return tmp_path / "sensitivity.csv"
@@ -142,7 +142,7 @@ def test_the_smallest_errors_refused_stand_under_their_type_and_fault(sensitivit
 
 
 def test_of_each_array_the_worst_case_of_all_variants_is_told(sensitivity):
-    """The check that sees the smallest error is named, though another stands before it."""
+    """The check that refuses the smallest error is named, even if another one comes first."""
     assert lines(sensitivity_table.faults(sensitivity)) == [
         r"\texttt{gemm} & \texttt{out} & norm & \num{0.3} & \num{5.2e-11} & \num{0.5} & \num{2.3e-5} \\",
         r"\texttt{gemm} & \texttt{other} & -- & \num{0.1} & not seen & -- & -- \\",
@@ -150,44 +150,44 @@ def test_of_each_array_the_worst_case_of_all_variants_is_told(sensitivity):
 
 
 def test_the_nearest_comparison_of_a_variant_uses_most_of_its_bound():
-    """It isn't the one with the largest error, nor that of a bound of 0 that is met."""
+    """It is neither the comparison with the largest error, nor an exact one with a bound of 0."""
     checks = [("large", 0.4, 1.0), ("near", 0.25, 0.5), ("exact", 0.0, 0.0)]
     rows = [row("blas", 1, process=0, dtype="float64", check=name, error=e, bound=b) for name, e, b in checks]
     rows += [row("tiled", 1, process=0, dtype="float32", check="same", error=0.0, bound=0.0)]
-    found = Study({"one": {"checks": pd.DataFrame(rows), "samples": pd.DataFrame([row("blas", 1)])}}, "here")
+    study = Study({"one": {"checks": pd.DataFrame(rows), "samples": pd.DataFrame([row("blas", 1)])}}, "here")
     head = r"\texttt{gemm} & \texttt{blas} & \texttt{float64}"
-    assert lines(validation_table.latex_table(found)) == [
+    assert lines(validation_table.latex_table(study)) == [
         head + r" & 1 & 3 & near & \num{0.250} & \num{0.500} & \num{2.00} \\",
         r"\texttt{gemm} & \texttt{tiled} & \texttt{float32} & 1 & 1 & same & \num{0} & \num{0} & exact \\",
     ]
-    assert lines(validation_table.by_workload(found)) == [r"\texttt{gemm} & 2 & 4 & \qty{50}{\percent} \\"]
-    worst = about.validation(found)
+    assert lines(validation_table.by_workload(study)) == [r"\texttt{gemm} & 2 & 4 & \qty{50}{\percent} \\"]
+    worst = about.validation(study)
     assert (worst["checks"], worst["worst-share"]) == (r"\num{4}", r"\qty{50.0}{\percent}")
 
 
 def test_the_subject_is_described_with_its_units_and_its_origin():
     description = made_up.description() | {"cores": 12, "memory": 3 * 2**35}
-    found = Study({}, "here", {"here": description, "there (published)": made_up.description()})
-    assert about.machine(found) == {
+    study = Study({}, "here", {"here": description, "there (published)": made_up.description()})
+    assert about.machine(study) == {
         "name": r"\texttt{here}",
         "cpu": r"A CPU with 100\% of a\_name \& more",
         "cores": r"\num{12}",
         "memory": r"\qty{96.0}{\gibi\byte}",
         "origin": "measurements taken for this build",
     }
-    other = about.machine(found.of("there (published)"))
+    other = about.machine(study.of("there (published)"))
     assert other["name"] == r"\texttt{there}\published{}"
     assert other["origin"] == "the measurements published with the source"
-    assert all(isinstance(about.machine(found.of(None))[key], Missing) for key in ("name", "origin"))
+    assert all(isinstance(about.machine(study.of(None))[key], Missing) for key in ("name", "origin"))
 
 
 def times(gpus, images, seconds, **more):
-    own = {"workload": "w", "variant": "v", "sizes": {"channels": 3}, "tuning": {"batch": 2}, "gpus": gpus}
-    return own | {"images": images, "seconds": seconds, "cold_start": 10 * seconds} | more
+    columns = {"workload": "w", "variant": "v", "sizes": {"channels": 3}, "tuning": {"batch": 2}, "gpus": gpus}
+    return columns | {"images": images, "seconds": seconds, "cold_start": 10 * seconds} | more
 
 
 def test_times_by_cards_are_those_of_the_machine_that_measured_on_most(tmp_path):
-    """Of the variant at its sizes and tuning, on cards of the model."""
+    """They are of the variant at the same sizes and tuning, on GPUs of the same model."""
     foreign = [times(8, 5, 9.0, tuning={"batch": 1}), times(8, 5, 9.0, sizes={}), times(8, 5, 9.0, variant="other")]
     measured = {
         "a": ("model", [times(1, 5, 1.0)]),
@@ -200,28 +200,35 @@ def test_times_by_cards_are_those_of_the_machine_that_measured_on_most(tmp_path)
         (tmp_path / name / gpu_counts.TIMES).write_text(json.dumps(rows))
         description = made_up.description() | {"gpus": [{"name": model}]}
         (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": description}))
-    found = gpu_counts.measured("w", {"channels": 3}, "v", {"batch": 2}, "model", tmp_path)
-    assert found == {1: {5: (2.0, 20.0), 7: (3.0, 30.0)}, 2: {5: (4.0, 40.0)}}
+    times_of_most = gpu_counts.published_times("w", {"channels": 3}, "v", {"batch": 2}, "model", tmp_path)
+    assert times_of_most == {1: {5: (2.0, 20.0), 7: (3.0, 30.0)}, 2: {5: (4.0, 40.0)}}
 
 
 def test_a_process_takes_its_cold_start_and_the_images_beyond_those_measured():
-    found = {10: (0.5, 1.0), 1000: (10.0, 11.0)}
-    assert [gpu_counts.duration(found, images) for images in (1, 10, 505, 1000, 2000)] == [1.0, 1.0, 6.0, 11.0, 21.0]
+    by_images = {10: (0.5, 1.0), 1000: (10.0, 11.0)}
+    assert [gpu_counts.duration(by_images, images) for images in (1, 10, 505, 1000, 2000)] == [
+        1.0,
+        1.0,
+        6.0,
+        11.0,
+        21.0,
+    ]
 
 
 def test_a_cold_start_is_the_median_of_the_processes_first_calls():
     case = Case("dcgan", "cuda", complete("dcgan", {"images": 7}), {"gpus": 2, "batch": 5})
-    own = {"machine": "here", "experiment": "one", "workload": "dcgan", "variant": "cuda", "case": case.slug}
-    own |= {"gpus": 2, "images": 7, "phase": "total"}
+    columns = {"machine": "here", "experiment": "one", "workload": "dcgan", "variant": "cuda", "case": case.slug}
+    columns |= {"gpus": 2, "images": 7, "phase": "total"}
     processes = [(4.0, (1.0, 1.0, 9.0)), (30.0, (3.0, 3.0, 3.0)), (6.0, (4.0,))]
     rows = [
-        own | {"process": number, "sample": sample, "seconds": seconds, "cold_start": start if sample == 0 else None}
-        for number, (start, some) in enumerate(processes)
-        for sample, seconds in enumerate(some)
+        columns
+        | {"process": number, "sample": sample, "seconds": seconds, "cold_start": start if sample == 0 else None}
+        for number, (start, values) in enumerate(processes)
+        for sample, seconds in enumerate(values)
     ]
     frame = pd.DataFrame(rows)
     frame["cold_start"] = frame.groupby("process")["cold_start"].ffill()
-    (found,) = gpu_counts.rows_of(frame)
-    assert (found["gpus"], found["images"], found["seconds"], found["cold_start"]) == (2, 7, 3.0, 6.0)
-    assert found["tuning"] == {"batch": 5}
-    assert "images" not in found["sizes"]
+    (times,) = gpu_counts.rows_of(frame)
+    assert (times["gpus"], times["images"], times["seconds"], times["cold_start"]) == (2, 7, 3.0, 6.0)
+    assert times["tuning"] == {"batch": 5}
+    assert "images" not in times["sizes"]

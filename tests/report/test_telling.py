@@ -1,4 +1,4 @@
-"""The kit of chapters: lines and machines that are picked, units, phases, claims, and names that are unknown."""
+"""The queries of chapters: lines, the choice of machines, units, phases, claims, and unknown names."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ from made_up import chapters as made
 
 
 def rows(cases, process=range(6)):
-    """Timed calls: of each case its columns, and seconds that differ a little between processes."""
+    """Timed calls of cases, {column: value}, with slightly different seconds in each process."""
     return pd.DataFrame(
         case | {"process": one, "sample": 0, "seconds": case["seconds"] * (1 + 0.001 * one)}
         for case in cases
@@ -58,11 +58,11 @@ CASES = [
     ],
 )
 def test_a_line_is_one_case_of_its_tuning(tuning, case):
-    found = Line("a", tuning, "any").rows(rows(CASES))
-    assert set(found["case"]) == ({case} if case else set())
-    stated = rows([one for one in CASES if one["graph"]])
-    assert Line("a", {"graph": UNSTATED}, "any").rows(stated).empty
-    assert set(Line("a", {"graph": OFF, "threads": 1}, "any").rows(stated)["case"]) == {"t=1,g=off"}
+    selected = Line("a", tuning, "any").rows(rows(CASES))
+    assert set(selected["case"]) == ({case} if case else set())
+    with_graph = rows([row for row in CASES if row["graph"]])
+    assert Line("a", {"graph": UNSTATED}, "any").rows(with_graph).empty
+    assert set(Line("a", {"graph": OFF, "threads": 1}, "any").rows(with_graph)["case"]) == {"t=1,g=off"}
 
 
 def test_several_are_more_than_one():
@@ -89,46 +89,48 @@ def test_a_place_is_where_a_case_runs(row, words):
 
 
 @pytest.fixture(scope="module")
-def found():
+def full_study():
     return made.whole("gemv")
 
 
 @pytest.fixture(scope="module")
-def study(found):
-    return chapter_study.of_chapter("gemv", found)
+def study(full_study):
+    return chapter_study.of_chapter("gemv", full_study)
 
 
 def test_the_ladder_has_its_unit_and_a_source_plain_calls(study):
     on_ladder, plain = study.find("openmp"), study.find(select("openmp", "threads"))
     assert queries.middle(plain) / queries.middle(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
-    one = select("ship")
-    assert sum(parts(study.find(one), study.phases(one)).values()) == pytest.approx(queries.middle(study.find(one)))
+    selection = select("ship")
+    assert sum(parts(study.find(selection), study.phases(selection)).values()) == pytest.approx(
+        queries.middle(study.find(selection))
+    )
 
 
 def test_phases_are_of_the_selected_case_alone(study):
-    """On four ranks as on two, although both are of one variant and experiment."""
+    """Cases on two and on four ranks have their own phases, although variant and experiment are the same."""
     few, many = (select("ship", "ranks", ranks=ranks) for ranks in (2, 4))
     for selection in (few, many):
         assert set(study.phases(selection)["case"]) == {study.find(selection)["case"].iloc[0]}
     assert set(study.phases(few)["case"]).isdisjoint(study.phases(many)["case"])
 
 
-def test_a_chapter_study_is_made_once_for_a_study(found, study):
-    assert chapter_study.of_chapter("gemv", found) is study
+def test_a_chapter_study_is_made_once_for_a_study(full_study, study):
+    assert chapter_study.of_chapter("gemv", full_study) is study
     assert claims.verdicts(study) is claims.verdicts(study)
 
 
 def test_machines_of_other_roles_stand_apart():
-    """Of one machine with both comes the first one's; a role that stands apart has no part in choosing it."""
+    """A machine that meets both shared roles gets them; a role with `separate` doesn't influence this choice."""
     sources = {name: Source(name, name) for name in ("host", "gpu", "old", "more")}
-    needs = {"host": Needs(("old", "host")), "gpu": Needs(("gpu",)), "more": Needs(("more",), apart=True)}
+    needs = {"host": Needs(("old", "host")), "gpu": Needs(("gpu",)), "more": Needs(("more",), separate=True)}
 
     def pick(**having):
         frames = {
             name: {"samples": pd.DataFrame({"machine": machines, "phase": "total"})}
             for name, machines in having.items()
         }
-        return [one.subject for one in pick_machines(Study(frames, None), needs, sources).values()]
+        return [machine.subject for machine in pick_machines(Study(frames, None), needs, sources).values()]
 
     assert pick(host=["a", "b"], gpu=["b", "c"], more=["c"]) == ["b", "b", "c"]
     assert pick(host=["a"], gpu=["b", "c"]) == ["a", "b", None]
@@ -159,10 +161,11 @@ def test_a_machine_has_measured_all_variants_and_enough_of_each_column(columns, 
     ],
 )
 def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts, machine):
-    rows = [{"machine": name, "phase": "total", "ranks": count} for name, each in counts.items() for count in each]
+    pairs = [(name, rank_count) for name, rank_counts in counts.items() for rank_count in rank_counts]
+    rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
-    found = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": Source("wide", "any")})
-    assert found["wide"].subject == machine
+    machines = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": Source("wide", "any")})
+    assert machines["wide"].subject == machine
 
 
 def test_the_threads_of_the_memory_are_the_most_that_were_measured():
@@ -189,27 +192,27 @@ def test_phases_of_one_name_add_up():
 def test_some_phases_over_the_rest(study):
     sent = select("ship", "ranks")
     times = phase_times(study.phases(sent))
-    inside = study.over_the_rest(sent, ["compute"])
+    inside = study.ratio_to_rest(sent, ["compute"])
     assert inside.value == pytest.approx(times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01)
-    assert study.over_the_rest(sent, ["compute"], inverse=True).value == pytest.approx(1 / inside.value, rel=0.01)
+    assert study.ratio_to_rest(sent, ["compute"], inverse=True).value == pytest.approx(1 / inside.value, rel=0.01)
     for selection, name in ((sent, "nothing"), (select("openmp", "threads"), "compute")):
         with pytest.raises(NotMeasured):
-            study.over_the_rest(selection, [name])
+            study.ratio_to_rest(selection, [name])
 
 
 ABSENT = select("openmp", "threads", threads=99)
 
 
-def answered(study, **claim):
-    return claims.answered(study, Claim("key", "`openmp` over one", **claim))
+def decide_claim(study, **claim):
+    return claims.decided(study, Claim("key", "`openmp` over one", **claim))
 
 
 def test_a_claim_is_answered_from_its_data(study):
-    plain = answered(study, slower="serial", faster="openmp", cause=Cause("over `ship`", "ship", "openmp"))
+    plain = decide_claim(study, slower="serial", faster="openmp", cause=Cause("over `ship`", "ship", "openmp"))
     assert plain.text == r"\texttt{openmp} over one"
     assert plain.answer.verdict == "confirmed"
     assert plain.cause.startswith(r"over \texttt{ship}: \num{")
-    missing = answered(study, slower="serial", faster=ABSENT, cause=Cause("it", ABSENT, "serial"), needs="`it`")
+    missing = decide_claim(study, slower="serial", faster=ABSENT, cause=Cause("it", ABSENT, "serial"), needs="`it`")
     assert (missing.answer.verdict, missing.cause) == ("not tested", None)
     assert verdict_table.cause(missing) == r"needs \texttt{it}"
 
@@ -218,11 +221,11 @@ def test_odd_claims_are_functions(study):
     def needing(study):
         raise NotMeasured(needs="two nodes")
 
-    odd = answered(
+    odd = decide_claim(
         study, ratio=lambda study: study.ratio("openmp", "serial"), cause=lambda study, ratio: f"{ratio.value:.2f}"
     )
     assert (odd.answer.verdict, odd.cause) == ("refuted", "0.04")
-    assert answered(study, ratio=needing).needs == "two nodes"
+    assert decide_claim(study, ratio=needing).needs == "two nodes"
 
 
 @pytest.mark.parametrize(
@@ -266,7 +269,7 @@ def test_values_of_a_text(study):
     assert ask["count"]("openmp", "threads") == r"\num{24}"
     assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
     assert ask["machine"]("host") == code(MACHINE)
-    named = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
-    assert functions.gpu(chapter_study.of_chapter("gemv", named), "gpu") == "NVIDIA H200"
+    described = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
+    assert functions.gpu(chapter_study.of_chapter("gemv", described), "gpu") == "NVIDIA H200"
     assert ask["tally"]("earlier").endswith("not tested")
     assert ask["rate"]("openmp") == ask["rate"]("openmp", "bytes")

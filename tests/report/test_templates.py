@@ -1,4 +1,4 @@
-"""Texts as templates: blocks that vanish with a measurement, words for what is missing, mistakes with their line."""
+"""Templates: blocks vanish without a measurement, words replace missing values, mistakes are reported by line."""
 
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ KNOWN = {"openmp": "25 ms"}
 
 
 def time(line):
-    """The time of a line, of which some weren't measured."""
+    """The time of a line; some lines weren't measured."""
     if line in ("warp", "graph"):
         raise NotMeasured("no time" if line == "graph" else r"\nomeasurement{}")
     return nearest("line", line, KNOWN)
@@ -21,8 +21,8 @@ def time(line):
 def render(tmp_path, text):
     path = tmp_path / "text.tex"
     path.write_text(text)
-    known = {"time": time, "absent": lambda: None, "gemv": SimpleNamespace(time=time), "MAX": "max"}
-    return templates.render(path, known)
+    functions = {"time": time, "absent": lambda: None, "gemv": SimpleNamespace(time=time), "MAX": "max"}
+    return templates.render(path, functions)
 
 
 @pytest.mark.parametrize(

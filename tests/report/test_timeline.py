@@ -1,4 +1,4 @@
-"""Timelines: bars in lanes, and names where there is room for them."""
+"""Timelines: bars in lanes, with names in bars that are long enough."""
 
 import numpy as np
 import pandas as pd
@@ -21,15 +21,15 @@ HIDDEN = rows_of(
 )
 
 
-def drawn(found):
+def draw(cases):
     with theme.context():
-        figure = timeline.figure(found, "it")
+        figure = timeline.figure(cases, "it")
         figure.draw_without_rendering()
     return figure
 
 
 def bars(axes):
-    """(from, to, height, colour) of every bar."""
+    """(start, end, y, colour) of every bar."""
     return [(bar.get_x(), bar.get_x() + bar.get_width(), round(bar.get_y(), 3), bar.get_fc()) for bar in axes.patches]
 
 
@@ -38,7 +38,7 @@ def legends(figure):
 
 
 def test_bars_lie_in_their_lanes_in_milliseconds():
-    (axes,) = drawn({"a case": HIDDEN}).axes
+    (axes,) = draw({"a case": HIDDEN}).axes
     np.testing.assert_allclose([bar[:2] for bar in bars(axes)], 1e3 * HIDDEN[["start", "end"]].to_numpy())
     assert [text.get_text() for text in axes.get_yticklabels()] == ["compute", "copy"]
     first, second, third, fourth = (bar[2] for bar in bars(axes))
@@ -48,20 +48,20 @@ def test_bars_lie_in_their_lanes_in_milliseconds():
 
 def test_panels_have_one_axis_and_a_name_has_one_colour():
     other = rows_of(("host", "2", 0.0, 0.02), ("copy", "3", 0.02, 0.04))
-    one, two = drawn({"a case": HIDDEN, "another": other}).axes
-    assert one.get_xlim() == two.get_xlim()
-    assert 40 < two.get_xlim()[1] < 41
-    colours = [bar[3] for bar in (*bars(one), *bars(two))]
+    first, second = draw({"a case": HIDDEN, "another": other}).axes
+    assert first.get_xlim() == second.get_xlim()
+    assert 40 < second.get_xlim()[1] < 41
+    colours = [bar[3] for bar in (*bars(first), *bars(second))]
     assert colours[0] == colours[2] != colours[1] == colours[3] == colours[4]
     assert len(set(colours)) == 3
 
 
 def test_a_name_is_in_its_bar_or_in_the_legend():
-    figure = drawn({"a case": HIDDEN})
+    figure = draw({"a case": HIDDEN})
     assert sorted(text.get_text() for text in figure.axes[0].texts) == ["1", "1", "2"]
     assert legends(figure) == []
     brief = rows_of(("gpu", "a step with a long name", 0.0, 0.001), ("gpu", "b", 0.001, 0.02))
-    figure = drawn({"a case": brief, "another": HIDDEN.assign(start=0.0, end=1e-6)})
+    figure = draw({"a case": brief, "another": HIDDEN.assign(start=0.0, end=1e-6)})
     assert legends(figure) == ["a step with a long name", "1", "2"]
     assert [text.get_text() for text in figure.axes[0].texts] == ["b"]
 
@@ -69,14 +69,14 @@ def test_a_name_is_in_its_bar_or_in_the_legend():
 def test_the_legend_has_the_colours_of_the_bars_and_letters_are_white_on_dark_ones():
     names = [f"a quite long name of a step {number}" for number in range(4)]
     brief = [("gpu", name, 1e-3 * number, 1e-3 * number + 1e-3) for number, name in enumerate(names)]
-    figure = drawn({"there (published)": rows_of(*brief, ("host", "long", 0.0, 0.1))})
+    figure = draw({"there (published)": rows_of(*brief, ("host", "long", 0.0, 0.1))})
     panel = timeline.BELOW + timeline.ABOVE + 2 * timeline.LANE
     assert panel < figure.get_figheight() < theme.TALLEST, "room for the legend below"
     (axes,), (legend,) = figure.axes, figure.legends
     assert axes.get_title(loc="left") == "there†"
     colours = dict(zip([*names, "long"], [bar[3] for bar in bars(axes)], strict=True))
-    shown = zip(legend.get_texts(), legend.legend_handles, strict=True)
-    assert [(text.get_text(), handle.get_facecolor()) for text, handle in shown] == [(n, colours[n]) for n in names]
+    entries = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    assert [(text.get_text(), handle.get_facecolor()) for text, handle in entries] == [(n, colours[n]) for n in names]
     (text,) = axes.texts
     assert text.get_position() == (pytest.approx(50.0), 1)
     assert text.get_color() == ("white" if looks.is_dark(colours["long"][:3]) else theme.DARK)
@@ -85,13 +85,13 @@ def test_the_legend_has_the_colours_of_the_bars_and_letters_are_white_on_dark_on
 @pytest.mark.parametrize("count", [1, 9, 10, 40])
 def test_every_name_has_a_colour_of_its_own(count):
     names = [str(number) for number in range(count)]
-    figure = drawn({"a case": rows_of(*(("lane", name, int(name), int(name) + 1) for name in names))})
+    figure = draw({"a case": rows_of(*(("lane", name, int(name), int(name) + 1) for name in names))})
     assert len({bar[3] for bar in bars(figure.axes[0])}) == count
 
 
 def test_nothing_is_smaller_than_the_page_allows_and_names_stay_in_their_bars():
     many = [("compute", str(number), 0.002 * number, 0.002 * number + 0.002) for number in range(30)]
-    figure = drawn({"a case": rows_of(*many), "two": HIDDEN})
+    figure = draw({"a case": rows_of(*many), "two": HIDDEN})
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
     assert min(text.get_fontsize() for text in texts) >= theme.SMALL
     assert figure.get_figwidth() == theme.WIDTH
@@ -105,10 +105,10 @@ def test_nothing_is_smaller_than_the_page_allows_and_names_stay_in_their_bars():
 
 
 def test_a_case_without_rows_has_no_panel_and_without_any_a_sentence_is_drawn():
-    assert len(drawn({"a case": HIDDEN, "none": pd.DataFrame()}).axes) == 1
-    assert words(drawn({"none": pd.DataFrame()})) == ["There is no measurement of the timeline of it."]
-    assert words(drawn({})) == ["There is no measurement of the timeline of it."]
+    assert len(draw({"a case": HIDDEN, "none": pd.DataFrame()}).axes) == 1
+    assert words(draw({"none": pd.DataFrame()})) == ["There is no measurement of the timeline of it."]
+    assert words(draw({})) == ["There is no measurement of the timeline of it."]
 
 
 def test_rows_of_no_length_are_drawn():
-    drawn({"a case": rows_of(("gpu", "1", 0.0, 0.0))})
+    draw({"a case": rows_of(("gpu", "1", 0.0, 0.0))})

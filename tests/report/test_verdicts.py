@@ -1,4 +1,4 @@
-"""Verdicts as data: a row for each claim of every chapter, and a build of toy sizes that says so."""
+"""Verdicts as data: a row for each claim of every chapter, and the mark of a build with toy sizes."""
 
 from dataclasses import replace
 
@@ -12,14 +12,14 @@ from made_up import chapters as made
 
 
 @pytest.fixture(scope="module")
-def found():
+def study():
     return made.whole("descent")
 
 
-def test_every_claim_is_a_row_with_its_cases(found):
-    frame = verdicts.rows(found)
+def test_every_claim_is_a_row_with_its_cases(study):
+    frame = verdicts.rows(study)
     assert list(frame) == list(verdicts.COLUMNS)
-    assert len(frame) == len(chapters.verdicts(found))
+    assert len(frame) == len(chapters.verdicts(study))
     row = frame.set_index(["chapter", "claim"]).loc[("descent", "one-launch")]
     assert row["low"] <= row["now"] <= row["high"]
     assert row["verdict"] == "confirmed"
@@ -30,30 +30,30 @@ def test_every_claim_is_a_row_with_its_cases(found):
     assert (untested["cases"] == "").all()
 
 
-def test_data_hold_no_latex(found):
+def test_data_hold_no_latex(study):
     frame = verdicts.rows(made.whole("backprop"))
     for column in ("text", "cause"):
         assert not frame[column].str.contains(r"[\\{}$]").any(), column
     assert verdicts.plain(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
 
 
-def test_the_tally_counts_every_claim(found):
-    said = verdicts.numbers(found)
-    earlier = [claim for _, group, claim in chapters.verdicts(found) if group == "earlier"]
-    assert said["study/verdicts/count"] == f"\\num{{{len(earlier)}}}"
-    assert "confirmed" in said["study/verdicts/earlier"]
-    assert said["study/behind/processes"] is not None
+def test_the_tally_counts_every_claim(study):
+    numbers = verdicts.numbers(study)
+    earlier = [claim for _, group, claim in chapters.verdicts(study) if group == "earlier"]
+    assert numbers["study/verdicts/count"] == f"\\num{{{len(earlier)}}}"
+    assert "confirmed" in numbers["study/verdicts/earlier"]
+    assert numbers["study/behind/processes"] is not None
     assert verdicts.numbers(Study({}, None))["study/verdicts/earlier"] is None
 
 
-def test_a_build_that_decides_nothing_says_so(found):
-    """Of toy sizes, beside a published machine of full ones; a machine that decides is no toy."""
-    one = made.measurements("gemm_square")[0]
-    toys = made_up.study([replace(one, case=replace(one.case, sizes=one.case.sizes | {"m": 17}))], "here")
-    published = replace(made.study("descent", machine="there (published)"), descriptions=found.descriptions)
-    both = made_up.both(toys, published)
-    assert verdicts.numbers(both)["study/toy"] == r"\texttt{here}"
-    assert verdicts.numbers(found)["study/toy"] is None
+def test_a_build_that_decides_nothing_says_so(study):
+    """A machine that measured only toy sizes is named, if no verdict is based on it."""
+    item = made.measurements("gemm_square")[0]
+    toys = made_up.study([replace(item, case=replace(item.case, sizes=item.case.sizes | {"m": 17}))], "here")
+    published = replace(made.study("descent", machine="there (published)"), descriptions=study.descriptions)
+    merged = made_up.both(toys, published)
+    assert verdicts.numbers(merged)["study/toy"] == r"\texttt{here}"
+    assert verdicts.numbers(study)["study/toy"] is None
     assert verdicts.numbers(published)["study/toy"] is None
-    assert r"\texttt{gemm}" in validation_table.by_workload(both)
-    assert "descent" not in validation_table.by_workload(both)
+    assert r"\texttt{gemm}" in validation_table.by_workload(merged)
+    assert "descent" not in validation_table.by_workload(merged)

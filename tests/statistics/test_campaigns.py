@@ -40,9 +40,7 @@ def studies(campaigns, case_on_gpu=CASE_ON_GPU):
 @cache
 def ratios(campaigns, case_on_gpu=CASE_ON_GPU):
     """The ratio of the two cases in every study; its true value is 1."""
-    return [
-        over_campaigns([quotient_in_turns(a, b) for a, b in study]) for study in studies(campaigns, case_on_gpu)
-    ]
+    return [over_campaigns([quotient_in_turns(a, b) for a, b in study]) for study in studies(campaigns, case_on_gpu)]
 
 
 @pytest.mark.parametrize("campaigns", [3, 5, 8])
@@ -116,7 +114,9 @@ def test_the_drift_of_a_campaign_cancels_in_turns():
     assert variance == pytest.approx(0, abs=1e-20)
 
 
-@pytest.mark.parametrize(("numbers", "interval"), [((1, 1), (0.0, math.inf)), ((10, 4), None), ((1, 10), (0, math.inf))])
+@pytest.mark.parametrize(
+    ("numbers", "interval"), [((1, 1), (0.0, math.inf)), ((10, 4), None), ((1, 10), (0, math.inf))]
+)
 def test_sides_may_have_few_or_different_numbers_of_processes(numbers, interval):
     rng = np.random.default_rng(3)
     ratio, *_ = quotient_in_turns(*(np.exp(0.01 * rng.standard_normal((number, 2))) for number in numbers))

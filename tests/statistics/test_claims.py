@@ -9,9 +9,8 @@ from ladder.errors import LadderError
 from ladder.statistics import verdicts
 from ladder.statistics.claims import decide, has_number
 from ladder.statistics.crossings import break_even, crossing
-from ladder.statistics.quotients import Ratio, middle, multiple, quotient
+from ladder.statistics.quotients import Ratio, exact_quotient, median_time, quotient
 from ladder.statistics.selection import choose_best
-
 
 AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2 = (3.0,), (3.0, 3.0), (1.0,), (1.0, 1.0), (0.0, 2.0)
 
@@ -72,7 +71,7 @@ def test_claims_with_a_number_are_told_from_those_of_a_direction(claimed):
     assert not has_number(1.0, 1.0)
 
 
-def test_what_was_not_measured_is_not_tested():
+def test_a_ratio_that_was_not_measured_is_not_tested():
     assert decide(None, 2.0).verdict == "not tested"
 
 
@@ -82,28 +81,28 @@ def test_a_claim_that_says_nothing_is_refused(claimed):
         decide(Ratio(1.0, 0.9, 1.1), *claimed)
 
 
-def test_a_quotient_is_that_of_the_numbers_in_the_tables():
+def test_a_quotient_is_that_of_the_medians_in_the_tables():
     """Processes count once each, however many samples they have."""
-    one, other = [[4.0] * 9, [6.0], [8.0, 8.0]], [[2.0], [2.0, 9.0, 1.0], [3.0]]
-    assert (middle(one), middle(other)) == (6.0, 2.0)
-    assert quotient(one, other).value == 3.0
+    a, b = [[4.0] * 9, [6.0], [8.0, 8.0]], [[2.0], [2.0, 9.0, 1.0], [3.0]]
+    assert (median_time(a), median_time(b)) == (6.0, 2.0)
+    assert quotient(a, b).value == 3.0
 
 
-def test_a_quotients_interval_goes_by_ranks_and_holds_the_quotient():
+def test_the_interval_of_a_quotient_is_by_ranks_and_contains_the_quotient():
     rng = np.random.default_rng(1)
-    one, other = (np.exp(rng.normal(centre, 0.1, (10, 3))) for centre in (0.5, 0.0))
-    found, due = quotient(one, other), verdicts.compare(one, other, level=0.99)
-    assert found.low <= found.value <= found.high
-    assert (found.low, found.high) == (pytest.approx(due.low), pytest.approx(due.high))
+    a, b = (np.exp(rng.normal(centre, 0.1, (10, 3))) for centre in (0.5, 0.0))
+    ratio, verdict = quotient(a, b), verdicts.compare(a, b, level=0.99)
+    assert ratio.low <= ratio.value <= ratio.high
+    assert (ratio.low, ratio.high) == (pytest.approx(verdict.low), pytest.approx(verdict.high))
 
 
 def test_one_process_of_each_leaves_everything_undecided():
-    found = quotient([[1.0, 1.1]], [[2.0, 2.1]])
-    assert (found.low, found.high) == (0.0, math.inf)
-    assert found.detectable() == math.inf
+    ratio = quotient([[1.0, 1.1]], [[2.0, 2.1]])
+    assert (ratio.low, ratio.high) == (0.0, math.inf)
+    assert ratio.detectable() == math.inf
 
 
-def test_a_ratio_keeps_the_cases_that_it_rests_on_and_is_no_other_for_them():
+def test_a_ratio_keeps_its_cases_and_equality_ignores_them():
     cases = (("here", "gemm", "blas", "n=1,cache=cold"),)
     found = quotient([[2.0]] * 5, [[1.0]] * 5, cases)
     assert found.inverse().cases == found.times(3.0).cases == decide(found, 2, 3).ratio.cases == cases
@@ -111,13 +110,13 @@ def test_a_ratio_keeps_the_cases_that_it_rests_on_and_is_no_other_for_them():
     assert "gemm" not in repr(found)
 
 
-def test_a_multiple_of_an_exact_time_has_the_interval_of_the_median():
-    """Not that of a shift, which treated the exact time as a sample of five, and its range as 99 %."""
+def test_a_quotient_by_an_exact_time_has_the_interval_of_the_median():
+    """An interval of a shift, which would treat the exact time as five equal samples, would be too narrow."""
     rng = np.random.default_rng(2)
     studies = np.exp(0.05 * rng.standard_normal((500, 5, 1)))
-    covered = [one.low <= 1 / 3 <= one.high for one in (multiple(study, 3.0) for study in studies)]
-    assert np.mean(covered) >= 0.97
-    assert multiple(studies[0], 3.0).value == middle(studies[0]) / 3.0
+    is_covered = [ratio.low <= 1 / 3 <= ratio.high for ratio in (exact_quotient(study, 3.0) for study in studies)]
+    assert np.mean(is_covered) >= 0.97
+    assert exact_quotient(studies[0], 3.0).value == median_time(studies[0]) / 3.0
 
 
 def test_what_could_have_been_seen_is_beyond_the_threshold_and_grows_with_the_noise():
@@ -145,12 +144,12 @@ def test_an_end_that_does_not_cross_is_open():
 
 
 @pytest.mark.parametrize("ratios", [(3.0, 2.0, 1.5), (0.9, 0.5, 0.1), (0.5, 2.0, 3.0), (), (2.0,)])
-def test_costs_that_do_not_cross_have_no_point_of_it(ratios):
+def test_costs_that_do_not_cross_have_no_crossing(ratios):
     assert crossing([(2.0**index, around(ratio)) for index, ratio in enumerate(ratios)]) is None
 
 
-def of(*ends):
-    """Points at 1, 2, 4 ... of ratios between these ends."""
+def points_of(*ends):
+    """Points (size, ratio) at the sizes 1, 2, 4 ..., whose intervals have these ends."""
     return [(2.0**index, Ratio(math.sqrt(low * high), low, high)) for index, (low, high) in enumerate(ends)]
 
 
@@ -158,12 +157,13 @@ def of(*ends):
     ("points", "word"),
     [
         ((), None),
-        (of((0.5, 0.6), (0.3, 0.4)), "everywhere"),
-        (of((1.5, 1.6), (1.1, 1.2)), "nowhere"),
-        # What was printed once as "from 1 on", of 153 against 153.1 ms.
-        (of((0.99, 1.01), (0.98, 1.03), (0.97, 1.02)), "undecided"),
-        (of((1.5, 1.6), (0.9, 1.08)), "undecided"),  # the values cross, but where it should pay the two are alike
-        (of((0.9, 1.08), (0.5, 0.6)), "undecided"),  # below at every size, and at some not surely
+        (points_of((0.5, 0.6), (0.3, 0.4)), "everywhere"),
+        (points_of((1.5, 1.6), (1.1, 1.2)), "nowhere"),
+        # Times of 153 and 153.1 ms, for which the paper once had the break-even point 1.
+        (points_of((0.99, 1.01), (0.98, 1.03), (0.97, 1.02)), "undecided"),
+        # The values cross, but no interval lies below 1; all values lie below 1, but not all intervals.
+        (points_of((1.5, 1.6), (0.9, 1.08)), "undecided"),
+        (points_of((0.9, 1.08), (0.5, 0.6)), "undecided"),
     ],
 )
 def test_a_break_even_point_needs_intervals_on_either_side_of_one(points, word):
@@ -171,17 +171,17 @@ def test_a_break_even_point_needs_intervals_on_either_side_of_one(points, word):
 
 
 def test_a_break_even_point_has_an_interval():
-    value, low, high = break_even(of((1.5, 1.6), (0.9, 1.05), (0.5, 0.6)))
+    value, low, high = break_even(points_of((1.5, 1.6), (0.9, 1.05), (0.5, 0.6)))
     assert 1 < low < value < 2 < high < 4
 
 
-def test_who_is_best_is_chosen_by_other_processes_than_those_that_test_it():
-    """The second and the fourth process choose; by the others, case b would be the best."""
+def test_the_best_case_is_chosen_by_other_processes_than_those_that_test_it():
+    """The second and the fourth process choose; the others would choose case b."""
     cases = {"a": [[9.0], [1.0], [9.0], [1.0]], "b": [[2.0], [5.0], [2.0], [5.0]]}
     assert choose_best(cases) == ("a", [[9.0], [9.0]])
 
 
-def test_a_ratio_times_a_number_is_so_many_times_as_large_at_both_ends_too():
+def test_a_ratio_times_a_number_has_its_interval_scaled():
     assert Ratio(2.0, 1.5, 3.0).times(4) == Ratio(8.0, 6.0, 12.0)
     assert Ratio(2.0, 1.0, 4.0).inverse() == Ratio(0.5, 0.25, 1.0)
     assert Ratio(2.0, 0.0, 4.0).inverse().high == math.inf

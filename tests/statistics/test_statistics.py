@@ -1,4 +1,4 @@
-"""Intervals keep their coverage and verdicts their level, under noise as bad as that of real machines."""
+"""Intervals keep their coverage, and verdicts their level, under noise like that of real machines."""
 
 import subprocess
 import sys
@@ -25,13 +25,13 @@ from ladder.statistics.verdicts import (
 NO_DIFFERENCE = EQUAL, UNDECIDED
 
 
-def measured(rng, count, process=0.01, within=0.01, modes=0.0, heavy=False, outliers=0.0, correlation=0.0, walk=0.0):
-    """Times (2, count, 10) of one kernel measured twice, in ABBA order, with a true median close to 1 s.
+def simulate(rng, count, process=0.01, within=0.01, modes=0.0, heavy=False, outliers=0.0, correlation=0.0, walk=0.0):
+    """Simulated times of one kernel, measured twice in ABBA order, with a true median close to 1 s.
 
-    `process`, `within`: standard deviations between and within processes; `modes`: how much slower three
-    processes in ten are; `heavy`: Student's t with 2.5 degrees of freedom between processes; `outliers`:
-    share of samples that take 2 to 5 times as long; `correlation`: of successive samples; `walk`: how far
-    the machine drifts in all.
+    The shape is (2, count, 10): measurements, processes, samples. `process` and `within` are the standard deviations
+    between and within processes, in logarithms; `modes` is the slowdown of three processes in ten. With `heavy`,
+    processes follow Student's t with 2.5 degrees of freedom. `outliers` is the share of samples that take 2 to 5 times
+    longer, `correlation` that of successive samples, and `walk` the standard deviation of the machine's total drift.
     """
     shape = (2, count, 10)
     offset = rng.standard_t(2.5, shape[:2]) if heavy else rng.standard_normal(shape[:2])
@@ -57,8 +57,8 @@ NOISE = {
 
 
 def share(words, rng, count, factor, repeats, noise=None, **options):
-    """Share of comparisons of a kernel, slowed down by `factor`, with itself that end in one of `words`."""
-    pairs = (measured(rng, count, **(noise or {})) for _ in range(repeats))
+    """Share of comparisons whose outcome is one of `words`, of a kernel slowed down by `factor` with itself."""
+    pairs = (simulate(rng, count, **(noise or {})) for _ in range(repeats))
     return np.mean([compare(factor * a, b, **options).outcome in words for a, b in pairs])
 
 
@@ -86,7 +86,7 @@ def test_rank_interval_is_the_narrowest_that_covers(level):
             assert 1 - 2 * stats.binom.cdf(low, n, 0.5) < level
 
 
-def test_rank_interval_is_not_claimed_when_there_are_too_few_samples():
+def test_too_few_samples_have_an_infinite_interval():
     assert median_interval([3.0]) == (3.0, 0.0, np.inf)
     assert median_interval([5.0, 1.0, 4.0, 2.0, 3.0]) == (3.0, 0.0, np.inf)
     assert median_interval([5.0, 1.0, 4.0, 2.0, 3.0], level=0.9375) == (3.0, 1.0, 5.0)  # covers exactly that
@@ -108,9 +108,9 @@ def test_shift_rank_agrees_with_all_orders_of_the_samples(m, n, level):
 @pytest.mark.parametrize("kind", ["normal", "outliers", "heavy", "modes", "correlated"])
 def test_summary_covers_the_median_in_spite_of_clustering(kind, count):
     rng = np.random.default_rng(1)
-    true = np.median(measured(rng, 4000, **NOISE[kind]))
-    cases = [summary(times) for _ in range(500) for times in measured(rng, count, **NOISE[kind])]
-    level = 0.93 if kind == "modes" and count < 6 else 0.95  # t is only nearly right for two groups
+    true = np.median(simulate(rng, 4000, **NOISE[kind]))
+    cases = [summary(times) for _ in range(500) for times in simulate(rng, count, **NOISE[kind])]
+    level = 0.93 if kind == "modes" and count < 6 else 0.95  # t is only approximate for two groups
     covered = np.mean([case.low <= true <= case.high for case in cases])
     assert covered >= level - 3 * np.sqrt(level * (1 - level) / 1000)
 
@@ -118,7 +118,7 @@ def test_summary_covers_the_median_in_spite_of_clustering(kind, count):
 def test_pooled_samples_would_not_cover():
     """A rank interval that ignores processes fails under the noise above."""
     rng = np.random.default_rng(1)
-    pooled = [median_interval(measured(rng, 5, **NOISE["normal"])[0].ravel()) for _ in range(300)]
+    pooled = [median_interval(simulate(rng, 5, **NOISE["normal"])[0].ravel()) for _ in range(300)]
     assert np.mean([low <= 1 <= high for _, low, high in pooled]) < 0.7
 
 
@@ -129,13 +129,13 @@ def test_summary_of_uneven_processes():
     assert case.relative_half_width == pytest.approx(max(case.high - 1.1, 1.1 - case.low) / 1.1)
 
 
-def test_one_process_says_nothing_about_others():
+def test_one_process_has_an_infinite_interval():
     case = summary([[1.0, 1.01, 0.99] * 10])
     assert (case.median, case.low, case.high, case.relative_half_width) == (1.0, 0.0, np.inf, np.inf)
     assert not converged([[1.0] * 100], target=0.5)
 
 
-def test_convergence_takes_processes_not_samples():
+def test_convergence_requires_processes_not_samples():
     rng = np.random.default_rng(2)
     few = np.exp(np.array([[-0.02], [0.0], [0.02]]) + 0.01 * rng.standard_normal((3, 2000)))
     many = np.exp(0.02 * rng.standard_normal((40, 1)) + 0.01 * rng.standard_normal((40, 10)))
@@ -150,92 +150,98 @@ def test_convergence_takes_processes_not_samples():
 @pytest.mark.parametrize("count", [3, 5, 12])
 def test_welchs_interval_covers_although_one_case_is_ten_times_noisier(count):
     rng = np.random.default_rng(4)
-    pairs = [(2 * measured(rng, count, 0.05)[0], measured(rng, count, 0.005)[0]) for _ in range(500)]
-    found = [np.exp(welch(*map(log_medians, pair), 0.95)) for pair in pairs]
-    assert np.mean([low <= 2 <= high for _, low, high in found]) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 500)
+    pairs = [(2 * simulate(rng, count, 0.05)[0], simulate(rng, count, 0.005)[0]) for _ in range(500)]
+    intervals = [np.exp(welch(*map(log_medians, pair), 0.95)) for pair in pairs]
+    assert np.mean([low <= 2 <= high for _, low, high in intervals]) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 500)
 
 
 @pytest.mark.parametrize("counts", [(3, 3), (3, 9), (9, 3)])
-def test_welchs_interval_is_the_textbooks(counts):
+def test_welchs_interval_is_that_of_scipy(counts):
     rng = np.random.default_rng(15)
     a, b = (rng.normal(0.0, noise, count) for noise, count in zip((0.5, 0.1), counts, strict=True))
-    found = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.99)
-    assert welch(a, b, 0.99) == pytest.approx((a.mean() - b.mean(), *found))
+    expected = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.99)
+    assert welch(a, b, 0.99) == pytest.approx((a.mean() - b.mean(), *expected))
 
 
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("count", [3, 4, 5, 9])
 def test_comparison_says_which_is_slower(count, paired):
-    slow, fast = 2 * measured(np.random.default_rng(5), count, 0.001, 0.001)[0], np.ones((count, 10))
-    there, back = compare(slow, fast, paired=paired), compare(fast, slow, paired=paired)
-    assert (there.outcome, back.outcome) == ("slower", "faster")
-    assert there.low <= there.ratio <= there.high
-    assert there.ratio == pytest.approx(2, rel=0.01)
-    assert (back.low, back.ratio, back.high) == pytest.approx((1 / there.high, 1 / there.ratio, 1 / there.low))
+    slow, fast = 2 * simulate(np.random.default_rng(5), count, 0.001, 0.001)[0], np.ones((count, 10))
+    verdict, inverse = compare(slow, fast, paired=paired), compare(fast, slow, paired=paired)
+    assert (verdict.outcome, inverse.outcome) == ("slower", "faster")
+    assert verdict.low <= verdict.ratio <= verdict.high
+    assert verdict.ratio == pytest.approx(2, rel=0.01)
+    assert (inverse.low, inverse.ratio, inverse.high) == pytest.approx(
+        (1 / verdict.high, 1 / verdict.ratio, 1 / verdict.low)
+    )
 
 
-# three processes are compared by t, five by ranks; paired, three by t and eight by ranks
+# Three processes are compared by t, five by ranks; paired ones, three by t and eight by ranks.
 @pytest.mark.parametrize(
     ("count", "paired"),
-    [(5, False), (3, True), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(3, False), (8, True)])],
+    [
+        (5, False),
+        (3, True),
+        *(pytest.param(*parameters, marks=pytest.mark.slow) for parameters in [(3, False), (8, True)]),
+    ],
 )
 @pytest.mark.parametrize("kind", NOISE)
 def test_a_kernel_compared_with_itself_shows_no_difference(kind, count, paired):
     rng, repeats = np.random.default_rng(6), 600
-    same = share(NO_DIFFERENCE, rng, count, 1, repeats, NOISE[kind], paired=paired, threshold=0)
-    wrong = 0.02 if kind == "modes" and count == 3 else 0.01  # t is only nearly right for two groups
-    assert 1 - same <= wrong + 3 * np.sqrt(wrong * (1 - wrong) / repeats)
+    no_difference = share(NO_DIFFERENCE, rng, count, 1, repeats, NOISE[kind], paired=paired, threshold=0)
+    error_rate = 0.02 if kind == "modes" and count == 3 else 0.01  # t is only approximate for two groups
+    assert 1 - no_difference <= error_rate + 3 * np.sqrt(error_rate * (1 - error_rate) / repeats)
 
 
 @pytest.mark.parametrize("count", [3, 5, 20])
 def test_unequal_noise_is_no_difference(count):
     rng = np.random.default_rng(13)
-    pairs = ((measured(rng, count, 0.05)[0], measured(rng, count, 0.005, 0.005)[0]) for _ in range(500))
+    pairs = ((simulate(rng, count, 0.05)[0], simulate(rng, count, 0.005, 0.005)[0]) for _ in range(500))
     assert np.mean([compare(a, b, threshold=0).outcome not in NO_DIFFERENCE for a, b in pairs]) <= 0.05
 
 
-def test_pooled_samples_would_tell_a_kernel_from_itself():
+def test_pooled_samples_would_distinguish_a_kernel_from_itself():
     """A rank test that ignores processes fails under the noise above."""
     rng = np.random.default_rng(6)
-    pairs = (measured(rng, 5, **NOISE["normal"]) for _ in range(200))
+    pairs = (simulate(rng, 5, **NOISE["normal"]) for _ in range(200))
     assert np.mean([stats.mannwhitneyu(a.ravel(), b.ravel()).pvalue < 0.05 for a, b in pairs]) > 0.3
 
 
 @pytest.mark.parametrize(("paired", "count"), [(False, 5), (True, 8)])
-def test_five_percent_are_found_where_processes_differ_by_one(paired, count):
+def test_five_per_cent_are_detected_if_processes_differ_by_one(paired, count):
     assert share([SLOWER], np.random.default_rng(7), count, 1.05, 300, paired=paired) >= 0.8
     assert share([FASTER], np.random.default_rng(7), count, 1 / 1.05, 300, paired=paired) >= 0.8
 
 
-def test_five_percent_are_found_although_some_processes_run_at_half_speed():
-    """A busy neighbour slows down one process in ten; the variance of such processes hides any change."""
+def test_five_per_cent_are_detected_although_some_processes_run_at_half_speed():
+    """Another load slows down one process in ten, whose variance would hide the change in an interval by t."""
 
-    def visited(times):
+    def slow_down(times):
         return times * np.where(rng.random((20, 1)) < 0.1, 2, 1)
 
     rng = np.random.default_rng(8)
-    pairs = (measured(rng, 20) for _ in range(200))
-    assert np.mean([compare(1.05 * visited(a), visited(b)).outcome == "slower" for a, b in pairs]) >= 0.95
+    pairs = (simulate(rng, 20) for _ in range(200))
+    assert np.mean([compare(1.05 * slow_down(a), slow_down(b)).outcome == "slower" for a, b in pairs]) >= 0.95
 
 
-def test_what_noise_hides_is_called_undecidable():
+def test_changes_below_the_noise_are_undecided():
     rng = np.random.default_rng(9)
-    verdicts = [compare(1.05 * a, b) for a, b in (measured(rng, 5, 0.08) for _ in range(200))]
+    verdicts = [compare(1.05 * a, b) for a, b in (simulate(rng, 5, 0.08) for _ in range(200))]
     undecided = [verdict for verdict in verdicts if verdict.outcome == UNDECIDED]
     assert len(undecided) >= 0.8 * len(verdicts)
     assert np.mean([verdict.detectable > 0.05 for verdict in undecided]) >= 0.99
 
 
 @pytest.mark.parametrize("count", [3, 5, 10])
-def test_detectable_is_the_change_found_in_about_four_of_five(count):
+def test_the_detectable_change_is_detected_in_about_four_of_five(count):
     rng = np.random.default_rng(10)
-    change = np.median([compare(*measured(rng, count)).detectable for _ in range(200)])
+    change = np.median([compare(*simulate(rng, count)).detectable for _ in range(200)])
     assert 0.65 <= share([SLOWER], rng, count, 1 + change, 300) <= 0.97
     assert share([SLOWER], rng, count, 1 + change / 2, 300) <= 0.4
 
 
 def test_changes_below_the_threshold_do_not_count():
-    a, b = measured(np.random.default_rng(11), 10, 0.001, 0.001)
+    a, b = simulate(np.random.default_rng(11), 10, 0.001, 0.001)
     assert compare(1.02 * a, b, threshold=0.0).outcome == "slower"
     assert compare(1.02 * a, b, threshold=0.05).outcome == "equal"
     assert compare(a, 1.02 * b, threshold=0.0).outcome == "faster"
@@ -260,39 +266,36 @@ def test_an_interval_that_ends_at_the_threshold_is_not_beyond_it():
         (0.0, np.inf, None),
     ],
 )
-def test_equal_is_said_with_the_fewest_whole_per_cents_that_hold(low, high, per_cents):
+def test_equal_within_is_the_smallest_whole_per_cent_that_holds(low, high, per_cents):
     assert equal_within(low, high) == per_cents
 
 
-def test_equals_are_told_from_what_noise_hides():
-    quiet, noisy = (measured(np.random.default_rng(14), 10, noise) for noise in (0.005, 0.1))
-    found = compare(*quiet)
-    assert (found.outcome, found.within) == (EQUAL, 2)
+def test_equal_cases_are_distinguished_from_noisy_ones():
+    quiet, noisy = (simulate(np.random.default_rng(14), 10, noise) for noise in (0.005, 0.1))
+    verdict = compare(*quiet)
+    assert (verdict.outcome, verdict.within) == (EQUAL, 2)
     assert compare(*noisy).outcome == UNDECIDED
 
 
 def test_pairs_cancel_a_drift_that_hides_the_change_otherwise():
     rng = np.random.default_rng(12)
     drift = np.linspace(1.0, 1.5, 12)[:, None]
-    a, b = measured(rng, 12, 0.003, 0.003) * drift
+    a, b = simulate(rng, 12, 0.003, 0.003) * drift
     assert compare(1.05 * a, b).outcome == UNDECIDED
     assert compare(1.05 * a, b, paired=True).outcome == "slower"
 
 
-# --- rates ---
+# --- invalid times ---
 
 
-# --- impossible times ---
-
-
-@pytest.mark.parametrize("wrong", [[], [0.0], [1.0, -1.0], [np.nan], [1.0, np.inf], ["fast"], [[1.0]], 1.0, None])
-def test_impossible_times_are_refused_wherever_they_are(wrong):
-    good = [[1.0] * 10] * 3
+@pytest.mark.parametrize("invalid", [[], [0.0], [1.0, -1.0], [np.nan], [1.0, np.inf], ["fast"], [[1.0]], 1.0, None])
+def test_impossible_times_are_refused_wherever_they_are(invalid):
+    valid = [[1.0] * 10] * 3
     for call in (
-        lambda: median_interval(wrong),
-        lambda: summary([*good, wrong]),
-        lambda: converged([*good, wrong], 0.02),
-        lambda: compare([*good, wrong], good),
+        lambda: median_interval(invalid),
+        lambda: summary([*valid, invalid]),
+        lambda: converged([*valid, invalid], 0.02),
+        lambda: compare([*valid, invalid], valid),
     ):
         with pytest.raises(LadderError, match="measure the case again"):
             call()
@@ -321,8 +324,8 @@ def test_senseless_options_are_refused(options):
 
 @pytest.mark.parametrize("paired", [False, True])
 def test_one_process_decides_nothing(paired):
-    one, other = [[5.0] * 10], [[1.0] * 10] * (1 if paired else 6)
-    verdict = compare(one, other, paired=paired)
+    a, b = [[5.0] * 10], [[1.0] * 10] * (1 if paired else 6)
+    verdict = compare(a, b, paired=paired)
     assert (verdict.outcome, verdict.ratio) == (UNDECIDED, pytest.approx(5.0))
     assert (verdict.low, verdict.high, verdict.detectable) == (0.0, np.inf, np.inf)
 

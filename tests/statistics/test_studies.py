@@ -1,6 +1,6 @@
-"""A thousand simulated studies with known answers: at most 1 % of the verdicts are wrong, the level that they state.
+"""A thousand simulated studies with known answers: at most 1 % of verdicts are wrong, as their level of 99 % states.
 
-Each case has ten processes, as headline cases have, so that intervals go by ranks.
+Each case has ten processes, like the most important cases of the paper, so intervals are by ranks.
 """
 
 import math
@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from ladder.statistics.claims import decide
-from ladder.statistics.quotients import multiple, quotient
+from ladder.statistics.quotients import exact_quotient, quotient
 from ladder.statistics.selection import choose_best, split_processes
 from ladder.statistics.verdicts import outcome_of
 
 STUDIES, PROCESSES = 1000, 10
-WRONG = 0.01
-EDGE = 1.1  # the margin: where a verdict turns into another is where most go wrong
-# What a process's time may differ by, in logarithms: one state, or two, the slow one in three processes of ten.
+MAX_ERROR_RATE = 0.01
+EDGE = 1.1  # the factor of the margin: most errors occur where one verdict turns into another
+# Deviations of processes' times, in logarithms: one state; two, of which three processes in ten have the slow one; or
+# Student's t with 2.5 degrees of freedom.
 NOISE = {
     "one state": lambda rng, shape: 0.03 * rng.standard_normal(shape),
     "two states": lambda rng, shape: (
@@ -26,26 +27,26 @@ NOISE = {
     ),
     "heavy": lambda rng, shape: 0.02 * rng.standard_t(2.5, shape),
 }
-# What takes long is tried with all of them by `make test-slow`.
-FIRST = ["one state", *(pytest.param(kind, marks=pytest.mark.slow) for kind in NOISE if kind != "one state")]
-# The median of a process's time.
+# The kinds of noise for slow tests; `make test` uses only the first.
+KINDS = ["one state", *(pytest.param(kind, marks=pytest.mark.slow) for kind in NOISE if kind != "one state")]
+# The true median of a process's time.
 MEDIAN = {"one state": 1.0, "two states": math.exp(0.002 * NormalDist().inv_cdf(0.5 / 0.7)), "heavy": 1.0}
 
 
 def processes(kind, cases):
-    """Seconds of a sample of each process in STUDIES studies of equal cases: (STUDIES, cases, PROCESSES, 1)."""
+    """Seconds of one sample per process, in studies of equal cases: shape (STUDIES, cases, PROCESSES, 1)."""
     return np.exp(NOISE[kind](np.random.default_rng(1), (STUDIES, cases, PROCESSES, 1)))
 
 
 @cache
 def equals(kind):
-    """The ratio in each study of two cases with equal times."""
-    return [quotient(one, other) for one, other in processes(kind, 2)]
+    """For each study, the ratio of two cases with equal times."""
+    return [quotient(a, b) for a, b in processes(kind, 2)]
 
 
 def words(kind, true, claimed):
-    """Each study's verdict on a claim about a ratio whose true value is `true`."""
-    return [decide(found.times(true), *claimed).verdict for found in equals(kind)]
+    """For each study, the verdict on a claim about a ratio whose true value is `true`."""
+    return [decide(ratio.times(true), *claimed).verdict for ratio in equals(kind)]
 
 
 @pytest.mark.parametrize("kind", NOISE)
@@ -65,62 +66,64 @@ def words(kind, true, claimed):
     ],
 )
 def test_verdicts_on_claims_are_right_or_undecided(kind, true, claimed, right):
-    assert np.mean([word not in right | {"undecided"} for word in words(kind, true, claimed)]) <= WRONG
+    assert np.mean([word not in right | {"undecided"} for word in words(kind, true, claimed)]) <= MAX_ERROR_RATE
 
 
 @pytest.mark.parametrize(("kind", "share"), [("one state", 0.99), ("two states", 0.7), ("heavy", 0.9)])
-def test_plain_answers_are_given(kind, share):
+def test_large_effects_are_decided(kind, share):
     """Verdicts that are never wrong because all are undecided would be useless."""
     for true, right in [(3.0, "as claimed"), (1.5, "less than claimed"), (0.8, "the opposite")]:
         assert np.mean([word == right for word in words(kind, true, (2.0,))]) >= share
 
 
 @pytest.mark.parametrize("kind", NOISE)
-def test_a_program_beside_itself_is_neither_faster_nor_slower(kind):
-    assert np.mean([outcome_of(one.low, one.high) in ("faster", "slower") for one in equals(kind)]) <= WRONG
+def test_a_program_compared_with_itself_is_neither_faster_nor_slower(kind):
+    assert (
+        np.mean([outcome_of(ratio.low, ratio.high) in ("faster", "slower") for ratio in equals(kind)]) <= MAX_ERROR_RATE
+    )
 
 
-@pytest.mark.parametrize("kind", FIRST)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_best_of_equals_is_no_faster_than_another_of_them(kind):
     """Eight tunings without effect: the winner is random."""
-    wrong = []
+    errors = []
     for other, *cases in processes(kind, 9):
         best, tested = choose_best(dict(enumerate(cases)))
-        found = quotient(other, cases[best], tested=tested)
-        wrong.append(found.low > 1.0)
-    assert np.mean(wrong) <= WRONG
+        ratio = quotient(other, cases[best], test_processes=tested)
+        errors.append(ratio.low > 1.0)
+    assert np.mean(errors) <= MAX_ERROR_RATE
 
 
-def test_luck_would_win_where_the_best_is_chosen_and_tested_on_the_same_processes():
+def test_choosing_and_testing_on_the_same_processes_would_be_biased():
     """The selection bias that separate processes avoid occurs here."""
-    wrong = [quotient(other, min(cases, key=np.median)).low > 1.0 for other, *cases in processes("one state", 17)]
-    assert np.mean(wrong) > 2 * WRONG
+    errors = [quotient(other, min(cases, key=np.median)).low > 1.0 for other, *cases in processes("one state", 17)]
+    assert np.mean(errors) > 2 * MAX_ERROR_RATE
 
 
-def test_the_interval_of_a_best_case_holds_the_quotient_of_the_shown_times():
+def test_the_interval_of_a_best_case_contains_the_quotient_of_its_median():
     other, *cases = processes("one state", 9)[0]
     best, tested = choose_best(dict(enumerate(cases)))
-    found = quotient(other, cases[best], tested=tested)
-    assert found.value == np.median(other) / np.median(cases[best])
-    assert found.low <= found.value <= found.high
+    ratio = quotient(other, cases[best], test_processes=tested)
+    assert ratio.value == np.median(other) / np.median(cases[best])
+    assert ratio.low <= ratio.value <= ratio.high
 
 
 @pytest.mark.parametrize("kind", NOISE)
-def test_a_time_at_its_floor_is_not_said_to_be_beyond_it(kind):
-    """The lower bound is exact; it is the true median."""
-    found = [multiple(one, MEDIAN[kind]) for (one,) in processes(kind, 1)]
-    assert np.mean([one.low > 1.0 or one.high < 1.0 for one in found]) <= WRONG
+def test_a_time_at_its_lower_bound_is_not_beyond_it(kind):
+    """The lower bound is exactly the true median."""
+    ratios = [exact_quotient(times, MEDIAN[kind]) for (times,) in processes(kind, 1)]
+    assert np.mean([ratio.low > 1.0 or ratio.high < 1.0 for ratio in ratios]) <= MAX_ERROR_RATE
 
 
 @pytest.mark.parametrize(
     ("count", "choose", "test"),
     [(1, [0], [0]), (2, [1], [0]), (3, [1], [0, 2]), (5, [1, 3], [0, 2, 4]), (10, [1, 3, 5, 7, 9], [0, 2, 4, 6, 8])],
 )
-def test_no_process_both_chooses_and_tests_but_a_lone_one(count, choose, test):
+def test_no_process_both_chooses_and_tests_except_a_single_one(count, choose, test):
     assert split_processes(list(range(count))) == (choose, test)
 
 
-def test_a_lone_process_confirms_no_choice():
+def test_a_single_process_confirms_no_choice():
     best, tested = choose_best({"slow": [[2.0]], "fast": [[1.0]]})
     assert best == "fast"
-    assert quotient([[2.0]], [[1.0]], tested=tested).low == 0.0
+    assert quotient([[2.0]], [[1.0]], test_processes=tested).low == 0.0

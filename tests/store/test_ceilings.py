@@ -1,4 +1,4 @@
-"""The machine's ceilings from records: what sets one, and what doesn't."""
+"""A machine's ceilings from records: which cases set a ceiling, and which don't."""
 
 import itertools
 
@@ -16,7 +16,7 @@ CARD = {"name": "a card", "uuid": "0", "architecture": "sm_90", "cache_bytes": 7
 
 
 def written(path, workload, variant, dtype, tuning, seconds):
-    """The path of a record whose fastest sample took so many seconds."""
+    """Write a record whose fastest sample took `seconds`; its path."""
     sizes = workloads.complete(workload, (PRODUCT if workload == "gemm" else STEPS) | {"dtype": dtype})
     case = Case(workload, variant, sizes, tuning, "warm")
     process = dict.fromkeys(("setup", "first", "check", "total"), 1.0) | {"phases": [], "curve": []}
@@ -33,41 +33,41 @@ def written(path, workload, variant, dtype, tuning, seconds):
 
 
 @pytest.fixture
-def found(tmp_path):
-    """A function: the ceilings of some (workload, variant, dtype, tuning, fastest seconds)."""
+def summarise(tmp_path):
+    """A function of runs, (workload, variant, dtype, tuning, fastest seconds): the summary of their ceilings."""
 
-    def found(*measured):
-        return ceilings.summarise([written(tmp_path / f"{i}.json", *one) for i, one in enumerate(measured)], 1.25)
+    def summarise(*runs):
+        return ceilings.summarise([written(tmp_path / f"{i}.json", *run) for i, run in enumerate(runs)], 1.25)
 
-    return found
+    return summarise
 
 
-def test_multiply_adds_raise_what_products_have_reached_and_never_lower_it(found):
+def test_multiply_adds_raise_what_products_have_reached_and_never_lower_it(summarise):
     products = [("gemm", "cublas", dtype, {"math": "default"}, 1e-6) for dtype in ("float64", "float32")]
     slower = ("fma", "cuda", "float64", {"block": 128, "chains": 8}, 2e-6)
     faster = ("fma", "cuda", "float32", {"block": 128, "chains": 8}, 0.5e-6)
     for order in itertools.permutations([*products, slower, faster]):
-        of_card = found(*order)["cuda"]
-        assert of_card["flops"] == pytest.approx({"float64": 2e9, "float32": 4e9})
-        assert of_card["bandwidth"] == 0.0
+        gpu = summarise(*order)["cuda"]
+        assert gpu["flops"] == pytest.approx({"float64": 2e9, "float32": 4e9})
+        assert gpu["bandwidth"] == 0.0
 
 
-def test_multiply_adds_alone_set_no_ceiling_and_none_for_another_device_or_precision(found):
-    alone = found(("fma", "cuda", "float64", {}, 1e-6))
-    assert alone["cuda"]["flops"] == alone["flops"] == {}
-    assert [(row["workload"], row["best"]) for row in alone["rows"]] == [("fma", pytest.approx(2e9))]
-    beside = found(
+def test_multiply_adds_alone_set_no_ceiling_and_none_for_another_device_or_precision(summarise):
+    summary = summarise(("fma", "cuda", "float64", {}, 1e-6))
+    assert summary["cuda"]["flops"] == summary["flops"] == {}
+    assert [(row["workload"], row["best"]) for row in summary["rows"]] == [("fma", pytest.approx(2e9))]
+    summary = summarise(
         ("gemm", "blas", "float64", {"threads": 2}, 1e-6),
         ("gemm", "cublas", "float32", {"math": "tf32"}, 1e-6),
         ("fma", "cuda", "float64", {}, 1e-7),
         ("fma", "cuda", "float32", {}, 1e-7),
     )
-    assert beside["flops"] == pytest.approx({"float64": 1e9})
-    assert beside["cuda"]["flops"] == pytest.approx({"tf32": 2e9})
+    assert summary["flops"] == pytest.approx({"float64": 1e9})
+    assert summary["cuda"]["flops"] == pytest.approx({"tf32": 2e9})
 
 
-def test_the_caches_are_those_of_what_measured_and_not_of_what_writes_the_ceilings(found):
-    own = found(
+def test_the_caches_are_those_of_what_measured_and_not_of_what_writes_the_ceilings(summarise):
+    summary = summarise(
         ("gemm", "blas", "float64", {"threads": 1}, 1.0), ("gemm", "cublas", "float64", {"math": "default"}, 1.0)
     )
-    assert (own["cache_bytes"], own["cuda"]["cache_bytes"]) == (11, 7)
+    assert (summary["cache_bytes"], summary["cuda"]["cache_bytes"]) == (11, 7)

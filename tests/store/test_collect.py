@@ -1,4 +1,4 @@
-"""Tables from records and from what is published."""
+"""Tables from records and from publications."""
 
 import copy
 import gzip
@@ -19,13 +19,13 @@ from ladder.records import record
 from ladder.records.case import Case
 from ladder.store import collect, publish, stored, study
 
-OWN = ["machine", "experiment", "workload", "variant", "case", "cache"]
+CASE_COLUMNS = ["machine", "experiment", "workload", "variant", "case", "cache"]
 SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory):
-    """A real record."""
+def real_record(tmp_path_factory):
+    """The record of a real measurement."""
     folder = tmp_path_factory.mktemp("one")
     case = case_of(1)
     with pytest.MonkeyPatch.context() as patch:
@@ -35,7 +35,7 @@ def one(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
+def working_directory(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -44,30 +44,30 @@ def case_of(threads, **sizes):
     return Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9} | sizes), {"threads": threads})
 
 
-def named(case):
-    """What a record says of its case."""
+def case_keys(case):
+    """The entries of a record that identify its case."""
     return {"workload": case.workload, "variant": case.variant, "case": case.slug}
 
 
 class Machine:
-    """Records and plans of a machine, copies of a real one with some values changed."""
+    """Plans of a machine and its records, which are copies of a real record with changed values."""
 
-    def __init__(self, one, name="here"):
-        self.one, self.name = one, name
+    def __init__(self, template, name="here"):
+        self.template, self.name = template, name
         self.cases = []
 
     def plan(self, experiment="small"):
         return {"experiment": experiment, "cases": self.cases}
 
     def add(self, case, left_out=None, recorded=True, commit=None, **process):
-        """Plan a case, with a record of other times if it runs, and of another commit if one is given."""
-        about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.one["sources"]}
+        """Plan a case and, if it is `recorded`, write its record; `process` changes values of the first process."""
+        about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
         self.cases.append(about)
         if recorded and not left_out:
-            found = copy.deepcopy(self.one) | {"machine": self.name, **named(case)}
-            found["processes"][0] |= process
-            found["source"] = {"commit": commit, "dirty": False} if commit else found["source"]
-            record.write(record.path_of(self.name, case.key), found)
+            document = copy.deepcopy(self.template) | {"machine": self.name, **case_keys(case)}
+            document["processes"][0] |= process
+            document["source"] = {"commit": commit, "dirty": False} if commit else document["source"]
+            record.write(record.path_of(self.name, case.key), document)
         return self
 
     def publish(self, *experiments, keep=False):
@@ -84,13 +84,13 @@ class Machine:
 
 
 @pytest.fixture
-def here(one):
-    return Machine(one)
+def local(real_record):
+    return Machine(real_record)
 
 
 @pytest.fixture
-def there(one):
-    return Machine(one, "there")
+def other_machine(real_record):
+    return Machine(real_record, "there")
 
 
 def tables(plan, *published):
@@ -116,145 +116,146 @@ def lines(name):
     return Path(f"tables/{name}.csv").read_text(encoding="utf-8").splitlines()
 
 
-def test_the_columns_of_the_tables(here, one):
+def test_the_columns_of_the_tables(local, real_record):
     samples = [0.25, 0.1 + 0.2, 1e-7]
     curve = [{"epoch": 1, "loss": 2.5, "reference_loss": 2.5, "loss_bound": 1e-9, "accuracy": 0.5}]
     trace = [["copy", "2", 0.25, 0.5]]
-    here.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve, trace=trace)
-    here.add(case_of(64), left_out="needs 64 cores, 2 available")
-    here.add(case_of(2), recorded=False)
-    found = tables(here.plan())
-    facts = ["device", "converged", "flops", "bytes", "precision", "commit", "process", "threads_found"]
-    assert list(found["samples"]) == [*OWN, *SIZES, *facts, "sample", "phase", "seconds", "cold_start"]
-    assert list(found["checks"]) == [*OWN, *SIZES, "process", "check", "error", "bound"]
-    assert list(found["curves"]) == [*OWN, *SIZES, "process", *curve[0]]
-    assert list(found["traces"]) == [*OWN, *SIZES, "process", "lane", "name", "start", "end"]
-    assert found["traces"][["lane", "name", "start", "end"]].values.tolist() == trace
-    assert list(found["missing"]) == [*OWN, *SIZES, "why"]
-    assert found["samples"].query("phase == 'total'")["seconds"].tolist() == samples
-    assert found["samples"].query("phase != 'total'")[["phase", "seconds"]].values.tolist() == [
+    local.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve, trace=trace)
+    local.add(case_of(64), left_out="needs 64 cores, 2 available")
+    local.add(case_of(2), recorded=False)
+    frames = tables(local.plan())
+    facts = ["device", "converged", "flops", "bytes", "precision", "commit"]
+    facts += ["campaign", "host", "process", "threads_found"]
+    assert list(frames["samples"]) == [*CASE_COLUMNS, *SIZES, *facts, "sample", "phase", "seconds", "cold_start"]
+    assert list(frames["checks"]) == [*CASE_COLUMNS, *SIZES, "process", "check", "error", "bound"]
+    assert list(frames["curves"]) == [*CASE_COLUMNS, *SIZES, "process", *curve[0]]
+    assert list(frames["traces"]) == [*CASE_COLUMNS, *SIZES, "process", "lane", "name", "start", "end"]
+    assert frames["traces"][["lane", "name", "start", "end"]].values.tolist() == trace
+    assert list(frames["missing"]) == [*CASE_COLUMNS, *SIZES, "why"]
+    assert frames["samples"].query("phase == 'total'")["seconds"].tolist() == samples
+    assert frames["samples"].query("phase != 'total'")[["phase", "seconds"]].values.tolist() == [
         ["gather", 0.5],
         ["loss", 0.125],
     ]
-    assert found["checks"]["error"].tolist() == [check["error"] for check in one["processes"][0]["checks"]]
-    assert found["missing"][["threads", "why"]].values.tolist() == [
+    assert frames["checks"]["error"].tolist() == [check["error"] for check in real_record["processes"][0]["checks"]]
+    assert frames["missing"][["threads", "why"]].values.tolist() == [
         [64, "needs 64 cores, 2 available"],
         [2, "not measured"],
     ]
-    assert found["samples"]["flops"].unique().tolist() == [2 * 17 * 5 * 9]
+    assert frames["samples"]["flops"].unique().tolist() == [2 * 17 * 5 * 9]
 
 
-def test_the_cache_and_the_variables_of_a_case_are_columns_in_every_table(here):
+def test_the_cache_and_the_variables_of_a_case_are_columns_in_every_table(local):
     warm = replace(case_of(1), cache="warm", variables={"NUMBA_OPT": "0"})
-    here.add(warm).add(case_of(1)).add(replace(warm, variables={"NUMBA_OPT": "1"}), recorded=False)
-    found = tables(here.plan())
-    ran, not_measured = [["warm", 0], ["cold", -1]], [["warm", 1]]
-    for name, told in (("samples", ran), ("checks", ran), ("missing", not_measured)):
-        rows = found[name].drop_duplicates("case")[["cache", "NUMBA_OPT"]]
-        assert rows.fillna(-1).values.tolist() == told
+    local.add(warm).add(case_of(1)).add(replace(warm, variables={"NUMBA_OPT": "1"}), recorded=False)
+    frames = tables(local.plan())
+    measured, not_measured = [["warm", 0], ["cold", -1]], [["warm", 1]]
+    for name, expected in (("samples", measured), ("checks", measured), ("missing", not_measured)):
+        rows = frames[name].drop_duplicates("case")[["cache", "NUMBA_OPT"]]
+        assert rows.fillna(-1).values.tolist() == expected
 
 
-def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(here):
-    phases, slowed = [{"gather": 0.5}], {"reasons": ["sw_power_cap"], "joules": 0.75, "sustained": 2.5}
-    here.add(case_of(1), samples=[1.0, 2.0], phases=phases, state=slowed, setup=3.0, first=0.5)
-    here.add(case_of(2), samples=[1.0], state={"reasons": []})
-    found = tables(here.plan())["samples"]
-    whole = found[found["phase"] == "total"]
-    assert whole["throttled"].tolist() == [True, True, False]
-    assert whole["joules"].fillna(-1).tolist() == [0.75, 0.75, -1]
-    assert whole["sustained"].fillna(-1).tolist() == [2.5, 2.5, -1]
-    assert whole["cold_start"].tolist()[:2] == [3.5, 3.5]
-    assert found[found["phase"] == "gather"][["joules", "sustained", "cold_start"]].isna().all(axis=None)
+def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(local):
+    phases, throttled = [{"gather": 0.5}], {"reasons": ["sw_power_cap"], "joules": 0.75, "sustained": 2.5}
+    local.add(case_of(1), samples=[1.0, 2.0], phases=phases, state=throttled, setup=3.0, first=0.5)
+    local.add(case_of(2), samples=[1.0], state={"reasons": []})
+    samples = tables(local.plan())["samples"]
+    calls = samples[samples["phase"] == "total"]
+    assert calls["throttled"].tolist() == [True, True, False]
+    assert calls["joules"].fillna(-1).tolist() == [0.75, 0.75, -1]
+    assert calls["sustained"].fillna(-1).tolist() == [2.5, 2.5, -1]
+    assert calls["cold_start"].tolist()[:2] == [3.5, 3.5]
+    assert samples[samples["phase"] == "gather"][["joules", "sustained", "cold_start"]].isna().all(axis=None)
 
 
-def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(here):
-    """Of phases alone: a whole call is timed as the slowest rank sees it."""
+def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(local):
+    """Only phases have an imbalance: a whole call has the time of the slowest rank."""
     passes = [{"compute": 0.5, "gather": 0.25}, {"compute": 0.75, "gather": 0.0}]
     by_rank = [{"compute": [0.5, 0.0, 0.25], "gather": [0.25] * 3}, {"compute": [0.75] * 3, "gather": [0.0] * 3}]
-    here.add(case_of(1), samples=[1.0, 2.0], phases=passes, by_rank=by_rank).add(case_of(2), samples=[1.0])
-    found = tables(here.plan())["samples"]
-    assert list(found)[-2:] == ["cold_start", "imbalance"]
-    told = found.dropna(subset="imbalance")
-    assert told[["phase", "imbalance"]].values.tolist() == [
+    local.add(case_of(1), samples=[1.0, 2.0], phases=passes, by_rank=by_rank).add(case_of(2), samples=[1.0])
+    samples = tables(local.plan())["samples"]
+    assert list(samples)[-2:] == ["cold_start", "imbalance"]
+    imbalances = samples.dropna(subset="imbalance")
+    assert imbalances[["phase", "imbalance"]].values.tolist() == [
         ["compute", 2.0],
         *([name, 1.0] for name in ("gather", "compute", "gather")),
     ]
-    assert (found["phase"] == "total").sum() == len(found) - len(told) == 3
+    assert (samples["phase"] == "total").sum() == len(samples) - len(imbalances) == 3
 
 
-def test_the_nodes_of_ranks_are_counted(here):
-    own = here.one["processes"][0]["threads"]
-    ranks = [own | {"node": node} for node in ("a", "b", "a")]
-    here.add(case_of(1), threads=own | {"ranks": ranks}).add(case_of(2))
-    found = tables(here.plan())["samples"]
-    assert found.groupby("threads")["nodes"].first().dropna().to_dict() == {1: 2}
+def test_the_nodes_of_ranks_are_counted(local):
+    threads = local.template["processes"][0]["threads"]
+    ranks = [threads | {"node": node} for node in ("a", "b", "a")]
+    local.add(case_of(1), threads=threads | {"ranks": ranks}).add(case_of(2))
+    samples = tables(local.plan())["samples"]
+    assert samples.groupby("threads")["nodes"].first().dropna().to_dict() == {1: 2}
 
 
 @pytest.mark.parametrize(
     ("runtimes", "threads"), [({"numba-omp": 2, "blas-openblas": 1}, 2), ({"a": 1, "b": 7, "c": 3}, 7), ({}, 1)]
 )
-def test_the_threads_found_are_those_of_the_runtime_that_has_most(here, runtimes, threads):
-    here.add(case_of(2), threads=here.one["processes"][0]["threads"] | {"runtimes": runtimes})
-    assert tables(here.plan())["samples"]["threads_found"].unique().tolist() == [threads]
+def test_the_threads_found_are_those_of_the_runtime_that_has_most(local, runtimes, threads):
+    local.add(case_of(2), threads=local.template["processes"][0]["threads"] | {"runtimes": runtimes})
+    assert tables(local.plan())["samples"]["threads_found"].unique().tolist() == [threads]
 
 
-def test_a_record_of_other_code_is_refused(here):
-    here.add(case_of(1))
-    here.cases[0]["sources"] = "0" * 16
+def test_a_record_of_other_code_is_refused(local):
+    local.add(case_of(1))
+    local.cases[0]["sources"] = "0" * 16
     with pytest.raises(LadderError, match="was measured with code that has changed since: delete it"):
-        tables(here.plan())
+        tables(local.plan())
 
 
-def test_a_torn_record_is_refused(here):
-    here.add(case_of(1))
-    path = Path(record.path_of("here", here.cases[0]["key"]))
+def test_a_torn_record_is_refused(local):
+    local.add(case_of(1))
+    path = Path(record.path_of("here", local.cases[0]["key"]))
     path.write_text(path.read_text(encoding="utf-8")[:-100], encoding="utf-8")
     with pytest.raises(LadderError, match="is not JSON"):
-        tables(here.plan())
+        tables(local.plan())
 
 
-def test_whole_numbers_stay_whole_beside_rows_without_them(here, one):
-    here.add(case_of(16))
+def test_whole_numbers_stay_whole_beside_rows_without_them(local, real_record):
+    local.add(case_of(16))
     training = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     case = Case("mlp", "numpy_loop", workloads.complete("mlp", training), {"threads": 16})
-    here.add(case)
-    found = tables(here.plan())
+    local.add(case)
+    frames = tables(local.plan())
     _, *rows = lines("samples")
     assert ".0," not in "".join(rows)
-    assert found["samples"]["threads"].unique().tolist() == [16]
-    assert {str(kind) for kind in found["samples"][["m", "images"]].dtypes} == {"Int64"}, "empty cells on both sides"
+    assert frames["samples"]["threads"].unique().tolist() == [16]
+    assert {str(kind) for kind in frames["samples"][["m", "images"]].dtypes} == {"Int64"}, "empty cells on both sides"
     assert ",16," in rows[0]
     assert ",16," in rows[-1]
 
 
-def test_the_same_records_give_the_same_bytes(here, there):
-    for one in (here, there):
-        one.add(case_of(1)).add(case_of(2), recorded=False).publish()
-    tables(here.plan(), "published/there")
-    once = contents() | {path: path.read_bytes() for path in Path("tables").iterdir()}
-    assert len(once) == 3 * len(collect.TABLES) + 1  # their sums
-    there.publish()
-    here.publish()
-    tables(here.plan(), "published/there")
-    assert all(path.read_bytes() == bytes for path, bytes in once.items())
+def test_the_same_records_give_the_same_bytes(local, other_machine):
+    for machine in (local, other_machine):
+        machine.add(case_of(1)).add(case_of(2), recorded=False).publish()
+    tables(local.plan(), "published/there")
+    before = contents() | {path: path.read_bytes() for path in Path("tables").iterdir()}
+    assert len(before) == 3 * len(collect.TABLES) + 1  # their sums
+    other_machine.publish()
+    local.publish()
+    tables(local.plan(), "published/there")
+    assert all(path.read_bytes() == bytes for path, bytes in before.items())
 
 
-def test_published_rows_are_labelled_and_beside_the_own(here, there):
-    there.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 available").publish()
-    here.add(case_of(1), samples=[1.0])
-    found = tables(here.plan(), "published/there")
-    assert found["samples"]["machine"].unique().tolist() == ["here", "there (published)"]
-    assert found["missing"]["machine"].unique().tolist() == ["there (published)"]
-    assert sorted(found["samples"]["threads"].unique()) == [1, 16]
+def test_published_rows_are_labelled_and_beside_the_own(local, other_machine):
+    other_machine.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 available").publish()
+    local.add(case_of(1), samples=[1.0])
+    frames = tables(local.plan(), "published/there")
+    assert frames["samples"]["machine"].unique().tolist() == ["here", "there (published)"]
+    assert frames["missing"]["machine"].unique().tolist() == ["there (published)"]
+    assert sorted(frames["samples"]["threads"].unique()) == [1, 16]
     assert any(",16," in line for line in lines("samples"))
 
 
-def test_publishing_and_collecting_gives_the_same_tables(here):
+def test_publishing_and_collecting_gives_the_same_tables(local):
     trace = [["compute", "01", 0.0, 0.1 + 0.2], ["null", "02", 0.1 + 0.2, 1.0]]
-    here.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7], trace=trace).add(case_of(4), recorded=False)
-    before = tables(here.plan())
-    folder = here.publish("other", "small")
-    here.forget()
+    local.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7], trace=trace).add(case_of(4), recorded=False)
+    before = tables(local.plan())
+    folder = local.publish("other", "small")
+    local.forget()
     nothing = {"experiment": "small", "cases": []}
     after = tables(nothing, folder)
     for name, frame in before.items():
@@ -264,75 +265,75 @@ def test_publishing_and_collecting_gives_the_same_tables(here):
     assert set(tables({**nothing, "experiment": "third"}, folder)["samples"]) == set()
 
 
-def test_what_was_published_without_traces_is_shown_and_kept(here):
+def test_what_was_published_without_traces_is_shown_and_kept(local):
     trace = [["compute", "1", 0.0, 0.5]]
-    here.add(case_of(1), trace=trace).publish()
+    local.add(case_of(1), trace=trace).publish()
     Path("published/here/traces.csv.gz").unlink()
-    found = tables({"experiment": "small", "cases": []}, "published/here")
-    assert found["samples"]["threads"].unique().tolist() == [1]
-    assert found["traces"].empty
-    here.forget().add(case_of(2), trace=trace).publish(keep=True)
+    frames = tables({"experiment": "small", "cases": []}, "published/here")
+    assert frames["samples"]["threads"].unique().tolist() == [1]
+    assert frames["traces"].empty
+    local.forget().add(case_of(2), trace=trace).publish(keep=True)
     assert published("traces")["threads"].tolist() == [2]
     assert published("samples")["threads"].unique().tolist() == [1, 2]
-    here.forget().add(case_of(4)).publish(keep=True)
+    local.forget().add(case_of(4)).publish(keep=True)
     assert published("traces")["threads"].tolist() == [2]
 
 
-def test_the_traces_of_a_case_are_asked_of_the_study(here):
+def test_the_traces_of_a_case_are_asked_of_the_study(local):
     rows = [["compute", "1", 0.0, 0.5], ["copy", "1", 0.5, 0.75]]
-    here.add(case_of(1), trace=rows).add(case_of(2), trace=rows[:1]).add(case_of(4))
-    collect.collect(here.plan(), "tables/small")
-    found = study.load(["tables/small"], "here")
-    assert found.rows("traces", "small", threads=1)[[*traces.COLUMNS]].values.tolist() == rows
-    assert [len(found.rows("traces", "small", threads=count)) for count in (2, 4)] == [1, 0]
-    assert found.rows("traces", "other").empty
+    local.add(case_of(1), trace=rows).add(case_of(2), trace=rows[:1]).add(case_of(4))
+    collect.collect(local.plan(), "tables/small")
+    loaded = study.load(["tables/small"], "here")
+    assert loaded.rows("traces", "small", threads=1)[[*traces.COLUMNS]].values.tolist() == rows
+    assert [len(loaded.rows("traces", "small", threads=count)) for count in (2, 4)] == [1, 0]
+    assert loaded.rows("traces", "other").empty
 
 
-def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(here):
-    here.add(case_of(1))
-    folder = Path(here.publish())
+def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(local):
+    local.add(case_of(1))
+    folder = Path(local.publish())
     assert not (folder / "tests-gpu.json").exists()
     Path("results/tests-gpu.json").write_text('{"tests": 1}', encoding="utf-8")
-    here.publish()
+    local.publish()
     assert (folder / "tests-gpu.json").read_text() == '{"tests": 1}'
 
 
-def test_what_is_published_of_this_machine_is_not_shown_twice(here):
-    here.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
-    here.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 available")
-    folder = here.publish()
-    # Since then: one case was measured anew, another was lost.
-    here.add(case_of(1), samples=[3.0])
+def test_what_is_published_of_this_machine_is_not_shown_twice(local):
+    local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
+    local.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 available")
+    folder = local.publish()
+    # After that one case is measured again, and the record of another is lost.
+    local.add(case_of(1), samples=[3.0])
     Path(record.path_of("here", case_of(2).key)).unlink()
-    here.cases = here.cases[:4]
-    found = tables(here.plan(), folder)
-    assert found["samples"][["machine", "threads", "seconds"]].values.tolist() == [
+    local.cases = local.cases[:4]
+    frames = tables(local.plan(), folder)
+    assert frames["samples"][["machine", "threads", "seconds"]].values.tolist() == [
         ["here", 1, 3.0],
         ["here (published)", 2, 2.0],
     ]
-    checked = found["checks"][["machine", "threads"]].drop_duplicates().values.tolist()
+    checked = frames["checks"][["machine", "threads"]].drop_duplicates().values.tolist()
     assert checked == [["here", 1], ["here (published)", 2]]
-    missing = found["missing"][["machine", "threads"]].values.tolist()
+    missing = frames["missing"][["machine", "threads"]].values.tolist()
     assert sorted(missing) == [["here", 2], ["here", 4], ["here", 64]]
 
 
-def test_a_case_that_was_missing_when_published_and_is_measured_now_is_not_missing(here):
-    here.add(case_of(1)).add(case_of(2), recorded=False)
-    folder = here.publish()
-    here.cases = here.cases[:1]
-    here.add(case_of(2))
-    assert tables(here.plan(), folder)["missing"].empty
+def test_a_case_that_was_missing_when_published_and_is_measured_now_is_not_missing(local):
+    local.add(case_of(1)).add(case_of(2), recorded=False)
+    folder = local.publish()
+    local.cases = local.cases[:1]
+    local.add(case_of(2))
+    assert tables(local.plan(), folder)["missing"].empty
 
 
-def test_the_same_case_of_another_machine_or_variant_stays(here, there):
-    there.add(case_of(1)).publish()
+def test_the_same_case_of_another_machine_or_variant_stays(local, other_machine):
+    other_machine.add(case_of(1)).publish()
     other = Case("gemm", "tiled", case_of(1).sizes, {"threads": 1})
-    here.add(other)
-    here.publish()
-    here.cases = []
-    here.add(case_of(1))
-    found = tables(here.plan(), "published/there", "published/here")["samples"]
-    assert found[["machine", "variant"]].drop_duplicates().values.tolist() == [
+    local.add(other)
+    local.publish()
+    local.cases = []
+    local.add(case_of(1))
+    samples = tables(local.plan(), "published/there", "published/here")["samples"]
+    assert samples[["machine", "variant"]].drop_duplicates().values.tolist() == [
         ["here", "blas"],
         ["there (published)", "blas"],
         ["here (published)", "tiled"],
@@ -340,8 +341,8 @@ def test_the_same_case_of_another_machine_or_variant_stays(here, there):
 
 
 def test_nothing_at_all_gives_empty_tables():
-    found = tables({"experiment": "small", "cases": []})
-    assert all(frame.empty for frame in found.values())
+    frames = tables({"experiment": "small", "cases": []})
+    assert all(frame.empty for frame in frames.values())
 
 
 @pytest.mark.parametrize(
@@ -349,50 +350,50 @@ def test_nothing_at_all_gives_empty_tables():
     [b"\x1f\x8b", b"no gzip", gzip.compress(b"a,b\n1,2\n" * 999)[:-20]],
     ids=["two bytes", "no gzip", "cut off"],
 )
-def test_a_torn_publication_is_a_sentence(here, text):
-    here.add(case_of(1)).publish()
+def test_a_torn_publication_is_a_sentence(local, text):
+    local.add(case_of(1)).publish()
     Path("published/here/samples.csv.gz").write_bytes(text)
     with pytest.raises(LadderError, match=r"The table .*samples\.csv\.gz can't be read"):
-        tables(here.plan(), "published/here")
+        tables(local.plan(), "published/here")
 
 
-def test_one_table_of_all_experiments(here):
-    here.add(case_of(1), samples=[1.0])
+def test_one_table_of_all_experiments(local):
+    local.add(case_of(1), samples=[1.0])
     for name in ("small", "other", "empty"):
-        collect.collect(here.plan(name) if name != "empty" else {**here.plan(name), "cases": []}, name)
+        collect.collect(local.plan(name) if name != "empty" else {**local.plan(name), "cases": []}, name)
     collect.join(["small", "other", "empty"], "table.csv")
     assert stored.read("table.csv")["experiment"].tolist() == ["small", "other"]
-    with pytest.raises(LadderError, match="nothing to put into the table"):
+    with pytest.raises(LadderError, match="The table would be empty"):
         collect.join(["empty"], "table.csv")
     with pytest.raises(LadderError, match="can't be read"):
         collect.join(["nowhere"], "table.csv")
 
 
-def test_a_publication_says_what_it_is(here, one):
-    here.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), left_out="needs 64 cores")
-    here.publish()
+def test_a_publication_says_what_it_is(local, real_record):
+    local.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), left_out="needs 64 cores")
+    local.publish()
     assert (about()["machine"], about()["cases"], about()["samples"]) == ("here", 1, 2)
-    assert about()["description"] == one["description"]
-    assert about()["sources"] == [one["source"] | {"cases": 1}]
+    assert about()["description"] == real_record["description"]
+    assert about()["sources"] == [real_record["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "machine.json"}
     Path("published/here/cards.json").write_text("[]", encoding="utf-8")
-    here.publish()
+    local.publish()
     assert not Path("published/here/cards.json").exists(), "times by cards that nothing was measured of"
 
 
-def test_times_by_cards_are_published_as_they_were_found(here, monkeypatch):
-    found = [{"gpus": 1, "seconds": 0.1 + 0.2}, {"gpus": 2, "seconds": 1e-7}]
-    monkeypatch.setattr(publish.gpu_counts, "rows_of", lambda calls: found if {*calls["phase"]} == {"total"} else [])
-    here.add(case_of(1), samples=[1.0], phases=[{"gather": 0.5}]).publish()
+def test_times_by_cards_are_published_as_they_were_found(local, monkeypatch):
+    times = [{"gpus": 1, "seconds": 0.1 + 0.2}, {"gpus": 2, "seconds": 1e-7}]
+    monkeypatch.setattr(publish.gpu_counts, "rows_of", lambda calls: times if {*calls["phase"]} == {"total"} else [])
+    local.add(case_of(1), samples=[1.0], phases=[{"gather": 0.5}]).publish()
     text = Path("published/here/cards.json").read_text(encoding="utf-8")
-    assert json.loads(text) == found
+    assert json.loads(text) == times
     assert text.endswith("]\n")
 
 
-def test_a_publication_names_every_commit_of_its_cases(here):
-    here.add(case_of(1), commit="a").add(case_of(2), commit="b").add(case_of(4), commit="a")
-    here.publish("small", "other")
+def test_a_publication_names_every_commit_of_its_cases(local):
+    local.add(case_of(1), commit="a").add(case_of(2), commit="b").add(case_of(4), commit="a")
+    local.publish("small", "other")
     counted = {source["commit"]: source["cases"] for source in about()["sources"]}
     assert counted == {"a": 2, "b": 1}, "a case of two experiments counts once"
     assert publish.sources(["b", "unknown-dirty", "b"]) == [
@@ -401,26 +402,26 @@ def test_a_publication_names_every_commit_of_its_cases(here):
     ]
 
 
-@pytest.mark.parametrize(("dirty", "named"), [(False, "a" * 40), (True, "a" * 40 + "-dirty")])
-def test_a_commit_in_a_word_tells_of_changes(dirty, named):
+@pytest.mark.parametrize(("dirty", "text"), [(False, "a" * 40), (True, "a" * 40 + "-dirty")])
+def test_a_commit_in_a_word_tells_of_changes(dirty, text):
     source = {"commit": "a" * 40, "dirty": dirty}
-    assert revision.format(source) == named
-    assert revision.parse(named) == source
+    assert revision.format(source) == text
+    assert revision.parse(text) == source
 
 
-def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(here):
-    """In every table; a kept value is the same to the last bit."""
+def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(local):
+    """This holds for every table; kept values are the same to the last bit."""
     curve = [{"epoch": 1, "loss": 0.1 + 0.2, "reference_loss": 0.3, "loss_bound": 1e-9, "accuracy": 0.5}]
-    here.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
-    here.add(case_of(2), commit="a", samples=[5.0, 6.0, 7.0], curve=curve * 2)
-    here.add(case_of(4), recorded=False).publish()
+    local.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
+    local.add(case_of(2), commit="a", samples=[5.0, 6.0, 7.0], curve=curve * 2)
+    local.add(case_of(4), recorded=False).publish()
     before = {name: published(name) for name in ("samples", "checks", "curves")}
-    here.forget().add(case_of(2), commit="b", samples=[2 / 3]).add(case_of(4), commit="b", samples=[1e-7])
-    here.add(case_of(1), recorded=False).add(case_of(8), recorded=False).publish(keep=True)
+    local.forget().add(case_of(2), commit="b", samples=[2 / 3]).add(case_of(4), commit="b", samples=[1e-7])
+    local.add(case_of(1), recorded=False).add(case_of(8), recorded=False).publish(keep=True)
     for name, old in before.items():
         new = published(name)
-        kept = old[old["threads"] == 1].reset_index(drop=True)
-        pd.testing.assert_frame_equal(new[new["threads"] == 1][list(old)], kept, check_exact=True)
+        expected = old[old["threads"] == 1].reset_index(drop=True)
+        pd.testing.assert_frame_equal(new[new["threads"] == 1][list(old)], expected, check_exact=True)
     assert published("samples")[["threads", "commit", "seconds"]].values.tolist() == [
         *([1, "a", seconds] for seconds in (0.1 + 0.2, 1 / 3)),
         [2, "b", 2 / 3],
@@ -429,63 +430,63 @@ def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(here):
     assert published("checks")["threads"].unique().tolist() == [1, 2, 4]
     assert published("curves")["threads"].tolist() == [1], "the other's new record has no curve"
     assert published("missing")["threads"].tolist() == [8], "neither the kept case nor the measured one"
-    assert [(one["commit"], one["cases"]) for one in about()["sources"]] == [("a", 1), ("b", 2)]
+    assert [(source["commit"], source["cases"]) for source in about()["sources"]] == [("a", 1), ("b", 2)]
     assert (about()["cases"], about()["samples"]) == (3, 4)
 
 
-def test_a_column_of_replaced_cases_alone_goes_with_them(here):
+def test_a_column_of_replaced_cases_alone_goes_with_them(local):
     by_rank = [{"compute": [0.5, 0.25]}]
-    here.add(case_of(1)).add(case_of(2), phases=[{"compute": 0.5}], by_rank=by_rank).publish()
+    local.add(case_of(1)).add(case_of(2), phases=[{"compute": 0.5}], by_rank=by_rank).publish()
     assert "imbalance" in published("samples")
-    here.forget().add(case_of(2)).publish(keep=True)
+    local.forget().add(case_of(2)).publish(keep=True)
     assert "imbalance" not in published("samples")
 
 
-def test_not_keeping_replaces_all(here):
-    here.add(case_of(1)).publish()
-    here.forget().add(case_of(2)).publish()
+def test_not_keeping_replaces_all(local):
+    local.add(case_of(1)).publish()
+    local.forget().add(case_of(2)).publish()
     assert published("samples")["threads"].unique().tolist() == [2]
 
 
-def test_an_experiment_that_is_no_longer_planned_is_kept(here):
-    """What is measured anew is new there too, and what was missing there still is."""
-    here.add(case_of(1), commit="a").add(case_of(2), commit="a").add(case_of(4), recorded=False).publish("other")
-    here.forget().add(case_of(2), commit="b").publish("small", keep=True)
-    found = published("samples")[["experiment", "threads", "commit"]].drop_duplicates()
-    assert sorted(found.values.tolist()) == [["other", 1, "a"], ["other", 2, "b"], ["small", 2, "b"]]
+def test_an_experiment_that_is_no_longer_planned_is_kept(local):
+    """New measurements replace its cases too, and its missing cases stay missing."""
+    local.add(case_of(1), commit="a").add(case_of(2), commit="a").add(case_of(4), recorded=False).publish("other")
+    local.forget().add(case_of(2), commit="b").publish("small", keep=True)
+    samples = published("samples")[["experiment", "threads", "commit"]].drop_duplicates()
+    assert sorted(samples.values.tolist()) == [["other", 1, "a"], ["other", 2, "b"], ["small", 2, "b"]]
     assert published("missing")[["experiment", "threads", "why"]].values.tolist() == [["other", 4, "not measured"]]
-    assert [(one["commit"], one["cases"]) for one in about()["sources"]] == [("a", 1), ("b", 1)]
+    assert [(source["commit"], source["cases"]) for source in about()["sources"]] == [("a", 1), ("b", 1)]
 
 
-def test_the_reason_of_the_present_plan_is_told(here):
-    here.add(case_of(1)).add(case_of(64), recorded=False).publish()
-    here.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
+def test_the_reason_of_the_present_plan_is_told(local):
+    local.add(case_of(1)).add(case_of(64), recorded=False).publish()
+    local.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
     assert published("missing")["why"].tolist() == ["needs 64 cores, 2 available"]
 
 
-def test_keeping_twice_gives_the_same_bytes(here):
+def test_keeping_twice_gives_the_same_bytes(local):
     training = workloads.complete("mlp", {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5})
-    here.add(Case("mlp", "numpy_loop", training, {"threads": 1}), samples=[0.1 + 0.2], commit="a")
-    here.add(case_of(1), commit="b").add(case_of(4), recorded=False).publish("other", "small")
-    here.forget().add(case_of(2), commit="c").add(case_of(8), recorded=False).add(case_of(1), recorded=False)
-    here.publish("small", "third", keep=True)
-    once, said = contents(), about()["sources"]
-    here.publish("small", "third", keep=True)
-    assert contents() == once
-    assert about()["sources"] == said
-    assert [one["commit"] for one in said] == ["a", "b", "c"]
+    local.add(Case("mlp", "numpy_loop", training, {"threads": 1}), samples=[0.1 + 0.2], commit="a")
+    local.add(case_of(1), commit="b").add(case_of(4), recorded=False).publish("other", "small")
+    local.forget().add(case_of(2), commit="c").add(case_of(8), recorded=False).add(case_of(1), recorded=False)
+    local.publish("small", "third", keep=True)
+    tables_before, sources = contents(), about()["sources"]
+    local.publish("small", "third", keep=True)
+    assert contents() == tables_before
+    assert about()["sources"] == sources
+    assert [source["commit"] for source in sources] == ["a", "b", "c"]
 
 
-def test_keeping_where_nothing_is_published_yet_publishes(here):
-    here.add(case_of(1)).add(case_of(2), recorded=False).publish(keep=True)
-    once = contents()
-    here.publish()
-    assert contents() == once
+def test_keeping_where_nothing_is_published_yet_publishes(local):
+    local.add(case_of(1)).add(case_of(2), recorded=False).publish(keep=True)
+    before = contents()
+    local.publish()
+    assert contents() == before
 
 
-def test_a_disk_that_fills_up_leaves_what_was_published(here, monkeypatch):
-    here.add(case_of(1)).publish()
-    once, told = contents(), about()
+def test_a_disk_that_fills_up_leaves_what_was_published(local, monkeypatch):
+    local.add(case_of(1)).publish()
+    tables_before, about_before = contents(), about()
     write = publish.write_atomically
 
     def fill_up(path, contents):
@@ -495,46 +496,46 @@ def test_a_disk_that_fills_up_leaves_what_was_published(here, monkeypatch):
 
     monkeypatch.setattr(publish, "write_atomically", fill_up)
     with pytest.raises(LadderError, match="No space"):
-        here.forget().add(case_of(2)).publish(keep=True)
-    assert (contents(), about()) == (once, told)
+        local.forget().add(case_of(2)).publish(keep=True)
+    assert (contents(), about()) == (tables_before, about_before)
     assert [path.name for path in Path("published").iterdir()] == ["here"]
 
 
-def test_what_was_published_without_commits_is_not_kept(here):
-    """Unless nothing of it would be. It is shown as ever."""
-    here.add(case_of(1)).publish()
+def test_what_was_published_without_commits_is_not_kept(local):
+    """It can be replaced as a whole, and it is still shown."""
+    local.add(case_of(1)).publish()
     path = Path("published/here/samples.csv.gz")
     published("samples").drop(columns="commit").to_csv(path, index=False)
-    once = contents()
-    here.forget().add(case_of(2))
-    assert tables(here.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
+    before = contents()
+    local.forget().add(case_of(2))
+    assert tables(local.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
     with pytest.raises(LadderError, match=r"before the commit of each case was recorded.*publish it whole"):
-        here.publish(keep=True)
-    assert contents() == once
-    here.add(case_of(1)).publish(keep=True)
+        local.publish(keep=True)
+    assert contents() == before
+    local.add(case_of(1)).publish(keep=True)
     assert published("samples")["commit"].notna().all()
 
 
-def test_a_torn_publication_is_not_kept(here):
-    here.add(case_of(1)).publish()
+def test_a_torn_publication_is_not_kept(local):
+    local.add(case_of(1)).publish()
     path = Path("published/here/checks.csv.gz")
     path.write_bytes(path.read_bytes()[:-20])
-    once = contents()
-    here.forget().add(case_of(2))
+    before = contents()
+    local.forget().add(case_of(2))
     with pytest.raises(LadderError, match=r"The table .*checks\.csv\.gz can't be read"):
-        here.publish(keep=True)
-    assert contents() == once
+        local.publish(keep=True)
+    assert contents() == before
 
 
-def test_without_records_nothing_is_published(here):
-    here.add(case_of(1), recorded=False)
+def test_without_records_nothing_is_published(local):
+    local.add(case_of(1), recorded=False)
     with pytest.raises(LadderError, match="There is nothing to publish"):
-        here.publish()
+        local.publish()
     assert not Path("published").exists()
 
 
 def test_every_value_of_a_record_is_in_its_own_column_and_row():
-    """Two processes that differ in all that a record says of them."""
+    """The record has two processes, which differ in all values."""
 
     def process(number, **more):
         first, later = 1.0 + number, 0.5 + number
@@ -556,54 +557,54 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
     other["threads"] |= {"ranks": ranks}
     cost = {"flops": 90, "bytes": 11, "precision": "tf32"}
     about = {"device": "mpi", "converged": False, "cost": cost, "source": {"commit": "abc", "dirty": True}}
-    own = {"machine": "here", "experiment": "one", "m": 3}
-    rows = collect.rows_of(about | {"processes": [plain, other]}, own)
-    common = own | cost | {"device": "mpi", "converged": False, "commit": "abc-dirty"}
-    one = common | {"process": 0, "threads_found": 4, "steps": 7, "throttled": False}
-    two = common | {"process": 1, "threads_found": 5, "steps": 8, "throttled": True, "nodes": 2}
+    columns = {"machine": "here", "experiment": "one", "m": 3}
+    rows = collect.rows_of(about | {"processes": [plain, other]}, columns)
+    common = columns | cost | {"device": "mpi", "converged": False, "commit": "abc-dirty"}
+    first_row = common | {"process": 0, "threads_found": 4, "steps": 7, "throttled": False}
+    second_row = common | {"process": 1, "threads_found": 5, "steps": 8, "throttled": True, "nodes": 2}
     total, phase = {"phase": "total"}, {"phase": "a"}
-    known = total | {"cold_start": 21.5, "joules": 3.0, "sustained": 0.25}
+    total_row = total | {"cold_start": 21.5, "joules": 3.0, "sustained": 0.25}
     assert rows["samples"] == [
-        one | total | {"sample": 0, "seconds": 1.0, "cold_start": 10.5},
-        one | total | {"sample": 1, "seconds": 2.0, "cold_start": 10.5},
-        one | phase | {"sample": 0, "seconds": 0.5},
-        one | phase | {"sample": 1, "seconds": 4},
-        two | known | {"sample": 0, "seconds": 2.0},
-        two | known | {"sample": 1, "seconds": 4.0},
-        two | phase | {"sample": 0, "seconds": 1.5, "imbalance": 1.5},
-        two | phase | {"sample": 1, "seconds": 4, "imbalance": 1.0},
+        first_row | total | {"sample": 0, "seconds": 1.0, "cold_start": 10.5},
+        first_row | total | {"sample": 1, "seconds": 2.0, "cold_start": 10.5},
+        first_row | phase | {"sample": 0, "seconds": 0.5},
+        first_row | phase | {"sample": 1, "seconds": 4},
+        second_row | total_row | {"sample": 0, "seconds": 2.0},
+        second_row | total_row | {"sample": 1, "seconds": 4.0},
+        second_row | phase | {"sample": 0, "seconds": 1.5, "imbalance": 1.5},
+        second_row | phase | {"sample": 1, "seconds": 4, "imbalance": 1.0},
     ]
     assert rows["checks"] == [
-        own | {"process": number, "check": f"{name}{number}", "error": 0.5 + number, "bound": 8.0 * (1 + number)}
+        columns | {"process": number, "check": f"{name}{number}", "error": 0.5 + number, "bound": 8.0 * (1 + number)}
         for number in (0, 1)
         for name in ("x", "y")
     ]
     assert rows["curves"] == [
-        own | {"process": number, "epoch": epoch, "loss": (0.5 + number) / epoch}
+        columns | {"process": number, "epoch": epoch, "loss": (0.5 + number) / epoch}
         for number in (0, 1)
         for epoch in (1, 2)
     ]
     assert rows["traces"] == [
-        own
+        columns
         | {"process": number, "lane": f"lane{number}", "name": f"name{number}", "start": 1.0 + number}
         | {"end": 2.0 + 2 * number}
         for number in (0, 1)
     ]
 
 
-def test_two_machines_that_share_the_results_keep_their_records_apart(here, there):
-    """Each has a case that the other hasn't measured, and another time of the same."""
-    here.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0]).add(case_of(4), recorded=False)
-    there.add(case_of(1), samples=[5.0]).add(case_of(2), recorded=False).add(case_of(4), samples=[6.0])
-    for machine, measured, missing in ((here, [[1, 1.0], [2, 2.0]], [4]), (there, [[1, 5.0], [4, 6.0]], [2])):
-        found = tables(machine.plan())
-        assert found["samples"][["threads", "seconds"]].values.tolist() == measured
-        assert found["samples"]["machine"].unique().tolist() == [machine.name]
-        assert found["missing"][["machine", "threads", "why"]].values.tolist() == [
+def test_two_machines_that_share_the_results_keep_their_records_apart(local, other_machine):
+    """Each machine has a case that the other hasn't measured, and another time of a common case."""
+    local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0]).add(case_of(4), recorded=False)
+    other_machine.add(case_of(1), samples=[5.0]).add(case_of(2), recorded=False).add(case_of(4), samples=[6.0])
+    for machine, measured, missing in ((local, [[1, 1.0], [2, 2.0]], [4]), (other_machine, [[1, 5.0], [4, 6.0]], [2])):
+        frames = tables(machine.plan())
+        assert frames["samples"][["threads", "seconds"]].values.tolist() == measured
+        assert frames["samples"]["machine"].unique().tolist() == [machine.name]
+        assert frames["missing"][["machine", "threads", "why"]].values.tolist() == [
             [machine.name, count, "not measured"] for count in missing
         ]
-    both = {"experiment": "small", "cases": here.cases + there.cases}
-    publish.publish([both], "here", "published/here")
+    plan = {"experiment": "small", "cases": local.cases + other_machine.cases}
+    publish.publish([plan], "here", "published/here")
     assert published("samples")[["machine", "threads", "seconds"]].values.tolist() == [
         ["here", 1, 1.0],
         ["here", 2, 2.0],
@@ -613,16 +614,16 @@ def test_two_machines_that_share_the_results_keep_their_records_apart(here, ther
     for path in Path("results/records/here").rglob("*.json"):
         path.unlink()
     with pytest.raises(LadderError, match="There is nothing to publish"):
-        publish.publish([both], "here", "published/here")
+        publish.publish([plan], "here", "published/here")
 
 
-def test_a_publication_describes_the_machine_as_its_last_measurement_found_it(here):
-    """However the plan orders them."""
+def test_a_publication_describes_the_machine_as_its_last_measurement_found_it(local):
+    """The order of the plan doesn't matter."""
     for threads, day in ((1, "02"), (2, "03"), (4, "01")):
-        here.add(case_of(threads))
+        local.add(case_of(threads))
         path = record.path_of("here", case_of(threads).key)
-        found = record.read(path)
-        description = found["description"] | {"cores": int(day)}
-        record.write(path, found | {"started": f"2030-01-{day}T00:00:00+00:00", "description": description})
-    here.publish()
+        document = record.read(path)
+        description = document["description"] | {"cores": int(day)}
+        record.write(path, document | {"started": f"2030-01-{day}T00:00:00+00:00", "description": description})
+    local.publish()
     assert about()["description"]["cores"] == 3

@@ -1,4 +1,4 @@
-"""No samples of two cases are ever put together, whatever column they differ in."""
+"""Samples of two cases are never pooled, whatever column they differ in."""
 
 import itertools
 
@@ -10,42 +10,49 @@ from ladder.report.figures import medians
 from ladder.statistics import quotients
 from ladder.store import gpu_counts, study
 
-SECONDS = {8: 1.0, 64: 100.0}  # of the first case of the plan, and of another: no median of both is either's
+SECONDS = {8: 1.0, 64: 100.0}  # {value of the column: seconds}; a median over both cases would equal neither
 SIZES = {"elements": 10, "dtype": "float64"}
 
 
 def rows(seconds=None, threads=(1, 2), column="frobnicate", **common):
-    """Timed calls of `mine` on some threads, of two cases that differ in a column of which the kit has never heard."""
-    found = []
+    """Timed calls of the variant `mine`: for each number of threads two cases, which differ in an unknown column."""
+    samples = []
     for count, (value, time) in itertools.product(threads, (seconds or SECONDS).items()):
         slug = f"elements=10,dtype=float64,cache=cold,{column}={value},threads={count}"
-        own = {"machine": "here", "experiment": "e", "workload": "stream", "variant": "mine", "case": slug}
-        own |= SIZES | {"cache": "cold", column: value, "threads": count, "device": "host", "phase": "total"}
-        own |= {"converged": True, "flops": 1e6, "bytes": 1e6, "joules": time, "sustained": time, "cold_start": time}
+        columns = {"machine": "here", "experiment": "e", "workload": "stream", "variant": "mine", "case": slug}
+        columns |= SIZES | {"cache": "cold", column: value, "threads": count, "device": "host", "phase": "total"}
+        columns |= {
+            "converged": True,
+            "flops": 1e6,
+            "bytes": 1e6,
+            "joules": time,
+            "sustained": time,
+            "cold_start": time,
+        }
         for process, sample in itertools.product(range(5), range(3)):
             noise = 1 + (process + sample) / 1000
-            found.append(own | common | {"process": process, "sample": sample, "seconds": time * noise})
-    return pd.DataFrame(found)
+            samples.append(columns | common | {"process": process, "sample": sample, "seconds": time * noise})
+    return pd.DataFrame(samples)
 
 
 def is_of_one(seconds):
-    """Whether a time is that of one of the cases."""
-    return any(0.95 < seconds / one < 1.05 for one in SECONDS.values())
+    """Whether a time is that of a single case."""
+    return any(0.95 < seconds / case_seconds < 1.05 for case_seconds in SECONDS.values())
 
 
 ONE = rows(threads=(1,))
-OTHER = study.one_case(rows({8: 2.0}, threads=(1,)))
+OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
 
 
 @pytest.mark.parametrize(
     ("found", "due"),
     {
         "middle": (study.middle(ONE), 1.0),
-        "processes": (quotients.middle(study.processes(ONE)), 1.0),
+        "processes": (quotients.median_time(study.processes(ONE)), 1.0),
         "energy": (study.energy(ONE), 1.0),
         "sustained": (study.middle(study.sustained(ONE)), 1.0),
         "fastest": (study.middle(study.fastest(ONE)), 1.0),
-        "chosen_apart": (study.middle(study.chosen_apart(study.by_threads(ONE))[1]), 1.0),
+        "best_and_test_rows": (study.middle(study.best_and_test_rows(study.by_threads(ONE))[1]), 1.0),
         "over": (ratios.over(ONE, 2.0).value, 0.5),
         "of, above": (ratios.of(ONE, OTHER).value, 0.5),
         "of, below": (ratios.of(OTHER, ONE).value, 2.0),
@@ -63,16 +70,18 @@ def test_a_ratio_rests_on_the_case_that_it_is_of():
 
 def test_cells_of_tables_have_the_time_of_one_case():
     rung = ladder_table.Rung("mine", "", "", None, ONE)
-    assert cells.median(ONE) == ladder_table.measured(ONE) == ladder_table.cells(rung)[-1] == r"\qty{1.00}{\second}"
+    assert (
+        cells.median(ONE) == ladder_table.measured_time(ONE) == ladder_table.cells(rung)[-1] == r"\qty{1.00}{\second}"
+    )
 
 
 @pytest.mark.parametrize("by", [("method", "threads"), ("method",), ("variant", "dtype", "threads")])
 def test_summaries_are_of_a_case_each(by):
     frame = medians.samples({"samples": rows()})
-    found = medians.summaries(frame, by)
-    assert len(found) == study.count(frame) == 4
-    assert found["median"].map(is_of_one).all()
-    assert medians.one_each(found, by)["median"].max() < 2
+    summaries = medians.summaries(frame, by)
+    assert len(summaries) == study.count(frame) == 4
+    assert summaries["median"].map(is_of_one).all()
+    assert medians.first_cases(summaries, by)["median"].max() < 2
 
 
 def test_a_case_of_two_experiments_is_summed_up_once():

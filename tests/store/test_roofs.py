@@ -1,4 +1,4 @@
-"""No share of a ceiling exceeds 1: ceilings are the most that was ever seen, each precision's its own."""
+"""Ceilings are the best rates ever sampled, for each precision separately: no share of a ceiling exceeds 1."""
 
 import json
 
@@ -19,7 +19,7 @@ MOST = 1.02
 
 
 def call(workload, seconds, device="host", precision="float64", threads=1, kernel=None, cache="cold", **more):
-    """A timed call of 1000 FLOPs and as many bytes."""
+    """A timed call of 1000 FLOPs and 1000 bytes."""
     sizes = f"kernel={kernel}" if kernel else f"dtype={more.pop('dtype', precision)}"
     tuning = f"threads={threads}" if device == "host" else f"math={precision if '32' in precision else 'default'}"
     tuning = tuning.replace("math=float32", "math=default")
@@ -31,13 +31,13 @@ def call(workload, seconds, device="host", precision="float64", threads=1, kerne
 
 
 def study(*calls):
-    """A study of two experiments, of which one has the last call alone."""
+    """A study of two experiments; the second one has only the last call."""
     samples = pd.DataFrame(calls)
     return Study({"one": {"samples": samples.iloc[:-1]}, "other": {"samples": samples.iloc[-1:]}}, "here")
 
 
 def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_so_many_threads():
-    found = study(
+    machine = study(
         call("gemm", 2.0),
         call("gemm", 0.5, threads=2),
         call("gemm", 0.25, precision="float32"),
@@ -45,35 +45,35 @@ def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_so_many_thread
         call("gemv", 0.125),
         call("gemm", 1.0, cache="warm"),  # of another experiment
     )
-    assert roofs.arithmetic(found, "float64", 1) == 1000.0
-    assert roofs.arithmetic(found, "float64", 2) == roofs.arithmetic(found, "float64") == 2000.0
-    assert roofs.arithmetic(found, "float32", 1) == 4000.0
-    assert roofs.arithmetic(found, "float64", 4) is None
-    assert roofs.gpu_arithmetic(found, "float64") is None
+    assert roofs.arithmetic(machine, "float64", 1) == 1000.0
+    assert roofs.arithmetic(machine, "float64", 2) == roofs.arithmetic(machine, "float64") == 2000.0
+    assert roofs.arithmetic(machine, "float32", 1) == 4000.0
+    assert roofs.arithmetic(machine, "float64", 4) is None
+    assert roofs.gpu_arithmetic(machine, "float64") is None
 
 
 def test_a_card_has_a_ceiling_for_each_precision_and_multiply_adds_beside_it():
-    found = study(
+    machine = study(
         call("gemm", 1.0, "cuda", "float32"),
         call("gemm", 0.125, "cuda", "tf32", dtype="float32"),
         call("fma", 0.5, "cuda", "float32"),
     )
-    assert roofs.gpu_arithmetic(found, "float32") == 1000.0
-    assert roofs.gpu_arithmetic(found, "tf32") == 8000.0
-    assert roofs.gpu_arithmetic(found, "float64") is None
+    assert roofs.gpu_arithmetic(machine, "float32") == 1000.0
+    assert roofs.gpu_arithmetic(machine, "tf32") == 8000.0
+    assert roofs.gpu_arithmetic(machine, "float64") is None
 
 
 def test_the_bandwidth_has_one_definition_which_products_with_a_vector_may_raise():
-    found = study(
+    machine = study(
         call("stream", 1.0, kernel="read"),
         call("stream", 0.5, kernel="copy"),
         call("stream", 0.125, kernel="read", cache="warm"),
         call("gemv", 0.25),
         call("gemv", 0.0625, threads=2),
     )
-    assert roofs.bandwidth(found, 1) == roofs.bandwidth(found) == 4000.0
-    assert roofs.bandwidth(found, 1, kernel="read") == 1000.0
-    assert roofs.bandwidth(found, 2) is None  # no stream on two threads
+    assert roofs.bandwidth(machine, 1) == roofs.bandwidth(machine) == 4000.0
+    assert roofs.bandwidth(machine, 1, kernel="read") == 1000.0
+    assert roofs.bandwidth(machine, 2) is None  # no stream on two threads
 
 
 def test_an_outlier_sets_no_ceiling():
@@ -86,42 +86,44 @@ def test_an_outlier_sets_no_ceiling():
 
 
 def test_figures_draw_the_ceilings_of_the_tables():
-    found = study(call("gemm", 1.0), call("gemm", 0.5, cache="warm"), call("stream", 0.25, kernel="triad"))
-    assert rates.products(found, "float64", 1) == roofs.arithmetic(found, "float64", 1) == 2000.0
-    assert rates.bandwidths(found) == {1: roofs.bandwidth(found, 1)} == {1: 4000.0}
+    machine = study(call("gemm", 1.0), call("gemm", 0.5, cache="warm"), call("stream", 0.25, kernel="triad"))
+    assert rates.products(machine, "float64", 1) == roofs.arithmetic(machine, "float64", 1) == 2000.0
+    assert rates.bandwidths(machine) == {1: roofs.bandwidth(machine, 1)} == {1: 4000.0}
 
 
 def two_machines():
-    """A study of two machines, of which the other is three times as fast, published, and first in the tables."""
+    """A study of two machines; the second one is published, three times faster, and first in the tables."""
     calls = [call("gemm", 1.0), call("gemm", 0.25, threads=2), call("stream", 0.5, kernel="read")]
     calls.append(call("gemm", 0.125, "cuda"))
-    others = [one | {"machine": "there (published)", "seconds": one["seconds"] / 3} for one in calls]
-    return Study({"one": {"samples": pd.DataFrame([*others, *calls])}}, "here")
+    other_calls = [row | {"machine": "there (published)", "seconds": row["seconds"] / 3} for row in calls]
+    return Study({"one": {"samples": pd.DataFrame([*other_calls, *calls])}}, "here")
 
 
-def shares(found):
-    """What is held against on one thread and on two, of memory, and on a card."""
-    on_threads = (roofs.arithmetic(found, "float64", threads) for threads in (1, 2, None))
-    return [*on_threads, roofs.bandwidth(found), roofs.gpu_arithmetic(found, "float64")]
+def shares(machine):
+    """A machine's ceilings: arithmetic on one, two and any number of threads, bandwidth, and arithmetic on a GPU."""
+    on_threads = (roofs.arithmetic(machine, "float64", threads) for threads in (1, 2, None))
+    return [*on_threads, roofs.bandwidth(machine), roofs.gpu_arithmetic(machine, "float64")]
 
 
 def test_of_two_machines_each_has_its_own_ceilings():
-    """From the tables, and from a file, in whichever order they stand."""
-    found = two_machines()
+    """From the tables and from a file, in any order."""
+    both_machines = two_machines()
     slow, fast = [1000, 4000, 4000, 2000, 8000], [3000, 12000, 12000, 6000, 24000]
     names = "here", "there (published)"
-    assert [shares(found.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
-    own = {name: found.of(name).ceilings for name in names[::-1]}
-    given = Study({}, None, roofs=own)
-    assert [shares(given.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
-    assert shares(given.of("nowhere")) == [None] * 5
+    assert [shares(both_machines.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
+    by_name = {name: both_machines.of(name).ceilings for name in names[::-1]}
+    from_file = Study({}, None, roofs=by_name)
+    assert [shares(from_file.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
+    assert shares(from_file.of("nowhere")) == [None] * 5
 
 
 def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_path):
-    """Of a published machine over all that it measured, whatever the tables of the ceiling experiments have of it."""
+    """Those of a published machine are over all of its cases, not only the ones in tables of ceiling experiments."""
     samples = two_machines().tables["one"]["samples"].assign(process=0, sample=0)
-    cards = samples[samples["machine"] == "here"].assign(machine="with-cards", seconds=lambda rows: rows["seconds"] / 9)
-    samples = pd.concat([samples, cards])
+    with_gpus = samples[samples["machine"] == "here"].assign(
+        machine="with-cards", seconds=lambda rows: rows["seconds"] / 9
+    )
+    samples = pd.concat([samples, with_gpus])
     for table in TABLES:
         write_table(tmp_path / "one", table, samples if table == "samples" else pd.DataFrame())
     published = samples[samples["machine"] == "there (published)"].assign(machine="there")
@@ -132,9 +134,10 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
     main(
         ["roofs", str(tmp_path / "one"), "--published", str(tmp_path / "there"), "--out", str(tmp_path / "roofs.json")]
     )
-    found = documents.read(tmp_path / "roofs.json", "roofs")
+    document = documents.read(tmp_path / "roofs.json", "roofs")
     rates = {
-        name: {(row["workload"], row["device"]): row["best"] for row in own["rows"]} for name, own in found.items()
+        name: {(row["workload"], row["device"]): row["best"] for row in ceilings_of["rows"]}
+        for name, ceilings_of in document.items()
     }
     best = {("gemm", "host"): 4000, ("stream", "host"): 2000, ("gemm", "cuda"): 8000}
     assert rates == {
@@ -142,12 +145,12 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
         "with-cards": pytest.approx({key: 9 * rate for key, rate in best.items()}),
         "there (published)": pytest.approx({key: 6 * rate for key, rate in best.items()}),
     }
-    assert {row["unit"] for row in found["here"]["rows"] if row["workload"] == "stream"} == {"B/s"}
+    assert {row["unit"] for row in document["here"]["rows"] if row["workload"] == "stream"} == {"B/s"}
 
 
 @pytest.fixture(scope="module", params=PUBLISHED, ids=lambda path: path.parent.name)
 def published(request):
-    """The study of a published machine, of nothing but what shares of ceilings need."""
+    """The study of a published machine, with only the columns and rows that shares of ceilings need."""
     samples = pd.read_csv(request.param, usecols=lambda name: name in COLUMNS, low_memory=False)
     samples = samples[samples["phase"] == "total"]
     samples = roofs.with_ceilings(samples)
@@ -156,17 +159,17 @@ def published(request):
     return Study({"all": {"samples": samples}}, samples["machine"].iloc[0])
 
 
-def medians(found, workload, device):
+def medians(machine, workload, device):
     """A row per case of a workload on a device, with its median seconds."""
-    rows = found.samples("all", workload=workload, device=device)
+    rows = machine.samples("all", workload=workload, device=device)
     assert len(rows)
     names = ["variant", "case"]
     return rows.assign(seconds=rows.groupby(names)["seconds"].transform("median")).drop_duplicates(names)
 
 
 def test_some_published_machine_has_work_with_a_ceiling():
-    there = [set(pd.read_csv(path, usecols=["workload"])["workload"]) for path in PUBLISHED]
-    assert sum(any(map(ceilings.stated_ceiling, names)) for names in there) > 1
+    workloads = [set(pd.read_csv(path, usecols=["workload"])["workload"]) for path in PUBLISHED]
+    assert sum(any(map(ceilings.stated_ceiling, names)) for names in workloads) > 1
 
 
 @pytest.mark.parametrize("workload", ["gemm", "gemv"])
@@ -184,5 +187,5 @@ def test_no_published_share_of_a_ceiling_exceeds_one(published, workload, device
         else:
             top = roofs.bandwidth(published, threads) if threads else roofs.gpu_bandwidth(published)
         if top:
-            shares.append(getattr(case, ceilings.bound(workload)) / case.seconds / top)
+            shares.append(getattr(case, ceilings.work_column(workload)) / case.seconds / top)
     assert 0.3 < max(shares, default=1.0) <= MOST

@@ -1,4 +1,4 @@
-"""Tables are read back only where they are whole, published ones with what is said of them."""
+"""Damaged tables are refused, and so are published ones that don't fit their description."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ ROWS = {
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
-    """A folder with an experiment's tables, and as what is published of a machine."""
+    """A folder with the tables of an experiment, and the same tables as a publication of a machine."""
     monkeypatch.chdir(tmp_path)
     for name, row in ROWS.items():
         text = pd.DataFrame([row] * 3).to_csv(index=False)
@@ -46,22 +46,22 @@ def folder(monkeypatch, tmp_path):
 
 
 def changed(change, name="samples"):
-    """Change the text of a table, as it lies there and as it was published."""
+    """Change the text of a table and of its publication."""
     path = Path(f"{name}.csv")
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     Path(f"{name}.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
 
 
-def said():
-    """What is said of the changed table in either place."""
-    found = []
+def messages_of():
+    """The error messages on reading the changed table and its publication."""
+    messages = []
     for read in (lambda: stored.load("."), lambda: [stored.published(".", name, "small") for name in TABLES]):
         with pytest.raises(
             LadderError, match=r"^The table \S+ can't be read: .* Restore it, or make it again\.$"
         ) as error:
             read()
-        found.append(str(error.value))
-    return found
+        messages.append(str(error.value))
+    return messages
 
 
 def test_whole_tables_are_read_alike():
@@ -86,12 +86,14 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
     stored.load(".")
     path = Path("samples.csv")
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.7", 1))
-    with pytest.raises(LadderError, match=r"^The table samples.csv can't be read: its sha256 is not .* make it again"):
+    with pytest.raises(
+        LadderError, match=r"^The table samples.csv can't be read: its SHA-256 sum differs .* make it again"
+    ):
         stored.load(".")
 
 
 @pytest.mark.parametrize(
-    ("change", "wrong"),
+    ("change", "mistake"),
     [
         (lambda text: "", "it is cut off"),
         (lambda text: text[:-1], "it is cut off"),
@@ -108,13 +110,13 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
         (lambda text: text.replace("float64", ""), "its row 1 has nan as its precision"),
     ],
 )
-def test_a_damaged_table_is_a_sentence_that_says_where(change, wrong):
+def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
     changed(change)
-    assert all(wrong in one for one in said())
+    assert all(mistake in message for message in messages_of())
 
 
 @pytest.mark.parametrize(
-    ("change", "wrong"),
+    ("change", "mistake"),
     [
         (lambda text: "\n", "it has no rows"),
         (lambda text: text[: text.index("\n") + 1], "it has no rows"),
@@ -126,9 +128,9 @@ def test_a_damaged_table_is_a_sentence_that_says_where(change, wrong):
     ],
 )
 @pytest.mark.parametrize("name", ["samples", "checks"])
-def test_what_is_published_has_rows_of_its_machine(name, change, wrong):
+def test_what_is_published_has_rows_of_its_machine(name, change, mistake):
     changed(change, name)
-    with pytest.raises(LadderError, match=wrong):
+    with pytest.raises(LadderError, match=mistake):
         stored.published(".", name, "small")
 
 
@@ -168,7 +170,7 @@ LOOK_LIKE_NUMBERS = ("0815", "1e5", "12.10", "nan", "inf", "true", "null", "1e10
 
 @pytest.mark.parametrize("text", LOOK_LIKE_NUMBERS)
 def test_what_is_text_stays_text_whatever_it_looks_like(text):
-    """In every column of text, and in one of a tuning that has words; there and back."""
+    """In every column of text, and in that of a tuning with words, after writing and reading."""
     texts = [name for name in SAMPLE if isinstance(SAMPLE[name], str) and name != "case"]
     slug = "m=1,cache=cold,order=true,threads=2"
     row = ROWS["samples"] | dict.fromkeys([*texts, "commit", "phase"], text) | {"case": slug, "order": "true"}

@@ -1,4 +1,4 @@
-"""Queries of a study, and what its own numbers and tables make of them: worked out by hand on a few rows."""
+"""Queries of a study, and the numbers and tables about it, compared with values computed by hand from a few rows."""
 
 import math
 from types import SimpleNamespace
@@ -11,22 +11,30 @@ from ladder.planning import configuration
 from ladder.report import about, latex, machines_table, validation_table, verdicts
 from ladder.report.verdict_table import Claim
 from ladder.statistics import claims, quotients
+from ladder.statistics.campaigns import Spread
 from ladder.store import study
 from ladder.store.study import Study
 
 
 def rows(*seconds, process=0, **more):
-    """Rows of a case, a sample each."""
-    own = {
+    """Rows of a case, one for each sample."""
+    columns = {
         "machine": "here",
         "experiment": "one",
         "workload": "gemm",
         "variant": "blas",
         "case": "n=1,cache=cold,threads=1",
     }
-    own |= {"process": process, "phase": "total", "cache": "cold", "device": "host", "threads": 1, "converged": True}
-    own |= {"flops": 8.0, "bytes": 4.0} | more
-    return [own | {"sample": number, "seconds": time} for number, time in enumerate(seconds)]
+    columns |= {
+        "process": process,
+        "phase": "total",
+        "cache": "cold",
+        "device": "host",
+        "threads": 1,
+        "converged": True,
+    }
+    columns |= {"flops": 8.0, "bytes": 4.0} | more
+    return [columns | {"sample": number, "seconds": time} for number, time in enumerate(seconds)]
 
 
 def frame(*parts):
@@ -34,11 +42,11 @@ def frame(*parts):
 
 
 def test_the_median_of_a_case_is_that_of_the_processes_medians():
-    found = frame(rows(1.0, 1.0, 9.0), rows(3.0, 3.0, 3.0, process=1), rows(4.0, process=2))
-    assert study.middle(found) == 3.0
-    assert study.middle(found.iloc[:0]) is None
-    assert study.best_rate(found, "flops") == 8.0
-    assert study.best_rate(found, "bytes") == 4.0
+    samples = frame(rows(1.0, 1.0, 9.0), rows(3.0, 3.0, 3.0, process=1), rows(4.0, process=2))
+    assert study.middle(samples) == 3.0
+    assert study.middle(samples.iloc[:0]) is None
+    assert study.best_rate(samples, "flops") == 8.0
+    assert study.best_rate(samples, "bytes") == 4.0
 
 
 def test_the_fastest_case_has_the_shortest_median_and_not_the_luckiest_sample():
@@ -59,21 +67,21 @@ def test_energy_is_that_of_a_run_the_median_over_processes():
 
 
 def test_sizes_and_caches_never_mix():
-    """The most work, and cold before warm; every tuning of it."""
+    """The size with the most work is taken, and cold before warm, with all tunings."""
     cases = [
         f"n={n},cache={cache},threads={threads}" for n in (1, 2) for cache in ("warm", "cold") for threads in (1, 2)
     ]
-    found = frame(*(rows(1.0, case=case, flops=8.0 * int(case[2])) for case in cases))
-    assert study.one_size(found)["case"].tolist() == ["n=2,cache=cold,threads=1", "n=2,cache=cold,threads=2"]
+    samples = frame(*(rows(1.0, case=case, flops=8.0 * int(case[2])) for case in cases))
+    assert study.largest_size(samples)["case"].tolist() == ["n=2,cache=cold,threads=1", "n=2,cache=cold,threads=2"]
 
 
 def test_rows_are_those_of_the_subject_in_an_experiment():
     tables = {"one": {"samples": frame(rows(1.0), rows(2.0, machine="there"), rows(3.0, phase="a"))}}
-    found = Study(tables, "there")
-    assert found.samples("one")["seconds"].tolist() == [2.0]
-    assert found.of("here").samples("one")["seconds"].tolist() == [1.0]
-    assert found.of("here").samples("one", phase="a")["seconds"].tolist() == [3.0]
-    assert found.samples("other").empty
+    machine = Study(tables, "there")
+    assert machine.samples("one")["seconds"].tolist() == [2.0]
+    assert machine.of("here").samples("one")["seconds"].tolist() == [1.0]
+    assert machine.of("here").samples("one", phase="a")["seconds"].tolist() == [3.0]
+    assert machine.samples("other").empty
 
 
 def test_machines_measured_here_stand_before_published_ones():
@@ -81,7 +89,7 @@ def test_machines_measured_here_stand_before_published_ones():
 
 
 def test_each_machine_is_described_by_its_own_description():
-    """In the order of the machines, a published one with its mark."""
+    """Rows are in the order of the machines, and a published machine has its mark."""
     other = made_up.description() | {"cores": 7, "memory": 2**34, "system": "Linux 5.4.0", "python": "3.12.1"}
     other["cpu"] = {
         "Model name": "Another",
@@ -90,12 +98,12 @@ def test_each_machine_is_described_by_its_own_description():
         "Vector units": "sse",
     }
     other["libraries"] = {"numpy": "9.9", "torch": "2.0"}
-    found = Study(
+    machine = Study(
         {"one": {"samples": frame(rows(1.0, machine="there (published)"), rows(1.0))}},
         "here",
         {"there (published)": other, "here": made_up.description(), "unmeasured": other},
     )
-    tables = (machines_table.machines(found), machines_table.software(found))
+    tables = (machines_table.machines(machine), machines_table.software(machine))
     cells = [
         [line.removesuffix(r" \\").split(" & ") for line in text.splitlines() if "texttt" in line] for text in tables
     ]
@@ -111,17 +119,17 @@ def test_each_machine_is_described_by_its_own_description():
 
 
 def test_the_numbers_of_a_study_are_those_of_its_subject():
-    """Its cases, processes, samples of a process and caches, and what it lacks; not those of another machine."""
-    own = [rows(1.0, 2.0, process=number) for number in (0, 1)] + [rows(1.0, case="x", cache="warm", converged=False)]
-    samples = frame(*own, rows(1.0, 1.0, 1.0, phase="a", case="y"), rows(*[1.0] * 9, machine="there", case="z"))
+    """Its cases, processes, samples of a process, caches and missing cases, not those of another machine."""
+    local = [rows(1.0, 2.0, process=number) for number in (0, 1)] + [rows(1.0, case="x", cache="warm", converged=False)]
+    samples = frame(*local, rows(1.0, 1.0, 1.0, phase="a", case="y"), rows(*[1.0] * 9, machine="there", case="z"))
     why = {"a": "not measured", "b": "not measured", "c": "needs 64 cores, 2 available"}
     missing = frame(
         *(rows(1.0, case=case, why=reason) for case, reason in why.items()),
         rows(1.0, machine="there", why="not measured"),
     )
-    found = Study({"one": {"samples": samples, "missing": missing, "checks": study.NO_ROWS}}, "here")
-    told = about.cases(found)
-    assert told == {
+    tables_study = Study({"one": {"samples": samples, "missing": missing, "checks": study.NO_ROWS}}, "here")
+    numbers = about.cases(tables_study)
+    assert numbers == {
         "measured": r"\num{2}",
         "left-out": r"\num{1}",
         "unmeasured": r"\num{2}",
@@ -133,7 +141,7 @@ def test_the_numbers_of_a_study_are_those_of_its_subject():
 
 
 def test_the_protocol_is_told_with_its_units():
-    given = {
+    protocol = {
         "processes": 4,
         "most_processes": 5,
         "samples": 6,
@@ -142,63 +150,65 @@ def test_the_protocol_is_told_with_its_units():
         "cap": 80,
         "phase_passes": 9,
     }
-    told = about.limits(configuration.protocol({}) | given, 1.25)
+    numbers = about.limits(configuration.protocol({}) | protocol, 1.25)
     counts = {"processes": 4, "most-processes": 5, "samples": 6, "least": 7, "phase-passes": 9}
     units = {"target": r"\qty{2.5}{\percent}", "cap": r"\qty{80}{\second}", "margin": r"\qty{25}{\percent}"}
-    assert told == {name: f"\\num{{{count}}}" for name, count in counts.items()} | units
+    assert numbers == {name: f"\\num{{{count}}}" for name, count in counts.items()} | units
 
 
 def checked(case, *errors, bound=1.0, **more):
-    """Checks of a case, one of each error."""
-    own = rows(*errors, case=case, **more)
+    """Checks of a case, one for each error."""
+    samples = rows(*errors, case=case, **more)
     return [
-        row | {"check": f"c{row['sample']}", "error": row["seconds"], "bound": bound, "dtype": "float64"} for row in own
+        row | {"check": f"c{row['sample']}", "error": row["seconds"], "bound": bound, "dtype": "float64"}
+        for row in samples
     ]
 
 
 def test_validation_tells_the_check_that_uses_most_of_its_bound():
-    """Not the largest error: that of one with a smaller bound. What is checked in two experiments counts once."""
-    twice = checked("b", 0.25, variant="tiled", bound=0.5)
-    checks = frame(checked("a", 0.4, 0.1), twice, twice)
-    found = Study({"one": {"checks": checks, "samples": frame(rows(1.0))}}, "here")
-    told = about.validation(found)
-    assert (told["checks"], told["worst-share"]) == (r"\num{3}", r"\qty{50.0}{\percent}")
-    assert told["worst-case"] == r"\texttt{tiled} of \texttt{gemm} in \texttt{float64}"
-    nearest = validation_table.nearest(found).set_index("variant")
+    """It isn't that with the largest error; a check in two experiments counts once."""
+    repeated = checked("b", 0.25, variant="tiled", bound=0.5)
+    checks = frame(checked("a", 0.4, 0.1), repeated, repeated)
+    machine = Study({"one": {"checks": checks, "samples": frame(rows(1.0))}}, "here")
+    numbers = about.validation(machine)
+    assert (numbers["checks"], numbers["worst-share"]) == (r"\num{3}", r"\qty{50.0}{\percent}")
+    assert numbers["worst-case"] == r"\texttt{tiled} of \texttt{gemm} in \texttt{float64}"
+    nearest = validation_table.nearest(machine).set_index("variant")
     assert nearest.loc["tiled", ["cases", "comparisons", "error", "bound", "margin"]].tolist() == [1, 1, 0.25, 0.5, 2.0]
     assert nearest.loc["blas", ["cases", "comparisons", "check", "margin"]].tolist() == [1, 2, "c0", 2.5]
-    (line,) = [line for line in validation_table.by_workload(found).splitlines() if "texttt" in line]
+    (line,) = [line for line in validation_table.by_workload(machine).splitlines() if "texttt" in line]
     assert line == r"\texttt{gemm} & 2 & 3 & \qty{50}{\percent} \\"
 
 
 CASES = (("here", "gemm", "blas", "a"), ("there (published)", "gemm", "tiled", "b"))
-RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES)
+RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES, Spread(3, 0.01, 0.02))
 
 
 @pytest.mark.parametrize(
     ("answer", "changes"),
     [
-        (claims.Answer("confirmed", RATIO, 1.5, 5.0, 0.25), {}),
+        (claims.Answer("as claimed", RATIO, 1.5, 5.0, 0.25), {}),
         (
             claims.Answer("undecided", RATIO, 1.5, math.inf, 0.25),
             {"most": None, "detectable": 0.25, "verdict": "undecided"},
         ),
-        (claims.Answer("refuted", RATIO, 0.0, 5.0, 0.25), {"least": None, "verdict": "refuted"}),
+        (claims.Answer("the opposite", RATIO, 0.0, 5.0, 0.25), {"least": None, "verdict": "the opposite"}),
     ],
 )
 def test_a_claim_is_a_row_of_what_was_claimed_and_found(answer, changes):
-    claim = Claim("key", r"text of \num{3}", "a card", r"since \emph{so}", answer)
-    due = {"chapter": "gemm", "group": "earlier", "claim": "key", "text": "text of 3", "least": 1.5, "most": 5.0}
-    due |= {"now": 3.0, "low": 2.0, "high": 4.0, "verdict": "confirmed", "detectable": None, "cause": "since so"}
-    due |= {"machines": "here there", "cases": "gemm/blas/a gemm/tiled/b"}
-    assert verdicts.row(SimpleNamespace(workload="gemm"), "earlier", claim) == due | changes
+    claim = Claim("key", r"text of \num{3}", "a card", r"since \emph{so}", answer, "2.1", False)
+    expected = {"chapter": "gemm", "group": "numbers", "claim": "key", "text": "text of 3", "least": 1.5, "most": 5.0}
+    expected |= {"now": 3.0, "low": 2.0, "high": 4.0, "verdict": "as claimed", "detectable": None, "cause": "since so"}
+    expected |= {"place": "2.1", "campaigns": 3, "within": 0.01, "between": 0.02, "converged": False}
+    expected |= {"machines": "here there", "cases": "gemm/blas/a gemm/tiled/b"}
+    assert verdicts.row(SimpleNamespace(workload="gemm"), "numbers", claim) == expected | changes
 
 
 def test_the_samples_behind_verdicts_are_those_of_their_cases(monkeypatch):
-    """Of each process, and of no other case or machine."""
+    """Other cases and machines don't count."""
     samples = frame(
         rows(1.0, 1.0), rows(1.0, process=1), rows(1.0, 1.0, 1.0, case="other"), rows(*[1.0] * 4, machine="there")
     )
-    found = Study({"one": {"samples": samples}}, "here")
-    told = verdicts.samples_behind(found, {("here", "gemm", "blas", "n=1,cache=cold,threads=1")})
-    assert told == {"study/behind/processes": r"\num{2}", "study/behind/samples": r"\numrange{1}{2}"}
+    machine = Study({"one": {"samples": samples}}, "here")
+    numbers = verdicts.samples_behind(machine, {("here", "gemm", "blas", "n=1,cache=cold,threads=1")})
+    assert numbers == {"study/behind/processes": r"\num{2}", "study/behind/samples": r"\numrange{1}{2}"}

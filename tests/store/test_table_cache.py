@@ -1,4 +1,4 @@
-"""What is kept of tables is what they hold: a changed table, a changed byte or another version makes it anew."""
+"""The cache returns what was stored; a changed key, a changed byte or another version gives nothing."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from ladder.store import table_cache
 
 @pytest.fixture(autouse=True)
 def study(tmp_path, monkeypatch):
-    """A folder with results, in which the tests work."""
+    """A working directory with the folder `results`."""
     (tmp_path / "results").mkdir()
     monkeypatch.chdir(tmp_path)
 
@@ -43,9 +43,9 @@ def test_no_changed_byte_gives_another_content():
     table_cache.keep("a.csv", "key", {"": b"12345"})
     path = table_cache.path_of("a.csv")
     content = path.read_bytes()
-    for place in range(0, len(content)):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-        assert table_cache.recall("a.csv", "key") in (None, b"12345"), place
+    for index in range(0, len(content)):
+        path.write_bytes(content[:index] + bytes([content[index] ^ 1]) + content[index + 1 :])
+        assert table_cache.recall("a.csv", "key") in (None, b"12345"), index
     for length in range(0, len(content)):
         path.write_bytes(content[:length])
         assert table_cache.recall("a.csv", "key") is None

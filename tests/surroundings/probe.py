@@ -50,7 +50,7 @@ def main():
 def said(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
     workloads.search_folders(config["variant_folders"])
-    found = targets.here(config)
+    found = targets.this_machine(config)
     planned = plan.plan(config, found)
     (experiment,) = {one.experiment for one in planned}
     cases = {one.case.variant: one.case for one in planned}
@@ -59,7 +59,7 @@ def said(options):
         "cpu": cpus.cpu(),
         "cores": description.cores(),
         "plan": plan.document(planned, experiment),
-        "libraries": sorted(str(libraries.path_of(*one)) for case in cases.values() for one in libraries.needed(case)),
+        "libraries": sorted(str(libraries.path_of(*one)) for case in cases.values() for one in libraries.of_case(case)),
         "origin": revision.current(),
         "workers": {name: of_families(environment.of_worker(case)) for name, case in cases.items()},
     }

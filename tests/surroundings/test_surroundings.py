@@ -320,7 +320,7 @@ def test_one_lock_a_machine_whatever_the_surroundings(plain, tmp_path):
     command = [sys.executable, stage.PROBE, "--measure", "blas"]
     path = {"PYTHONPATH": f"{study}/src"}
     outer = stage.copied(study, tmp_path / "outer")
-    lines = ["import time", "from ladder.records import locks", "with locks.quiet_machine():"]
+    lines = ["import time", "from ladder.records import locks", "with locks.timing_lock():"]
     holding = "\n".join([*lines, "    print('held', flush=True)", "    time.sleep(600)"])
     first = subprocess.Popen(
         [sys.executable, "-c", holding],

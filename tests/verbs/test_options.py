@@ -1,4 +1,4 @@
-"""The options of verbs: each is used, and for its purpose."""
+"""The options of verbs: each is read, and passed to where it belongs."""
 
 import argparse
 import ast
@@ -23,7 +23,7 @@ def options_of(verb):
 
 
 def used(verb):
-    """The names that a verb's module reads of its options, by attribute or as a word."""
+    """The names that a verb's module reads from its options, as attributes or strings."""
     tree = ast.parse((ROOT / f"src/ladder/verbs/{verb}.py").read_text(encoding="utf-8"))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "add_arguments"]
     nodes = [node for function in functions for node in ast.walk(function)]
@@ -39,60 +39,78 @@ def test_no_option_is_ignored(verb):
 
 
 @pytest.fixture
-def called(monkeypatch):
-    """A function: the arguments with which a verb calls a function of a module, whose work isn't done."""
+def call_of(monkeypatch):
+    """A function: run a verb with a function of a module replaced, and return the arguments of its call."""
 
-    def called(module, name, *line):
-        found = []
-        monkeypatch.setattr(importlib.import_module(module), name, lambda *given, **named: found.append((given, named)))
+    def call_of(module, name, *line):
+        calls = []
+        monkeypatch.setattr(
+            importlib.import_module(module), name, lambda *arguments, **options: calls.append((arguments, options))
+        )
         main(list(line))
-        return found[0]
+        return calls[0]
 
-    return called
+    return call_of
 
 
-def test_compare_measures_as_it_is_asked_to(called, monkeypatch):
-    monkeypatch.setattr("ladder.harness.comparison.report", lambda found: "")
+def test_compare_measures_as_it_is_asked_to(call_of, monkeypatch):
+    monkeypatch.setattr("ladder.harness.comparison.report", lambda result: "")
     line = ["compare", f"gemm/blas/{SLUG}", f"gemm/openmp/{SLUG}", "--samples", "3", "--detect", "0.2", "--cap", "7"]
     line += ["--max-pairs", "5", "--paired", "--reference", "r.npz"]
-    cases, options = called("ladder.harness.comparison", "compare_cases", *line)
+    cases, options = call_of("ladder.harness.comparison", "compare_cases", *line)
     assert [case.key for case in cases] == line[1:3]
-    due = {"samples": 3, "detect": 0.2, "cap": 7.0, "max_pairs": 5, "paired": True, "reference": "r.npz", "data": {}}
-    assert options == due
-    _, options = called("ladder.harness.comparison", "compare_cases", *line[:3])
-    due = {"samples": 10, "detect": 0.05, "cap": 600, "max_pairs": 30, "paired": False, "reference": None, "data": {}}
-    assert options == due
+    expected = {
+        "samples": 3,
+        "detect": 0.2,
+        "cap": 7.0,
+        "max_pairs": 5,
+        "paired": True,
+        "reference": "r.npz",
+        "data": {},
+    }
+    assert options == expected
+    _, options = call_of("ladder.harness.comparison", "compare_cases", *line[:3])
+    expected = {
+        "samples": 10,
+        "detect": 0.05,
+        "cap": 600,
+        "max_pairs": 30,
+        "paired": False,
+        "reference": None,
+        "data": {},
+    }
+    assert options == expected
 
 
-def test_measure_measures_as_it_is_asked_to(called, monkeypatch, tmp_path):
+def test_measure_measures_as_it_is_asked_to(call_of, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ladder.verbs.measure.read_ceilings", lambda path: {"of": path})
     line = ["measure", "gemm", "blas", SLUG, "--out", "r.json", "--machine", "m", "--protocol", '{"processes": 2}']
     line += ["--reference", "r.npz", "--ceilings", "c.json", "--granted", "4", "--launcher", "mpiexec -x"]
-    (case, *given), _ = called("ladder.verbs.measure", "measure", *line)
+    (case, *arguments), _ = call_of("ladder.verbs.measure", "measure", *line)
     assert case.key == f"gemm/blas/{SLUG}"
     protocol = configuration.protocol({"processes": 2})
-    assert given == ["r.json", protocol, "m", {}, "r.npz", {"of": "c.json"}, 4, "mpiexec -x", {}]
+    assert arguments == ["r.json", protocol, "m", {}, "r.npz", {"of": "c.json"}, 4, "mpiexec -x", {}]
 
 
-def test_a_figure_is_given_what_its_constants_ask_for(called, monkeypatch):
-    """Tables by the name of their folder, and ceilings where it uses them."""
+def test_a_figure_is_given_what_its_constants_ask_for(call_of, monkeypatch):
+    """It gets tables by the name of their folder, and ceilings if it uses them."""
     monkeypatch.setattr("ladder.store.stored.load", lambda folder: f"of {folder}")
     monkeypatch.setattr("ladder.records.documents.read", lambda path, kind: (path, kind))
     line = ["figure", "descent_waterfall", "--tables", "t/descent_ladder", "--ceilings", "roofs.json", "--out", "x"]
-    (name, out), given = called("ladder.report.figures", "write", *line)
+    (name, out), inputs = call_of("ladder.report.figures", "write", *line)
     assert (name, out) == ("descent_waterfall", "x")
-    assert given == {"tables": {"descent_ladder": "of t/descent_ladder"}, "ceilings": ("roofs.json", "roofs")}
+    assert inputs == {"tables": {"descent_ladder": "of t/descent_ladder"}, "ceilings": ("roofs.json", "roofs")}
 
 
 def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
-    """Verdicts, the page of validation and the tables; the study, kernels and sensitivity are those that are named."""
-    asked = []
-    monkeypatch.setattr("ladder.store.study.load", lambda *given: asked.append(given) or "study")
-    monkeypatch.setattr("ladder.report.tables.tables", lambda *given: asked.append(given) or {"one": "text"})
-    monkeypatch.setattr("ladder.report.validation_table.page", lambda found: f"page of {found}")
+    """The verb passes on its options, and writes verdicts, the validation page and the tables to their files."""
+    calls = []
+    monkeypatch.setattr("ladder.store.study.load", lambda *arguments: calls.append(arguments) or "study")
+    monkeypatch.setattr("ladder.report.tables.tables", lambda *arguments: calls.append(arguments) or {"one": "text"})
+    monkeypatch.setattr("ladder.report.validation_table.page", lambda results: f"page of {results}")
     rows = argparse.Namespace(to_csv=lambda index: "a,b\n")
-    monkeypatch.setattr("ladder.report.verdicts.rows", lambda found: rows)
+    monkeypatch.setattr("ladder.report.verdicts.rows", lambda results: rows)
     line = [
         "tables",
         "t/a",
@@ -108,23 +126,25 @@ def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
     ]
     paths = {name: str(tmp_path / name) for name in ("out", "html", "verdicts")}
     main([*line, "--sensitivity", "s.csv", *(word for name, path in paths.items() for word in (f"--{name}", path))])
-    assert asked == [(["t/a", "t/b"], "m", ["d.json"], "r.json"), ("study", ["k.json"], "s.csv")]
+    assert calls == [(["t/a", "t/b"], "m", ["d.json"], "r.json"), ("study", ["k.json"], "s.csv")]
     assert (tmp_path / "html").read_text() == "page of study"
     assert (tmp_path / "verdicts").read_text() == "a,b\n"
     assert (tmp_path / "out/one.tex").read_text().endswith("text")
 
 
 def test_numbers_and_texts_are_of_the_study_and_the_protocol_that_are_named(monkeypatch, tmp_path):
-    asked = []
-    monkeypatch.setattr("ladder.store.study.load", lambda *given: asked.append(given) or "study")
-    monkeypatch.setattr("ladder.report.numbers.numbers", lambda *given: asked.append(given) or {"a": 1})
+    calls = []
+    monkeypatch.setattr("ladder.store.study.load", lambda *arguments: calls.append(arguments) or "study")
+    monkeypatch.setattr("ladder.report.numbers.numbers", lambda *arguments: calls.append(arguments) or {"a": 1})
     monkeypatch.setattr("ladder.report.numbers.text", lambda values: f"numbers {values}")
-    monkeypatch.setattr("ladder.report.texts.rendered", lambda *given: asked.append(given) or {"gemm/one.tex": "text"})
+    monkeypatch.setattr(
+        "ladder.report.texts.render", lambda *arguments: calls.append(arguments) or {"gemm/one.tex": "text"}
+    )
     line = ["numbers", "t/a", "--machine", "m", "--description", "d.json", "--roofs", "r.json", "--margin", "1.5"]
     line += ["--protocol", '{"processes": 2}', "--template", "x.tex", "--texts", str(tmp_path / "texts")]
     main([*line, "--out", str(tmp_path / "numbers.tex")])
     protocol = configuration.protocol({"processes": 2})
-    assert asked == [
+    assert calls == [
         (["t/a"], "m", ["d.json"], "r.json"),
         ("study", protocol, 1.5),
         ("study", {"a": 1}, ["x.tex"]),
@@ -142,23 +162,23 @@ def test_numbers_and_texts_are_of_the_study_and_the_protocol_that_are_named(monk
     ],
 )
 def test_every_machine_is_published_in_a_folder_of_its_own(monkeypatch, options, published):
-    found = []
+    calls = []
     monkeypatch.setattr("ladder.verbs.publish.read_plan", lambda path: f"plan {path}")
     monkeypatch.setattr(
-        "ladder.verbs.publish.publish", lambda plans, machine, folder, keep: found.append((machine, str(folder), keep))
+        "ladder.verbs.publish.publish", lambda plans, machine, folder, keep: calls.append((machine, str(folder), keep))
     )
     if published is None:
         with pytest.raises(SystemExit):
             main(["publish", "one.json", *options])
     else:
         main(["publish", "one.json", *options])
-    assert found == (published or [])
+    assert calls == (published or [])
 
 
 def test_every_plan_is_collected_in_a_folder_of_its_experiments_name(monkeypatch):
-    found = []
+    calls = []
     monkeypatch.setattr("ladder.verbs.collect.read_plan", lambda path: {"experiment": path.removesuffix(".json")})
-    monkeypatch.setattr("ladder.store.collect.collect", lambda *given: found.append(given))
+    monkeypatch.setattr("ladder.store.collect.collect", lambda *arguments: calls.append(arguments))
     main(["collect", "one.json", "two.json", "--published", "p/a", "--published", "p/b", "--out", "tables"])
     published = ["p/a", "p/b"]
-    assert found == [({"experiment": name}, Path("tables", name), published) for name in ("one", "two")]
+    assert calls == [({"experiment": name}, Path("tables", name), published) for name in ("one", "two")]

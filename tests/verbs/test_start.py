@@ -1,4 +1,4 @@
-"""A job imports only the libraries that its verb uses, since imports are most of a short job's time."""
+"""A job imports only the libraries that its verb uses, because imports take most of a short job's time."""
 
 import os
 import runpy
@@ -33,12 +33,12 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 )
 def test_a_job_imports_at_first_what_it_uses_alone(module, uses):
     line = [sys.executable, "-c", PROGRAM, f"ladder.{module}"]
-    found = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
-    assert set(SLOW) & set(found) == uses
+    imported = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    assert set(SLOW) & set(imported) == uses
 
 
 def exit_code(monkeypatch):
-    """That of a verb."""
+    """The exit status of the verb `describe`."""
     monkeypatch.setattr(sys, "argv", ["ladder", "describe", "--out", "x.json"])
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("ladder", run_name="__main__")

@@ -1,4 +1,4 @@
-"""The benchmarks' judgement: what they report as a failure."""
+"""The failures that the benchmarks report."""
 
 import importlib.util
 import os
@@ -17,7 +17,7 @@ HOME = ROOT / "benchmarks"
 
 @pytest.fixture
 def script(monkeypatch):
-    """The module of a benchmark, its changes to the environment taken back."""
+    """The module of a benchmark; its changes of environment variables are undone."""
     monkeypatch.setenv("LADDER_VARIANTS", "")
 
     def load(name):
@@ -46,18 +46,18 @@ def test_what_became_of_a_planted_slowdown(script, word, detectable, expected):
     assert script("aa").outcome(verdict(word, detectable)) == expected
 
 
-@pytest.mark.parametrize(("wrong", "status"), [(0, 0), (5, 0), (6, 1), (100, 1)])
-def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypatch, capsys, wrong, status):
+@pytest.mark.parametrize(("false_verdicts", "status"), [(0, 0), (5, 0), (6, 1), (100, 1)])
+def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypatch, capsys, false_verdicts, status):
     aa = script("aa")
-    words = ["slower"] * wrong + ["undecided"] * (100 - wrong)
+    words = ["slower"] * false_verdicts + ["undecided"] * (100 - false_verdicts)
     monkeypatch.setattr(aa, "verdicts", lambda a, b, count, **rule: map(verdict, words if a == b else ["slower"]))
     monkeypatch.setattr("sys.argv", ["aa.py"])
     with pytest.raises(SystemExit) as end:
         aa.main()
     assert end.value.code == status
-    said = capsys.readouterr().out
-    assert f"{100 - wrong} of 100" in said
-    assert "{'found': 1}" in said
+    output = capsys.readouterr().out
+    assert f"{100 - false_verdicts} of 100" in output
+    assert "{'found': 1}" in output
 
 
 @pytest.mark.exhaustive
@@ -78,20 +78,20 @@ def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("sys.argv", ["aa.py", "--device", "cuda", "--same", "1", "--planted", "1"])
     with pytest.raises(SystemExit):
         aa.main()
-    said = capsys.readouterr().out
-    assert "gemm/cuda_shared" in said
-    assert "slowdowns: {'found': 1}" in said
+    output = capsys.readouterr().out
+    assert "gemm/cuda_shared" in output
+    assert "slowdowns: {'found': 1}" in output
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("aa", ["--device", "cuda"]), ("launch", [])])
-def test_without_a_gpu_a_sentence_says_so(name, arguments, tmp_path):
+def test_without_a_gpu_there_is_an_error(name, arguments, tmp_path):
     command = [sys.executable, HOME / f"{name}.py", *arguments]
     folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PATH": "", "LADDER_FAULT": "nothing"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr == f"{name}: There is no GPU to work on: `nvidia-smi` lists none.\n"
+    process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert process.returncode == 1
+    assert process.stderr == f"{name}: There is no GPU to work on: `nvidia-smi` lists none.\n"
 
 
 @pytest.mark.parametrize(("alone", "status"), [(5.4, 0), (5.6, 1), (4.6, 0), (4.4, 1)])
@@ -122,9 +122,9 @@ def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["overhead.py", "--cases", "17", "--jobs", "1"])
     with pytest.raises(SystemExit):
         overhead.main()
-    said = capsys.readouterr().out
-    assert "planning 17 cases" in said
-    parts = [float(line.split(":")[1].split("s")[0]) for line in said.splitlines()[1:]]
+    output = capsys.readouterr().out
+    assert "planning 17 cases" in output
+    parts = [float(line.split(":")[1].split("s")[0]) for line in output.splitlines()[1:]]
     job, measuring, workers, rest, overhead = parts
     assert overhead == pytest.approx(workers + rest, abs=0.02)
     assert job == pytest.approx(measuring + overhead, abs=0.02)

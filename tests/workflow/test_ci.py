@@ -1,4 +1,4 @@
-"""Continuous integration: every stage runs once, even if another fails, and any failure fails the whole run."""
+"""Continuous integration: every stage runs once, whatever the outcome of others, and any failure fails the run."""
 
 import os
 import shutil

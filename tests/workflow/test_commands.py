@@ -34,14 +34,14 @@ SENTENCES = [
     (["artefact", "gemm", "x.npz", "--out", "x.npz"], "gemm makes no 'x.npz': its artefacts are none"),
     (["measure", "gemm", "x", SLUG, "--out", "x.json"], "There is no variant 'x' of gemm"),
     (["measure", "x", "blas", SLUG, "--out", "x.json"], "There is no workload 'x'"),
-    (["measure", "gemm", "blas", "m=1", "--out", "x.json"], "doesn't say which cache protocol it means"),
+    (["measure", "gemm", "blas", "m=1", "--out", "x.json"], "has no cache protocol"),
     (["measure", "gemm", "blas", "m=1,n=1,k=1,cache=cold,threads=1", "--out", "x.json"], "isn't written in full"),
     ([*MEASURE, "--protocol", "{"], "--protocol isn't JSON"),
     ([*MEASURE, "--protocol", '{"x": 1}'], "The configuration is wrong at protocol"),
     ([*MEASURE, "--ceilings", "nowhere.json"], "nowhere.json can't be read: No such file or directory."),
     ([*MEASURE, "--ceilings", "torn.json"], "torn.json is not JSON"),
     ([*MEASURE, "--ceilings", "empty.json"], "empty.json can't be used as the ceilings: "),
-    ([*MEASURE, "--launcher", "'"], '--launcher is "\'", which is no command line: No closing quotation'),
+    ([*MEASURE, "--launcher", "'"], "--launcher is \"'\", which isn't a command line: No closing quotation"),
     ([*MEASURE, "--launcher", " "], "--launcher is empty: name a program"),
     ([*MEASURE, "--granted", "0"], "Snakemake grants 0 cores"),
     (["ceilings", "nowhere.json", "--margin", "1.5", "--out", "x.json"], "nowhere.json can't be read"),
@@ -98,8 +98,8 @@ SENTENCES = [
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
-    """A folder with files that are of no use."""
+def working_directory(monkeypatch, tmp_path):
+    """A working directory with files that no verb can use."""
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     Path("torn.json").write_text('{"a": [1', encoding="utf-8")
@@ -116,10 +116,10 @@ def test_bad_input_is_one_sentence(arguments, sentence, capsys):
     with pytest.raises(SystemExit) as end:
         commands.main(arguments)
     assert end.value.code == 1
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said.startswith(f"ladder {arguments[0]}: ")
-    assert sentence in said
-    assert said.endswith((".", ".)"))
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert message.startswith(f"ladder {arguments[0]}: ")
+    assert sentence in message
+    assert message.endswith((".", ".)"))
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,10 @@ def test_a_wrong_command_line_is_a_usage_message(arguments, capsys):
 
 
 def test_as_a_process_it_ends_alike():
-    done = subprocess.run([sys.executable, "-m", "ladder", *MEASURE, "--granted", "0"], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("ladder measure: The case asks for 1 thread,")
-    assert done.stderr.count("\n") == 1
+    process = subprocess.run(
+        [sys.executable, "-m", "ladder", *MEASURE, "--granted", "0"], capture_output=True, text=True
+    )
+    assert process.returncode == 1
+    assert process.stdout == ""
+    assert process.stderr.startswith("ladder measure: The case asks for 1 thread,")
+    assert process.stderr.count("\n") == 1

@@ -32,7 +32,7 @@ SECTIONS = {
 }
 FOLDERS = ("src", "config", "workflow", "benchmarks", "tests", "paper", "docs", "profiles", ".ci", "results/published")
 EXAMPLE = "src/ladder/workloads/gemm/matmul.py"
-# The patterns are concatenated here, so that they don't match in this file.
+# Written in pieces, because this file is searched too.
 FORBIDDEN = [r"(?<![\w.])/" + r"work\b(?!-)", "pypi" + r"\.org", "python" + "hosted", r"deb\.debian" + r"\.org"]
 
 SPECIFICATION = importlib.util.spec_from_file_location("readme", ROOT / "workflow/scripts/readme.py")
@@ -51,14 +51,14 @@ def fenced(name, language):
 
 
 def code(name):
-    """The code of a document: its blocks, and its spans, which may be wrapped."""
+    """The code of a document: its blocks, and its inline code, whose lines may be wrapped."""
     blocks = re.findall(r"^```\w*\n(.*?)^```$", text(name), re.MULTILINE | re.DOTALL)
     prose = re.sub(r"^```.*?^```$", "", text(name), flags=re.MULTILINE | re.DOTALL)
     return [*blocks, *(" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))]
 
 
 def matches_of(pattern, name):
-    """What a pattern finds in a document's code."""
+    """The matches of a pattern in a document's code."""
     return {match for piece in code(name) for match in re.findall(pattern, piece, re.MULTILINE)}
 
 

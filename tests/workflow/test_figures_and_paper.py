@@ -1,4 +1,4 @@
-"""What figures, numbers, tables and documents are made from."""
+"""The inputs of figures, numbers, tables and documents."""
 
 import hashlib
 from pathlib import Path
@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def four_figures(monkeypatch):
-    """One of tables, one of ceilings too, one of data, which is of `mlp`, and one of artefacts."""
+    """Figures of tables, of tables and ceilings, of data (in `mlp`) and of artefacts."""
     defaults = figures.CONSTANTS | LABELS
     monkeypatch.setattr(figures, "names", lambda: list(STATED))
     monkeypatch.setattr(figures, "constants", lambda name: defaults | STATED[name])
@@ -55,10 +55,10 @@ def of(figure):
 def test_a_figure_is_drawn_of_its_experiments_if_what_it_shows_is_available():
     assert figures_of({"one": experiment(BLAS)}).names == ["lines", "pictures"]
     training = experiment({"host": {"product": "blas", "threads": 1}}, "mlp", TRAINING | {"source": "digits"})
-    found = figures_of({"one": experiment(BLAS), "two": training})
-    assert found.names == list(STATED)
-    assert found.data_option(of("digits")) == "--data=results/data/digits"
-    assert [Path(path).parent.name for path in found.data_and_artefacts(of("digits"))] == ["digits"] * 4
+    figures_of_plan = figures_of({"one": experiment(BLAS), "two": training})
+    assert figures_of_plan.names == list(STATED)
+    assert figures_of_plan.data_option(of("digits")) == "--data=results/data/digits"
+    assert [Path(path).parent.name for path in figures_of_plan.data_and_artefacts(of("digits"))] == ["digits"] * 4
 
 
 def test_without_measurements_data_are_not_downloaded_for_a_figure():
@@ -68,15 +68,18 @@ def test_without_measurements_data_are_not_downloaded_for_a_figure():
 
 
 def test_a_figure_reads_the_tables_ceilings_and_artefacts_that_it_states():
-    found = figures_of({"one": experiment(BLAS), "two": experiment(BLAS), "ceiling": experiment(BLAS)})
-    assert found.tables(of("lines")) == [f"results/tables/one/{table}.csv" for table in TABLES]
-    assert found.table_options(of("peaks")) == ["--tables=results/tables/one", "--tables=results/tables/two"]
-    assert (found.roofs(of("lines")), found.roofs_option(of("lines"))) == ([], [])
-    assert found.roofs_option(of("peaks")) == ["--ceilings=results/roofs.json"]
-    assert found.artefact_options(of("pictures")) == ["--artefact=a.npz=results/data/net/a.npz"]
-    assert found.data_option(of("lines")) == ""
-    assert (found.category(of("lines")), found.labels(of("lines"))) == ("A group", {"figure": "A title"})
-    assert set(found.files) >= {f"results/figures/lines.{suffix}" for suffix in figures.FORMATS}
+    figures_of_plan = figures_of({"one": experiment(BLAS), "two": experiment(BLAS), "ceiling": experiment(BLAS)})
+    assert figures_of_plan.tables(of("lines")) == [f"results/tables/one/{table}.csv" for table in TABLES]
+    assert figures_of_plan.table_options(of("peaks")) == ["--tables=results/tables/one", "--tables=results/tables/two"]
+    assert (figures_of_plan.roofs(of("lines")), figures_of_plan.roofs_option(of("lines"))) == ([], [])
+    assert figures_of_plan.roofs_option(of("peaks")) == ["--ceilings=results/roofs.json"]
+    assert figures_of_plan.artefact_options(of("pictures")) == ["--artefact=a.npz=results/data/net/a.npz"]
+    assert figures_of_plan.data_option(of("lines")) == ""
+    assert (figures_of_plan.category(of("lines")), figures_of_plan.labels(of("lines"))) == (
+        "A group",
+        {"figure": "A title"},
+    )
+    assert set(figures_of_plan.files) >= {f"results/figures/lines.{suffix}" for suffix in figures.FORMATS}
 
 
 def test_a_mistake_in_a_figures_constants_ends_the_run_with_a_sentence(monkeypatch):
@@ -92,12 +95,12 @@ def paper_of(experiments, folder="paper", **changes):
 
 
 def test_the_paper_is_made_from_all_experiments_and_the_machines_that_measured():
-    found = paper_of({"one": experiment(BLAS), "ceiling": experiment(BLAS)})
-    assert found.table_files == [
+    inputs = paper_of({"one": experiment(BLAS), "ceiling": experiment(BLAS)})
+    assert inputs.table_files == [
         f"results/tables/{name}/{table}.csv" for name in ("one", "ceiling") for table in TABLES
     ]
-    assert found.descriptions == ["results/machines/here.json"]
-    assert found.arguments == [
+    assert inputs.descriptions == ["results/machines/here.json"]
+    assert inputs.arguments == [
         "results/tables/one",
         "results/tables/ceiling",
         "--machine=here",
@@ -112,20 +115,20 @@ def test_published_machines_are_described_by_their_publication():
     path = Path("results/published/moon/machine.json")
     path.parent.mkdir(parents=True)
     path.touch()
-    found = paper_of({"one": experiment(BLAS)}, published=["moon"], measure=False)
-    assert found.descriptions == [str(path)]
-    assert found.arguments[-1] == "--roofs=results/roofs.json"
+    inputs = paper_of({"one": experiment(BLAS)}, published=["moon"], measure=False)
+    assert inputs.descriptions == [str(path)]
+    assert inputs.arguments[-1] == "--roofs=results/roofs.json"
 
 
 def test_texts_are_rendered_from_the_papers_templates_and_the_chapters():
     Path("paper").mkdir()
     for name in ("paper.tex", "method.tex", "own.bib"):
         Path("paper", name).write_text(name, encoding="utf-8")
-    found = paper_of({})
-    assert found.frame == ["paper/method.tex", "paper/paper.tex"]
-    assert found.texts[:2] == ["results/texts/method.tex", "results/texts/paper.tex"]
-    assert len(found.texts) == len(found.templates) == 2 + len(chapters.templates())
-    assert found.bibliographies[0] == "paper/own.bib"
+    inputs = paper_of({})
+    assert inputs.frame == ["paper/method.tex", "paper/paper.tex"]
+    assert inputs.texts[:2] == ["results/texts/method.tex", "results/texts/paper.tex"]
+    assert len(inputs.texts) == len(inputs.templates) == 2 + len(chapters.templates())
+    assert inputs.bibliographies[0] == "paper/own.bib"
 
 
 def test_an_edit_of_a_template_shows_whatever_its_date(monkeypatch):
@@ -139,7 +142,7 @@ def test_the_code_of_a_verb_is_its_own_and_that_of_all_chapters(monkeypatch):
     before = paper.code_of("numbers")
     assert before != paper.code_of("tables")
     roots = []
-    monkeypatch.setattr(paper.sources, "of", lambda *names: roots.extend(names))
+    monkeypatch.setattr(paper.sources, "digest", lambda *names: roots.extend(names))
     paper.code_of("numbers")
     assert roots[0] == "ladder.verbs.numbers"
     of_chapters = [chapters.data_modules(chapter.workload, chapter.folder) for chapter in chapters.chapters()]

@@ -1,4 +1,4 @@
-"""What jobs read: stamps, data, references, ceilings, and what is compiled ahead."""
+"""The inputs of jobs: stamps, data, references, ceilings, and files compiled ahead of time."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ def measurement_of(study):
 
 
 def created(path):
-    """An empty file."""
+    """Create an empty file; its path."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).touch()
 
@@ -185,7 +185,7 @@ ARTEFACTS = {"weights.npz": "mnist", "pictures.npz": "net/weights.npz", "noise.n
 
 @pytest.fixture
 def artefacts(monkeypatch):
-    """A workload `net` that makes artefacts, none of them published."""
+    """A workload `net` with artefacts, none of them published."""
     monkeypatch.setattr(data.datasets, "artefacts", lambda workload: ARTEFACTS if workload == "net" else {})
     monkeypatch.setattr(data.datasets.workloads, "names", lambda: ["net"])
     monkeypatch.setattr(data.published, "sum_of", lambda workload, file: None)
@@ -224,10 +224,10 @@ def test_the_sensitivity_is_of_the_cases_that_this_machine_can_run():
     assert sensitivity.cases
     assert sensitivity.keys() == [case.key for case in sensitivity.cases]
     assert all(path.startswith("results/data/") for path in sensitivity.data())
-    every = Sensitivity(planned({}, sensitivity="all"))
+    all_cases = Sensitivity(planned({}, sensitivity="all"))
     first = Sensitivity(planned({}, sensitivity="first"))
-    assert set(first.keys()) < set(every.keys())
-    assert first.fingerprint(None) == sources.of(
+    assert set(first.keys()) < set(all_cases.keys())
+    assert first.fingerprint(None) == sources.digest(
         "ladder.verbs.sensitivity",
         "ladder.devices.host",
         *sorted({root for case in first.cases for root in sources.roots_of(case)}),

@@ -67,16 +67,16 @@ def test_a_job_that_describes_a_node_gets_all_of_it():
     resources, _ = resources_of(CLUSTER)
     describing = dict(resources.describing)
     assert describing.pop("runtime")(SimpleNamespace(machine="lab-gpu"), 1) == 30
-    found = values(describing, SimpleNamespace(machine="lab-gpu"))
-    assert (found["cpus_per_task"], found["gres"], found["nodes"], found["mpi"]) == (8, "gpu:h100:4", 1, "")
+    job = values(describing, SimpleNamespace(machine="lab-gpu"))
+    assert (job["cpus_per_task"], job["gres"], job["nodes"], job["mpi"]) == (8, "gpu:h100:4", 1, "")
     assert values(describing, SimpleNamespace(machine="lab"))["gres"] == ""
 
 
 def test_a_verb_replaces_its_shell_and_is_found_in_a_folder_with_a_blank():
-    here = Commands(is_on_cluster=False, is_deployed=False)
-    assert here.ladder("list") == 'exec  "$LADDER_PYTHON" -m ladder list '
-    assert here.on_node("list") == here.ladder("list")
-    line = here.module("this.that --flag")
+    folder = Commands(is_on_cluster=False, is_deployed=False)
+    assert folder.ladder("list") == 'exec  "$LADDER_PYTHON" -m ladder list '
+    assert folder.on_node("list") == folder.ladder("list")
+    line = folder.module("this.that --flag")
     assert shlex.split(line) == ["exec", "$LADDER_PYTHON", "-m", "this.that", "--flag"]
 
 
@@ -92,11 +92,11 @@ def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
     set_variables(study, snakemake_workflow(is_main_process=False))
     line = line.format(resources=SimpleNamespace(cpus_per_task=4, nodes=2))
     line = line.replace("exec", "env | sort; exec")
-    done = subprocess.run(["bash", "-euc", line], capture_output=True, text=True, check=True)
-    found = done.stdout.splitlines()
-    assert {"OMP_PROC_BIND=true", "LADDER_NODES=2", "SRUN_CPUS_PER_TASK=4", "SLURM_CPU_BIND=cores"} <= set(found)
-    assert not [line for line in found if line.startswith("OMP_NUM_THREADS")]
-    assert found[-1] == f"{sys.executable} -m ladder list"
+    process = subprocess.run(["bash", "-euc", line], capture_output=True, text=True, check=True)
+    lines = process.stdout.splitlines()
+    assert {"OMP_PROC_BIND=true", "LADDER_NODES=2", "SRUN_CPUS_PER_TASK=4", "SLURM_CPU_BIND=cores"} <= set(lines)
+    assert not [line for line in lines if line.startswith("OMP_NUM_THREADS")]
+    assert lines[-1] == f"{sys.executable} -m ladder list"
 
 
 def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):

@@ -1,4 +1,4 @@
-"""The order of the packages and the independence of chapters, as pyproject.toml states them."""
+"""pyproject.toml states the order of all packages, and that chapters don't import each other."""
 
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 

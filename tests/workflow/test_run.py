@@ -1,4 +1,4 @@
-"""What a run does before its first job and after its last one, by a stand-in for Snakemake's workflow."""
+"""The actions of a run before its first job and after its last one, with a stand-in for Snakemake's workflow."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ BLAS = {"one": experiment({"blas": {"threads": [1, 2]}})}
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """A working directory in which Snakemake has been."""
+    """A working directory in which Snakemake has run."""
     monkeypatch.chdir(tmp_path)
     Path(".snakemake").mkdir()
 
@@ -37,7 +37,7 @@ def job(output, rule="other", inputs=(), wildcards=None):
 
 
 def run_of(study, *jobs, **changes):
-    """The Run of a study whose jobs these are."""
+    """The Run of a study with these jobs."""
     return run.Run(study, snakemake_workflow(dag=SimpleNamespace(needrun_jobs=lambda: list(jobs)), **changes))
 
 
@@ -65,7 +65,7 @@ def test_a_run_that_measures_nothing_writes_and_prints_nothing(capsys, changes):
     begun = run_of(study, touch=changes.get("touch", False))
     begun.start()
     begun.end()
-    assert not Path(".snakemake", status.RUN).exists()
+    assert not Path(".snakemake", status.RUN_FILE).exists()
     assert capsys.readouterr().err == ""
 
 
@@ -115,18 +115,18 @@ def test_what_a_failed_job_restored_is_older_than_its_inputs_and_so_rebuilt():
 
 @pytest.fixture
 def own_lock(monkeypatch):
-    """Snakemake's lock, which is not taken, as `use_own_lock` changes it; the run that holds it ends with the test."""
+    """Snakemake's lock as `replace_lock` changes it, held by a run that ends with the test."""
     monkeypatch.setattr(PersistenceBase, "lock", lambda self: contextlib.nullcontext())
     yield
-    runs.held.pop().close()
+    runs.held_files.pop().close()
 
 
 @pytest.mark.parametrize(("is_on_cluster", "limit"), [(True, "100/1s"), (False, None)])
 def test_a_run_holds_its_own_lock_and_on_this_machine_starts_jobs_without_delay(own_lock, is_on_cluster, limit):
     workflow = snakemake_workflow()
-    run.use_own_lock(workflow, is_on_cluster)
+    run.replace_lock(workflow, is_on_cluster)
     with PersistenceBase.lock(None):
-        assert Path(".snakemake", runs.OF_A_RUN).exists()
+        assert Path(".snakemake", runs.LOCK_NAME).exists()
         assert workflow.scheduling_settings.max_jobs_per_timespan == limit
 
 
@@ -135,7 +135,7 @@ def test_a_killed_runs_locks_and_torn_metadata_are_removed():
         Path(path).parent.mkdir(parents=True)
         Path(path).write_text("{", encoding="utf-8")
     runs.begin()
-    runs.held.pop().close()
+    runs.held_files.pop().close()
     run.tidy_up()
     assert not list(Path(".snakemake").glob("*/*"))
 
@@ -157,15 +157,15 @@ print("goes on")
 @pytest.mark.parametrize(
     ("case", "code", "text"),
     [
-        ("handled", 130, "ladder: Interrupted while planning: nothing was begun.\n"),
+        ("handled", 130, "ladder: Interrupted while planning: no job was started.\n"),
         ("ignored", 0, "goes on\n"),
         ("left to Snakemake", -signal.SIGINT, "KeyboardInterrupt"),
     ],
 )
 def test_ctrl_c_ends_with_a_sentence_until_snakemake_has_jobs(case, code, text):
-    done = subprocess.run([sys.executable, "-c", PROGRAM, case], capture_output=True, text=True, check=False)
-    assert done.returncode == code
-    assert text in done.stdout + done.stderr
+    process = subprocess.run([sys.executable, "-c", PROGRAM, case], capture_output=True, text=True, check=False)
+    assert process.returncode == code
+    assert text in process.stdout + process.stderr
 
 
 def test_another_handler_stays():

@@ -1,4 +1,4 @@
-"""The set-up scripts on machines that lack something; stand-ins for the package tools and for pip keep notes."""
+"""The set-up scripts on machines with missing parts; stand-ins for pip and Debian's tools log their calls."""
 
 import fcntl
 import hashlib
@@ -52,7 +52,7 @@ sys.exit(pathlib.Path("offline").exists())
 
 
 class Machine:
-    """A copy of what the scripts read, a PATH with nothing on it but what a test puts there, and a plain user."""
+    """A copy of the scripts and their inputs, an empty PATH that a test can fill, and an ordinary user."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -94,14 +94,14 @@ class Machine:
         return self.run(WHEELHOUSE, **variables)
 
     def calls(self):
-        """The arguments that pip was called with since the last question, a line a call."""
+        """The arguments of pip's calls since the last query, one line for each call."""
         log = self.folder / "pip.log"
         lines = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
         return lines
 
     def installations(self):
-        """How often pip was called since the last question."""
+        """The number of pip's calls since the last query."""
         return len(self.calls())
 
 
@@ -111,7 +111,7 @@ def machine(tmp_path):
 
 
 def refused(result):
-    """The one sentence of a script that stopped."""
+    """The error sentence of a script that stopped."""
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
@@ -225,8 +225,8 @@ def test_what_a_card_needs_is_installed_once_there_is_one(machine):
     machine.setup()
     assert machine.installations() == 0
     machine.command("nvidia-smi", "echo 'GPU 0: A card (UUID: GPU-1)'")
-    said = machine.setup().stdout
-    assert "requirements.txt requirements-gpu.txt" in said
+    output = machine.setup().stdout
+    assert "requirements.txt requirements-gpu.txt" in output
     assert machine.calls()[0] == "install --require-hashes -r requirements.txt -r requirements-gpu.txt"
     machine.setup()
     assert machine.installations() == 0
@@ -314,19 +314,19 @@ def test_packages_are_chosen_for_another_python_and_machine(machine):
         on = {value for option, value in itertools.pairwise(call) if option == "--platform"}
         assert {"manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"} <= on
         assert "manylinux_2_29_aarch64" not in on
-    chosen = (machine.folder / "pins.log").read_text().splitlines()
-    both = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-gpu.txt"))
-    hashes = {line.split("==")[0]: line.count(" --hash=sha256:") for line in chosen}
+    downloaded = (machine.folder / "pins.log").read_text().splitlines()
+    pins = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-gpu.txt"))
+    hashes = {line.split("==")[0]: line.count(" --hash=sha256:") for line in downloaded}
     assert min(hashes.values()) >= 1
     assert {"cupy-cuda13x", "setuptools", "greenlet"} <= set(hashes)
     assert "colorama" not in hashes  # for Windows
-    (numpy,) = {line.split(" ")[0] for line in chosen if line.startswith("numpy==")}
-    assert f"{numpy} ; python_full_version >= '3.12'" in both
+    (numpy,) = {line.split(" ")[0] for line in downloaded if line.startswith("numpy==")}
+    assert f"{numpy} ; python_full_version >= '3.12'" in pins
 
 
 def test_packages_are_for_this_machine_by_default_and_without_those_of_a_card(machine):
-    said = machine.wheelhouse(WHEELHOUSE="elsewhere").stdout
-    assert "Python {}.{} on {}, into elsewhere".format(*sys.version_info[:2], next(platform_tags())) in said
+    output = machine.wheelhouse(WHEELHOUSE="elsewhere").stdout
+    assert "Python {}.{} on {}, into elsewhere".format(*sys.version_info[:2], next(platform_tags())) in output
     assert "cupy" not in (machine.folder / "pins.log").read_text()
 
 
@@ -358,7 +358,7 @@ def test_making_a_folder_of_packages_needs_the_network_and_leaves_no_tools(machi
 
 
 def wheel_of_installed(name, folder):
-    """The wheel that an installed package came from, near enough; its path."""
+    """Build a wheel of an installed package; its path."""
     path = folder / f"{name}-{metadata.version(name)}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         for file in metadata.files(name):
@@ -368,7 +368,7 @@ def wheel_of_installed(name, folder):
 
 
 def wheel_of_nothing(name, folder):
-    """A wheel that holds no module; its path."""
+    """Build a wheel without a module; its path."""
     path = folder / f"{name}-1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr(f"{name}-1.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
@@ -378,7 +378,7 @@ def wheel_of_nothing(name, folder):
 
 
 def source_archive(folder):
-    """A stand-in for the one package that has no wheel, built as that is; its path."""
+    """Build a source archive in place of connection-pool, the only package without a wheel; its path."""
     path = folder / "connection_pool-1.tar.gz"
     files = {
         "setup.py": "import setuptools\nsetuptools.setup(name='connection_pool', version='1', py_modules=['pool'])\n",
@@ -394,7 +394,7 @@ def source_archive(folder):
 
 
 def without_network():
-    """The command that takes the network away from another one."""
+    """The command that runs another one without a network."""
     command = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*command, "true"], capture_output=True).returncode:
         pytest.skip("requires a system where unshare may take the network away")
@@ -403,7 +403,7 @@ def without_network():
 
 @pytest.mark.exhaustive
 def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
-    """The real pip downloads from a folder that stands in for the network, and installs where there is none."""
+    """The real pip downloads from a folder in place of the network, and installs without a network."""
     cut_off = without_network()
     shutil.rmtree(machine.folder / "pip")
     machine.command("python3", f'exec {PYTHON} "$@"')
@@ -420,26 +420,26 @@ def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
     (machine.folder / "pyproject.toml").write_text(project)
     pip = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1"}
 
-    made = machine.wheelhouse(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index), **pip)
-    assert made.returncode == 0, made.stderr
+    process = machine.wheelhouse(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index), **pip)
+    assert process.returncode == 0, process.stderr
     shutil.rmtree(index)
     installed = machine.setup(before=cut_off, WHEELHOUSE="wheelhouse", **pip)
     assert installed.returncode == 0, installed.stderr
-    found = subprocess.check_output([machine.folder / ".venv/bin/python", "-c", "import pool; print(pool.SIZE)"])
-    assert found == b"7\n"
+    size = subprocess.check_output([machine.folder / ".venv/bin/python", "-c", "import pool; print(pool.SIZE)"])
+    assert size == b"7\n"
 
 
 def test_a_set_up_that_waits_says_for_which(machine):
     assert machine.run(SETUP).returncode == 0
-    (number,) = re.findall(r"process (\d+), at work since \d\d:\d\d:\d\d", (machine.folder / ".venv.lock").read_text())
+    (number,) = re.findall(r"process (\d+), running since \d\d:\d\d:\d\d", (machine.folder / ".venv.lock").read_text())
     with (machine.folder / SETUP).open() as script:
         fcntl.flock(script, fcntl.LOCK_EX)
         line = [machine.folder / SETUP]
         environment = {"PATH": str(machine.folder / "bin"), "PYTHON": "python3", "PYTHONPATH": str(machine.folder)}
         with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True) as process:
-            said = process.stderr.readline()
+            message = process.stderr.readline()
             fcntl.flock(script, fcntl.LOCK_UN)
-    assert said.startswith(f"ladder: waits for the set-up in this folder by process {number}, at work since ")
+    assert message.startswith(f"ladder: waiting for the set-up in this folder by process {number}, running since ")
     assert process.returncode == 0
 
 
@@ -457,12 +457,12 @@ def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machin
         "PIP_USER": "1",
         "PIP_INDEX_URL": "https://mirror.example",
     }
-    done = subprocess.run([SETUP], cwd=machine.folder, env=variables, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([SETUP], cwd=machine.folder, env=variables, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     assert (machine.folder / ".venv/.installed").exists()
     assert not (other / ".venv").exists()
-    told = (machine.folder / "pip-variables").read_text().split()
-    assert told == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
+    variable_names = (machine.folder / "pip-variables").read_text().split()
+    assert variable_names == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
 
 
 def test_a_clone_of_any_git_has_the_same_bytes(tmp_path):

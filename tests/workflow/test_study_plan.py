@@ -1,4 +1,4 @@
-"""The plan of the study: what is planned, where, and what ends the run."""
+"""The plan of the study: the planned cases, their machines, and mistakes that end the run."""
 
 import json
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_protocols_are_those_of_the_cases():
 
 
 def refused(config, **changes):
-    """What is printed when the run ends."""
+    """The message with which the run ends."""
     with pytest.raises(SystemExit) as end:
         study_plan.read(config, snakemake_workflow(**changes))
     return end.value.code

@@ -1,4 +1,4 @@
-"""The workflow: what is planned after a change, what a failure affects, what a kill leaves."""
+"""The workflow: the jobs planned after a change, and the state after a failure or a kill."""
 
 import random
 import shutil
@@ -24,7 +24,7 @@ SMALL = {"form": "nn", "m": 17, "n": 5, "k": 9}
 
 
 def two_variants(study):
-    """Two experiments with the same cases of a variant, of which one has another variant too, and two ceilings."""
+    """Two experiments with the same case, one of them with another variant too, and two ceiling experiments."""
     study.add("both", {"blas": {"threads": 1}, "slower_blas": {"percent": 5, "threads": 1}})
     study.add("one", {"blas": {"threads": 1}})
     for m in (33, 34):
@@ -34,13 +34,13 @@ def two_variants(study):
 
 def measured(files):
     """The variants of the records among files, without those of the ceilings."""
-    found = [path.split("/") for path in files if path.startswith("results/records/")]
-    return sorted(variant for *_, variant, case in found if "+m=17+" in case)
+    parts = [path.split("/") for path in files if path.startswith("results/records/")]
+    return sorted(variant for *_, variant, case in parts if "+m=17+" in case)
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A study that has been measured once, and what its run printed."""
+    """A study that has been measured once, and the output of its run."""
     study = two_variants(Study(tmp_path_factory.mktemp("finished")))
     out, status = study.snakemake("results/table.csv")
     assert status == 0, out
@@ -48,8 +48,8 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture
-def done(finished, tmp_path):
-    """A copy of that study for a test to change; the times of its files, which Snakemake compares, stay."""
+def finished_study(finished, tmp_path):
+    """A copy of that study, which a test may change, with the same dates of files, which Snakemake compares."""
     return finished[0].copy(tmp_path)
 
 
@@ -70,7 +70,7 @@ def test_a_case_of_two_experiments_is_measured_once(finished):
 
 
 def edit_beside_measurements(home):
-    """Change a launcher on GPUs and what verdicts say, and rename a module of the harness."""
+    """Change code that no measurement on the host reaches, and rename a module of the harness."""
     for name, old, new in (
         ("workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65"),
         ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
@@ -84,101 +84,104 @@ def edit_beside_measurements(home):
 
 
 @pytest.mark.slow
-def test_an_edit_reruns_what_it_can_change_and_nothing_else(done):
-    blas = done.folder / "src/ladder/workloads/gemm/blas.py"
+def test_an_edit_reruns_what_it_can_change_and_nothing_else(finished_study):
+    blas = finished_study.folder / "src/ladder/workloads/gemm/blas.py"
     text = blas.read_text()
 
     blas.write_text(text.replace('DEVICE = "host"', '# A comment changes no measurement.\nDEVICE = "host"'))
-    edit_beside_measurements(done.folder / "src/ladder")
-    assert done.pending("results/table.csv") == set()
+    edit_beside_measurements(finished_study.folder / "src/ladder")
+    assert finished_study.pending("results/table.csv") == set()
 
     assert "1.0" in text
     blas.write_text(text.replace("1.0", "2.0 / 2"))
-    pending = done.pending("results/table.csv")
+    pending = finished_study.pending("results/table.csv")
     assert measured(pending) == ["blas", "blas", "slower_blas", "slower_blas"]  # the one imports the other
-    due = {f"results/tables/{name}/samples.csv" for name in ("both", "one")}
-    assert due | {"results/table.csv"} <= pending
+    expected = {f"results/tables/{name}/samples.csv" for name in ("both", "one")}
+    assert expected | {"results/table.csv"} <= pending
 
 
 @pytest.mark.slow
-def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(done):
+def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(finished_study):
     """If ceilings are measured again too, Snakemake doesn't compare the parameters of jobs behind them."""
-    worker = done.folder / "src/ladder/harness/worker.py"
+    worker = finished_study.folder / "src/ladder/harness/worker.py"
     text = worker.read_text()
     worker.write_text(text + "UNUSED = 1\n")
-    assert sum(path.startswith("results/records/") for path in done.pending("results/table.csv")) == 6
+    assert sum(path.startswith("results/records/") for path in finished_study.pending("results/table.csv")) == 6
     worker.write_text(text)
-    done.config["protocol"] = done.config["protocol"] | {"samples": 3}
-    assert sum(path.startswith("results/records/") for path in done.pending("results/table.csv")) == 6
+    finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
+    assert sum(path.startswith("results/records/") for path in finished_study.pending("results/table.csv")) == 6
 
 
 @pytest.mark.slow
-def test_a_changed_protocol_measures_everything_anew(done):
+def test_a_changed_protocol_measures_everything_anew(finished_study):
     for m in (33, 34):
-        del done.config["experiments"][f"ceiling_{m}"]
-    done.config["protocol"] = done.config["protocol"] | {"samples": 3}
-    assert measured(done.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
+        del finished_study.config["experiments"][f"ceiling_{m}"]
+    finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
+    assert measured(finished_study.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
 
 
 @pytest.mark.slow
-def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(done):
-    done.config["experiments"]["ceiling_34"]["protocol"] = {"samples": 3}
-    (record,) = (path for path in done.pending("results/table.csv") if path.startswith("results/records/"))
+def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(finished_study):
+    finished_study.config["experiments"]["ceiling_34"]["protocol"] = {"samples": 3}
+    (record,) = (path for path in finished_study.pending("results/table.csv") if path.startswith("results/records/"))
     assert "m=34+" in record
-    out, status = done.snakemake("--dry-run", "--printshellcmds", record)
+    out, status = finished_study.snakemake("--dry-run", "--printshellcmds", record)
     assert status == 0, out
     assert [line for line in out.splitlines() if "--protocol" in line and '"samples": 3' in line]
-    out, status = done.snakemake("--dry-run", record.replace("+m=34+", "+m=35+"))
+    out, status = finished_study.snakemake("--dry-run", record.replace("+m=34+", "+m=35+"))
     assert status != 0
     assert ",m=35,n=33,k=33,dtype=float64,source=random,seed=1,cache=warm,threads=1 is not a case of this config" in out
     assert "Traceback" not in out
 
 
 @pytest.mark.slow
-def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(done):
-    done.config["protocol"] = done.config["protocol"] | {"samples": 3}
-    out, status = done.snakemake("--dry-run", "--printshellcmds", "results/table.csv")
+def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(finished_study):
+    finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
+    out, status = finished_study.snakemake("--dry-run", "--printshellcmds", "results/table.csv")
     assert status == 0, out
     commands = [line for line in out.splitlines() if "-m ladder measure" in line]
-    held = [line for line in commands if "--ceilings=results/ceilings/here.json" in line]
+    with_ceilings = [line for line in commands if "--ceilings=results/ceilings/here.json" in line]
     assert len(commands) == 6
-    assert held == [line for line in commands if "m=17," in line]
+    assert with_ceilings == [line for line in commands if "m=17," in line]
 
 
 @pytest.mark.slow
-def test_other_ceilings_hide_nothing_that_is_missing(done):
+def test_other_ceilings_hide_nothing_that_is_missing(finished_study):
     """If only the ceilings are rebuilt, Snakemake overlooks jobs that have them as `ancient` inputs."""
-    of_33 = done.config["experiments"].pop("ceiling_33")
-    done.add("more", {"slower_blas": {"percent": 1, "threads": 1}})
-    out, status = done.snakemake("results/table.csv")
+    of_33 = finished_study.config["experiments"].pop("ceiling_33")
+    finished_study.add("more", {"slower_blas": {"percent": 1, "threads": 1}})
+    out, status = finished_study.snakemake("results/table.csv")
     assert status == 0, out
     assert "Of 7 cases 2 measured now, 5 before" in out
-    done.config["experiments"]["ceiling_33"] = of_33
-    out, status = done.snakemake("publish")
+    finished_study.config["experiments"]["ceiling_33"] = of_33
+    out, status = finished_study.snakemake("publish")
     assert status == 0, out
     assert "(Rule: publish)" in out
 
 
 @pytest.mark.slow
-def test_configurations_of_other_sizes_and_protocols_keep_their_records(done):
-    whole = done.config
+def test_configurations_of_other_sizes_and_protocols_keep_their_records(finished_study):
+    configuration = finished_study.config
     small = {"question": "?", "workload": "gemm", "sizes": {"form": "nn", "m": 3, "n": 3, "k": 3}}
     small["variants"] = {"blas": {"threads": 1}}
-    shipped = {name: one for name, one in whole["experiments"].items() if one is None}
-    done.config = whole | {"protocol": whole["protocol"] | {"samples": 3}, "experiments": shipped | {"small": small}}
-    out, status = done.snakemake("results/table.csv")
+    shipped = {name: experiment for name, experiment in configuration["experiments"].items() if experiment is None}
+    finished_study.config = configuration | {
+        "protocol": configuration["protocol"] | {"samples": 3},
+        "experiments": shipped | {"small": small},
+    }
+    out, status = finished_study.snakemake("results/table.csv")
     assert status == 0, out
-    done.config = whole
-    assert not any(path.startswith("results/records/") for path in done.pending("results/table.csv"))
+    finished_study.config = configuration
+    assert not any(path.startswith("results/records/") for path in finished_study.pending("results/table.csv"))
 
 
 @pytest.mark.slow
-def test_another_variant_and_an_edit_of_one_run_just_their_cases(done):
-    slower = done.folder / "tests/variants/gemm/slower_blas.py"
+def test_another_variant_and_an_edit_of_one_run_just_their_cases(finished_study):
+    slower = finished_study.folder / "tests/variants/gemm/slower_blas.py"
     slower.write_text(slower.read_text().replace("100 + percent", "100 + 2 * percent"))
-    shutil.copy(done.folder / "src/ladder/workloads/gemm/blas.py", slower.with_name("mine.py"))
-    done.config["experiments"]["both"]["variants"]["mine"] = {"threads": 1}
-    pending = done.pending("results/table.csv")
+    shutil.copy(finished_study.folder / "src/ladder/workloads/gemm/blas.py", slower.with_name("mine.py"))
+    finished_study.config["experiments"]["both"]["variants"]["mine"] = {"threads": 1}
+    pending = finished_study.pending("results/table.csv")
     assert measured(pending) == ["mine", "mine", "slower_blas", "slower_blas"]
     assert "results/tables/both/samples.csv" in pending
     assert "results/tables/one/samples.csv" not in pending
@@ -216,41 +219,41 @@ def test_an_edit_of_a_figure_redraws_that_figure_alone(study):
 
 
 @pytest.mark.slow
-def test_a_record_of_changed_code_is_not_collected(done):
-    path = next(iter(done.records().values()))
-    found = record.read(path)
-    found["sources"] = "0" * 16
-    record.write(path, found)
-    tables = {table: table.read_bytes() for table in (done.folder / "results/tables").rglob("*.csv")}
-    out, status = done.snakemake("results/table.csv")
+def test_a_record_of_changed_code_is_not_collected(finished_study):
+    path = next(iter(finished_study.records().values()))
+    document = record.read(path)
+    document["sources"] = "0" * 16
+    record.write(path, document)
+    tables = {table: table.read_bytes() for table in (finished_study.folder / "results/tables").rglob("*.csv")}
+    out, status = finished_study.snakemake("results/table.csv")
     assert status != 0
     assert "was measured with code that has changed since" in " ".join(out.split())
     assert all(table.read_bytes() == content for table, content in tables.items())  # and Snakemake removes none
-    assert "results/table.csv" in done.pending("results/table.csv")
+    assert "results/table.csv" in finished_study.pending("results/table.csv")
 
 
 @pytest.mark.slow
-def test_a_record_that_was_deleted_is_measured_again_where_measurements_are_asked_for(done):
-    path = next(iter(done.records().values()))
+def test_a_record_that_was_deleted_is_measured_again_where_measurements_are_asked_for(finished_study):
+    path = next(iter(finished_study.records().values()))
     path.unlink()
-    assert str(path.relative_to(done.folder)) in done.pending("measurements")
+    assert str(path.relative_to(finished_study.folder)) in finished_study.pending("measurements")
 
 
 @pytest.mark.slow
-def test_records_stay_without_ceilings_once_snakemake_has_forgotten_how_they_were_made(done):
+def test_records_stay_without_ceilings_once_snakemake_has_forgotten_how_they_were_made(finished_study):
     for m in (33, 34):
-        del done.config["experiments"][f"ceiling_{m}"]
-    records = [str(path.relative_to(done.folder)) for path in done.records().values()]
-    out, status = done.snakemake("--cleanup-metadata", *records)
+        del finished_study.config["experiments"][f"ceiling_{m}"]
+    records = [str(path.relative_to(finished_study.folder)) for path in finished_study.records().values()]
+    out, status = finished_study.snakemake("--cleanup-metadata", *records)
     assert status == 0, out
-    assert measured(done.pending("results/table.csv")) == []
-    done.config["protocol"] = done.config["protocol"] | {"samples": 3}
-    assert measured(done.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
+    assert measured(finished_study.pending("results/table.csv")) == []
+    finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
+    assert measured(finished_study.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
 
 
 def compiled(study):
-    """How many functions Numba compiled in the processes that measured, each number once."""
-    return {one["compiled"] for path in study.records().values() for one in record.read(path)["processes"]}
+    """The distinct numbers of functions that Numba compiled in the processes that measured."""
+    return {process["compiled"] for path in study.records().values() for process in record.read(path)["processes"]}
 
 
 @pytest.mark.slow
@@ -331,7 +334,7 @@ def test_ctrl_c_while_planning_is_one_sentence(study):
         module.write("\nimport os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     out, status = study.snakemake("-n")
     assert status == 130
-    assert "ladder: Interrupted while planning: nothing was begun." in out
+    assert "ladder: Interrupted while planning: no job was started." in out
     assert "Traceback" not in out
 
 
@@ -351,11 +354,11 @@ def test_a_folder_that_snakemake_cannot_work_in_is_one_sentence(tmp_path):
 
 @pytest.mark.slow
 def test_kills_lose_nothing_and_double_nothing(study):
-    """SIGKILL at random moments: what a run was done with stays as it is, and the last run completes."""
+    """SIGKILL at random moments: finished records stay as they are, and the last run completes the study."""
     study.add("kill", {"blas": {"threads": 1}}, sizes={"m": 17, "n": 5, "k": list(range(1, 13))})
     chance = random.Random(1)
     line, environment = study.command("results/table.csv")
-    known = {}
+    contents = {}
     for while_measuring in [False, True] * 3:
         before = len(study.records())
         run = subprocess.Popen(
@@ -370,16 +373,16 @@ def test_kills_lose_nothing_and_double_nothing(study):
         # What Snakemake had not yet noted as done when it was killed is measured again, its record too.
         cut_off = markers(study.folder / ".snakemake")
         for key, path in study.records().items():
-            found = record.read(path)  # whole and sound
+            document = record.read(path)  # whole and sound
             if str(path.relative_to(study.folder)) not in cut_off:
-                assert known.setdefault(key, found["started"]) == found["started"]
+                assert contents.setdefault(key, document["started"]) == document["started"]
         assert nobody_is_left(study.folder)
     out, status = study.snakemake("results/table.csv")
     assert status == 0, out
     records = study.records()
     assert len(records) == 12
-    assert known
-    for key, started in known.items():
+    assert contents
+    for key, started in contents.items():
         assert record.read(records[key])["started"] == started
     table = (study.folder / "results/table.csv").read_text()
     for path in records.values():
@@ -410,68 +413,72 @@ def run(options):
         ("publish", "publish"),
     ],
 )
-def test_every_verb_dies_with_its_run_and_so_does_what_it_started(done, verb, target):
-    with (done.folder / f"src/ladder/verbs/{verb}.py").open("a", encoding="utf-8") as module:
+def test_every_verb_dies_with_its_run_and_so_does_what_it_started(finished_study, verb, target):
+    with (finished_study.folder / f"src/ladder/verbs/{verb}.py").open("a", encoding="utf-8") as module:
         module.write(WAITING)
-    line, environment = done.command(target, "--force", "--rerun-triggers", "mtime")
+    line, environment = finished_study.command(target, "--force", "--rerun-triggers", "mtime")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    run = subprocess.Popen(line, cwd=done.folder, env=environment, **quiet)
+    run = subprocess.Popen(line, cwd=finished_study.folder, env=environment, **quiet)
     deadline = time.monotonic() + 120
-    while not (done.folder / "begun").exists() and run.poll() is None and time.monotonic() < deadline:
+    while not (finished_study.folder / "begun").exists() and run.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert (done.folder / "begun").exists()
+    assert (finished_study.folder / "begun").exists()
     time.sleep(0.2)
     run.kill()
     run.wait()
-    assert nobody_is_left(done.folder)
+    assert nobody_is_left(finished_study.folder)
 
 
 @pytest.mark.slow
 @pytest.mark.surroundings
-def test_kills_at_random_moments_leave_nobody_who_works(done):
-    """Of jobs other than measurements, whose run is then done by the next one."""
+def test_kills_at_random_moments_leave_nobody_who_works(finished_study):
+    """For jobs other than measurements, which the next run repeats."""
     targets = ["results/data/digits/train-images-idx3-ubyte", "results/sensitivity.csv", "results/table.csv"]
-    line, environment = done.command(
+    line, environment = finished_study.command(
         *targets, "--forceall", "--rerun-triggers", "mtime", "--until", "collect", "sensitivity", "digits"
     )
     chance = random.Random(2)
     for _ in range(4):
         run = subprocess.Popen(
-            line, cwd=done.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            line, cwd=finished_study.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         time.sleep(chance.uniform(3, 9))
         run.kill()
         run.wait()
-        assert nobody_is_left(done.folder)
-    out, status = done.snakemake(*targets)
+        assert nobody_is_left(finished_study.folder)
+    out, status = finished_study.snakemake(*targets)
     assert status == 0, out
 
 
 @pytest.mark.slow
-def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(done):
-    with (done.folder / "src/ladder/verbs/sensitivity.py").open("a", encoding="utf-8") as module:
+def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(finished_study):
+    with (finished_study.folder / "src/ladder/verbs/sensitivity.py").open("a", encoding="utf-8") as module:
         module.write(WAITING)
-    line, environment = done.command("results/sensitivity.csv")
-    run = subprocess.Popen(line, cwd=done.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    line, environment = finished_study.command("results/sensitivity.csv")
+    run = subprocess.Popen(
+        line, cwd=finished_study.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
-        while not (done.folder / "begun").exists() and run.poll() is None:
+        while not (finished_study.folder / "begun").exists() and run.poll() is None:
             time.sleep(0.05)
-        out, status = done.snakemake("results/sensitivity.csv")
+        out, status = finished_study.snakemake("results/sensitivity.csv")
         assert status != 0
-        told = [line for line in out.splitlines() if line.startswith("ladder: Another run")]
-        assert len(told) == 1
-        assert told[0].startswith("ladder: Another run is at work in this folder: `snakemake results/sensitivity.csv`")
-        assert f"process {run.pid} in " in told[0]
+        messages = [line for line in out.splitlines() if line.startswith("ladder: Another run")]
+        assert len(messages) == 1
+        assert messages[0].startswith(
+            "ladder: Another run is at work in this folder: `snakemake results/sensitivity.csv`"
+        )
+        assert f"process {run.pid} in " in messages[0]
         assert "Traceback" not in out
         assert "cannot be locked" not in out
-        assert done.snakemake("-n", "results/sensitivity.csv")[1] == 0
+        assert finished_study.snakemake("-n", "results/sensitivity.csv")[1] == 0
     finally:
         run.kill()
         run.wait()
 
 
 def nobody_is_left(folder, seconds=15):
-    """Wait until no process of a study runs, one that just starts included: it ends once it has looked for its run."""
+    """Wait until no process of a study runs; one that is just starting ends when it misses its run."""
     deadline = time.monotonic() + seconds
     while orphans(folder) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -480,9 +487,9 @@ def nobody_is_left(folder, seconds=15):
 
 def orphans(folder):
     """Processes of a study that still run."""
-    found = []
+    processes = []
     for process in psutil.process_iter(["pid", "cwd", "cmdline"]):
         command = " ".join(process.info["cmdline"] or [])
         if process.info["cwd"] == str(folder) and ("ladder" in command or "sleep" in command):
-            found.append(process.info)
-    return found
+            processes.append(process.info)
+    return processes

@@ -97,7 +97,7 @@ def test_tables_hold_every_claim_and_as_the_waterfall_every_line(workload):
     study = chapter.study(workload)
     cases = {tuple(study.find(key)[["variant", "case"]].iloc[0]) for keys in study.table for key in keys}
     assert rows["ladder"] == len(cases)
-    drawn = [key for keys in ladder.groups_of(study).values() for key, _ in ladder.distinct(study, keys)]
+    drawn = [key for keys in ladder.groups_of(study).values() for key, _ in ladder.distinct_cases(study, keys)]
     methods = {ladder.rung(study, key, study.find(key)).method for key in drawn}
     lines = map(study.line, study.figure)
     assert [line for line in lines if not {line.variant, line.tuning.get("product")} & methods] == []

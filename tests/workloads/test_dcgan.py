@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_tconv import defined, emulated, rounded
+from test_tconv import by_definition, emulated_kernel, round_to_tf32
 
 import elementary
 import sanitized
@@ -68,7 +68,7 @@ def run(problem, variant="host", **tuning):
     in_order([*steps.prepare, *steps.run])()
 
 
-def draw(network_values, latents, channels, layer=defined, swapped=()):
+def draw(network_values, latents, channels, layer=by_definition, swapped=()):
     """Pictures by the definition alone; `network_values` are in the order of a network's file."""
     numbers = iter(network_values)
 
@@ -167,22 +167,22 @@ def test_pytorch_is_right(images):
 
 
 def drop_channel(image, weights, bias):
-    result = defined(image, weights, bias)
+    result = by_definition(image, weights, bias)
     result[..., 2 % result.shape[-1]] = 0
     return result
 
 
 FAULTS = {
-    "filter not reversed": {"layer": lambda *arguments: defined(*arguments, flip=False)},
-    "padding of 2 and 3": {"layer": lambda *arguments: defined(*arguments, before=2)},
+    "filter not reversed": {"layer": lambda *arguments: by_definition(*arguments, flip=False)},
+    "padding of 2 and 3": {"layer": lambda *arguments: by_definition(*arguments, before=2)},
     "third channel dropped": {"layer": drop_channel},
     "beta and gamma swapped": {"swapped": ("beta", "gamma")},
-    "TF32": {"layer": lambda image, weights, bias: defined(tf32(image), tf32(weights), bias)},
+    "TF32": {"layer": lambda image, weights, bias: by_definition(tf32(image), tf32(weights), bias)},
 }
 
 
 def tf32(values):
-    return rounded(values.astype(np.float32)).astype(np.float64)
+    return round_to_tf32(values.astype(np.float32)).astype(np.float64)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -304,7 +304,7 @@ def is_right_on_gpu(variant, sizes, tuning):
 @elementary.needs_compiler
 @pytest.mark.parametrize("epilogue", ["separate", "fused"])
 def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
-    for name, stand_in in {"kernel": emulated(), "empty": HOST.empty, "multiprocessors": lambda: 1}.items():
+    for name, stand_in in {"kernel": emulated_kernel(), "empty": HOST.empty, "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, stand_in)
     problem = problem_of(sizes_of(3))
     options = {"first": "cuda_im2col", "last": "cuda_col2im", "split": 2, "batch": 2, "product": "cuda_columns"}
@@ -317,14 +317,14 @@ def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
 @pytest.mark.parametrize(("math", "kind"), [("tf32", np.float32), ("bfloat16", np.uint16)])
 def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math, kind, images):
     """One of three blocks uses a buffer twice; values after the last latent must not matter."""
-    for name, stand_in in {"kernel": emulated(), "multiprocessors": lambda: 1}.items():
+    for name, stand_in in {"kernel": emulated_kernel(), "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, stand_in)
-    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
+    monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
     normal = np.random.default_rng(1).standard_normal
     latents, weights, bias = (normal(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
     out = np.full((images + 1, 4, 4, 8), 7, kind)
     gpu.Operations(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
-    exact = rounded(latents[:images]).astype(np.float64) @ rounded(weights)
+    exact = round_to_tf32(latents[:images]).astype(np.float64) @ round_to_tf32(weights)
     values = out if math == "tf32" else (out.astype(np.uint32) << 16).view(np.float32)
     error = np.abs(values[:images].reshape(images, -1) - np.maximum(exact + bias, 0))
     assert error.max() < {"tf32": 0.005, "bfloat16": 0.15}[math]
@@ -357,7 +357,7 @@ def test_the_last_layer_writes_bytes_if_its_variant_can(monkeypatch, last, math,
     stand_ins = {"kernel": lambda *arguments, **constants: print, "empty": empty, "multiprocessors": lambda: 1}
     for name, stand_in in stand_ins.items():
         monkeypatch.setattr(cuda, name, stand_in)
-    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
+    monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
     problem = problem_of(sizes_of(3, pictures="uint8"))
     options = {
         "first": "cuda_implicit",

@@ -254,7 +254,7 @@ def test_times_are_those_of_the_verbs_tuning(tmp_path):
         (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": description}))
     variant, tuning = formats.VARIANTS["offload"]
     sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
-    times = gpu_counts.measured("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
+    times = gpu_counts.published_times("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
     assert set(times) == {1, 2, 4}
     seconds, start = times[1][5248]
     assert seconds == pytest.approx(2 * times[2][5248][0], rel=0.02)
@@ -265,14 +265,14 @@ def test_times_are_those_of_the_verbs_tuning(tmp_path):
         (sizes, "cuda", tuning, "NVIDIA H200"),
         (sizes | {"channels": 64}, variant, tuning, "NVIDIA H200"),
     ):
-        assert gpu_counts.measured("dcgan", *other, tmp_path) == {}
+        assert gpu_counts.published_times("dcgan", *other, tmp_path) == {}
     for missing in ("cold_start", "images"):
         assert gpu_counts.rows_of(frame.drop(columns=missing)) == []
 
 
 def test_published_times_of_several_gpus_are_read():
     sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
-    times = gpu_counts.measured("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
+    times = gpu_counts.published_times("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
     images = max(set(times[1]) & set(times[2]))
     assert 0 < times[2][images][0] < times[1][images][0] < times[1][images][1]
     assert gpu_counts.best(times, images, 2) == 1

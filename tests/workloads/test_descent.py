@@ -514,7 +514,7 @@ def test_the_calls_of_cublas_solve_the_system(monkeypatch, compiled, dtype, batc
     def do_nothing(*arguments):
         return None
 
-    replacements = {"bound": cublas_call, "pointer": lambda array: array, "factor": lambda value, dtype: [value]}
+    replacements = {"bind": cublas_call, "pointer": lambda array: array, "factor": lambda value, dtype: [value]}
     replacements |= dict.fromkeys(("handle", "shared", "use_current_stream"), do_nothing)
     for name, replacement in replacements.items():
         monkeypatch.setattr(cublas, name, replacement)

@@ -283,7 +283,7 @@ class Cublas:
     def __init__(self):
         self.is_result_on_device = False
 
-    def bound(self, name, handle, *operands):
+    def bind(self, name, handle, *operands):
         function = {
             "cublasSetPointerMode_v2": self.set_pointer_mode,
             "cublasSdgmm_64": self.dgmm,
@@ -318,7 +318,7 @@ class Cublas:
 @pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "init"])
 def test_the_calls_of_cublas_compute_the_kernel(monkeypatch, kernel):
     variant, library = workloads.load_variant("descent_kernel", "cublas"), Cublas()
-    monkeypatch.setattr(variant, "bound", library.bound)
+    monkeypatch.setattr(variant, "bind", library.bind)
     monkeypatch.setattr(variant, "pointer", lambda array: array)
     monkeypatch.setattr(variant, "factor", lambda value, dtype: dtype.type(value))
     monkeypatch.setattr(variant, "product", lambda matrix, x, y: lambda: np.matmul(matrix, x, out=y))

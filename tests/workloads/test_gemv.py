@@ -123,7 +123,7 @@ def test_other_rounds_have_other_inputs_and_the_same_round_the_same():
 
 
 def test_repeated_numbers_are_in_other_columns(monkeypatch):
-    monkeypatch.setattr(chunked, "DRAWN", 31)
+    monkeypatch.setattr(chunked, "PERIOD", 31)
     problem = problem_of(10, 7, "float64")
     assert np.array_equal(problem.matrix.reshape(-1)[31:62], problem.matrix.reshape(-1)[:31])
     assert len({tuple(row) for row in problem.matrix}) == 10

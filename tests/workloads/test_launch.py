@@ -41,6 +41,6 @@ def test_a_tiling_is_given_in_full_or_not_at_all():
 
 def test_a_product_without_a_tiling_needs_the_binaries_of_all():
     sizes = workloads.complete("gemm", {"m": 8, "n": 8, "k": 8, "dtype": "float32"})
-    kernels = binaries.kernels(Case("gemm", "cuda_tiled", sizes, {}))
+    kernels = binaries.of_case(Case("gemm", "cuda_tiled", sizes, {}))
     assert len(kernels) == len(binaries.choices("gemm", "cuda_tiled", "float32"))
     assert all("bm=0" not in constants for *_, constants in kernels)

@@ -227,7 +227,7 @@ def batch_on_the_host(problem, multiply):
 def test_copies_take_every_batch_there_and_all_parameters_back(digits, exact, batch, monkeypatch):
     """The last of the four batches is smaller."""
     monkeypatch.setattr(cuda, "empty", lambda shape, dtype: np.zeros(shape, dtype).view(Resident))
-    monkeypatch.setattr(cuda, "captured", lambda run, stream: run)
+    monkeypatch.setattr(cuda, "capture", lambda run, stream: run)
     monkeypatch.setattr(cuda, "load_cupy", mock.MagicMock())
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     monkeypatch.setattr(cuda_copies, "epoch", batch_on_the_host)

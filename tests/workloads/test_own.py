@@ -65,7 +65,9 @@ def test_what_is_wrong_is_refused(own):
 def test_the_documents_experiment_of_it_is_planned_in_full(own):
     (text,) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/extending.md").read_text(), re.MULTILINE | re.DOTALL)
     config = configuration.validate({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
-    found = [(one.case.variant, one.skipped and str(one.skipped)) for one in plan.plan(config, targets.here(config))]
+    found = [
+        (one.case.variant, one.skipped and str(one.skipped)) for one in plan.plan(config, targets.this_machine(config))
+    ]
     assert found == [("vectorised", None), ("parallel", None), ("parallel", None)]
 
 
@@ -75,7 +77,7 @@ def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(own):
     config = configuration.validate({"experiments": {"large": large}, "cores": 2, "gpus": 0})
     why = {
         (one.case.variant, one.case.sizes["elements"]): one.skipped and str(one.skipped)
-        for one in plan.plan(config, targets.here(config))
+        for one in plan.plan(config, targets.this_machine(config))
     }
     assert why.pop(("vectorised", 2**21)) == "axpy/vectorised takes elements from 1 to 1048576 only"
     assert set(why.values()) == {None}

@@ -161,7 +161,7 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
     assert parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
     assert "scatter" not in parts(study.rows(staying), study.phases(staying))
     with pytest.raises(NotMeasured):  # both at once
-        study.over_the_rest(select("nccl-ship", "gpus", chunks=4), ["compute"])
+        study.ratio_to_rest(select("nccl-ship", "gpus", chunks=4), ["compute"])
 
 
 @pytest.mark.slow
@@ -338,7 +338,7 @@ def test_timelines_are_of_every_machine_that_was_traced():
     every = traced(("a", "b"), splits.WAYS.values())
     some = every[(every["machine"] == "b") | (every["split"] == 2)]
     study = chapter_study.of_chapter("dcgan", Study({SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
-    titled = study.traced(SPLITS, splits.WAYS)
+    titled = study.traces(SPLITS, splits.WAYS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
     assert {len(rows) for rows in titled.values()} == {1}  # of one process
 

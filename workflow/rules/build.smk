@@ -1,4 +1,4 @@
-# Ahead-of-time compilation: CUDA kernels, each with a report and on machines without a GPU too, C sources, and Numba's
+# Ahead-of-time compilation: CUDA kernels (even on machines without a GPU) and C sources, each with a report, and Numba's
 # functions.
 
 
@@ -21,8 +21,8 @@ rule kernel:
         )
 
 
-# For this machine's CPU and compiler, which the folder's name identifies. Nodes of a cluster may have others: there the
-# measurement compiles missing libraries itself, untimed.
+# The folder's name, `host-...`, identifies this machine's CPU and compiler. Nodes of a cluster may have others: a
+# measurement there compiles missing libraries itself, untimed.
 rule library:
     output:
         library="results/build/{host}/{workload}/{variant}/{constants}.so",
@@ -39,10 +39,10 @@ rule library:
         ladder("build host {wildcards.workload} {wildcards.variant} {wildcards.constants:q} 2> >(tee {log:q} >&2)")
 
 
-# One job compiles for all sizes and threads of its kind of problem. It has neither sources nor parameters: notes of
-# other code have other names, and if such a job ran although no measurement needs it, Snakemake would not compare the
-# parameters of any job downstream. Its note isn't in the cache either: if one measurement missed it there, all others
-# that have read it would run again.
+# One job compiles for all sizes and threads of its kind of problem. The rule has no `sources` among its parameters: the
+# note's path has the fingerprint of the code, and after a change of parameters Snakemake would run jobs that no
+# measurement needs, and not compare the parameters of jobs downstream. The note isn't in Numba's cache either: if it
+# were removed there and written again, all measurements that have read it would run again.
 rule precompile:
     output:
         "results/compiled/{fingerprint}/{workload}/{variant}/{case}.json",

@@ -1,11 +1,11 @@
-# Records and published measurements become tidy tables.
+# Tidy tables from records and published measurements.
 PUBLISHED_TABLES = expand("results/published/{machine}/{table}.csv.gz", machine=STUDY.published, table=TABLES)
 # Early publications have no traces.
 PUBLISHED_TABLES = [path for path in PUBLISHED_TABLES if Path(path).exists() or Path(path).name != "traces.csv.gz"]
 
 
-# Written by Snakemake itself, because a command is limited to 128 KiB. The template is `ancient`: in a fresh clone it is
-# newer than every plan.
+# Snakemake itself writes the plan, because an argument of a command is limited to 128 KiB. The template is `ancient`: in
+# a fresh clone it is newer than every plan.
 rule plan:
     input:
         ancient(os.path.relpath(Path(workflow.basedir, "workflow/templates/plan.json"))),
@@ -15,13 +15,13 @@ rule plan:
         "results/logs/plan/{experiment}.log",
     params:
         digest=STUDY.digest,
-        # A function of the output isn't compared: as the reason of a job Snakemake would print both texts.
+        # Snakemake doesn't compare a function of the output. If it did, it would print both texts as a job's reason.
         document=lambda wildcards, output: STUDY.document(wildcards),
     template_engine:
         "jinja2"
 
 
-# One job for each experiment that has cases here, so that a new record updates only its own tables; one for all others.
+# One job for each experiment that measures cases, so that a record updates only its own tables; one job for the others.
 MEASURED = [name for name in STUDY.experiments if CONFIG["measure"] and STUDY.records([name])]
 OTHERS = [name for name in STUDY.experiments if name not in MEASURED]
 

@@ -1,4 +1,4 @@
-# The plan of the study: the cases of this machine or cluster. Everything else follows from it.
+# The plan of the study: the cases of this machine or cluster, and the objects that the rules ask for their inputs.
 from ladder.workflow import interruption
 
 if workflow.is_main_process:
@@ -18,7 +18,7 @@ from ladder.workflow.figures import Figures
 from ladder.workflow.measurement import Measurement
 from ladder.workflow.paper import Paper
 from ladder.workflow.resources import JobResources
-from ladder.workflow.run import Run, tidy_up, use_own_lock
+from ladder.workflow.run import Run, replace_lock, tidy_up
 from ladder.workflow.sensitivity import Sensitivity
 from ladder.workflow.stamps import Stamps
 
@@ -27,7 +27,7 @@ CONFIG = STUDY.config
 RUN = Run(STUDY, workflow)
 if workflow.is_main_process:
     tidy_up()
-    use_own_lock(workflow, bool(STUDY.site))
+    replace_lock(workflow, bool(STUDY.site))
 
 commands.set_variables(STUDY, workflow)
 # The rules run in the environment of Snakemake itself, unless a software deployment method is set.
@@ -42,5 +42,5 @@ MEASUREMENT = Measurement(STUDY, CEILINGS, BUILDS)
 RESOURCES = JobResources(STUDY)
 FIGURES = Figures(STUDY, CEILINGS)
 SENSITIVITY = Sensitivity(STUDY)
-# With `--directory` results lie elsewhere, and the paper stays here.
+# Paths are relative to the working directory, which `--directory` may change; the paper stays beside the Snakefile.
 PAPER = Paper(STUDY, CEILINGS, os.path.relpath(Path(workflow.basedir, "paper")))

@@ -1,4 +1,4 @@
-# The data that cases read, the artefacts that workloads build, and the references of the trainings.
+# The data that cases read, the artefacts that workloads build, and the references that aren't computed inside a job.
 
 
 rule mnist:
@@ -30,7 +30,7 @@ rule digits:
         ladder("data digits --out results/data/digits 2> {log}")
 
 
-# It takes all cores, so that nothing is timed at the same time.
+# An artefact takes all cores, so that no case is timed meanwhile.
 rule artefact:
     input:
         data.files_of_origin,

@@ -1,7 +1,7 @@
-# A figure reads the tables of its experiments, and is redrawn when they or its own code change.
+# A figure reads the tables of its experiments, and is redrawn when these tables or its code change.
 
 
-# The ceilings of all machines, from all of their measurements.
+# The ceilings of all machines: of this one from its ceiling experiments, of published ones from all samples.
 rule roofs:
     input:
         tables=expand("results/tables/{experiment}/{table}.csv", experiment=CEILINGS.experiments, table=TABLES),
@@ -13,7 +13,7 @@ rule roofs:
     conda:
         ENVIRONMENT
     params:
-        sources=sources.of("ladder.verbs.roofs"),
+        sources=sources.digest("ladder.verbs.roofs"),
         tables=expand("results/tables/{experiment}", experiment=CEILINGS.experiments),
         published=expand("--published=results/published/{machine}", machine=STUDY.published),
     shell:
@@ -24,7 +24,7 @@ rule figure:
     input:
         tables=FIGURES.tables,
         ceilings=FIGURES.roofs,
-        shown=FIGURES.data_and_artefacts,
+        data=FIGURES.data_and_artefacts,
     output:
         update("results/figures/{figure}.pdf"),
         update("results/figures/{figure}.png"),

@@ -1,7 +1,7 @@
-# Every case is a separate job. A timed job takes all cores, so that nothing runs beside it; on a GPU, it takes the GPU.
+# Every case is a separate job. On the CPU it takes all cores, so that no other job runs; on a GPU it takes the GPU.
 
 
-# The code and protocol of measurements, as files: `ladder.workflow.stamps` says why.
+# The fingerprint and the protocol of measurements, in a file: see `ladder.workflow.stamps`.
 rule stamp:
     output:
         "results/stamps/{name}.txt",
@@ -33,7 +33,7 @@ if CONFIG["measure"]:
             "results/logs/measure/{machine}/{workload}/{variant}/{case}.log",
         wildcard_constraints:
             machine="|".join(STUDY.machines),
-        # Short jobs of one core in between would leave the other cores idle; later they run in parallel.
+        # Measurements come first: short jobs of one core between them would leave the other cores idle.
         priority: 1
         conda:
             ENVIRONMENT

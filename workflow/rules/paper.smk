@@ -1,11 +1,11 @@
-# Numbers and tables become LaTeX, LaTeX becomes the paper and its supplement, and everything becomes one report.
+# Numbers and tables in LaTeX, the paper and its supplement, and the report, which contains all of them.
 
 
 rule numbers:
     input:
         tables=PAPER.table_files,
         descriptions=PAPER.descriptions,
-        # If only these are rebuilt, Snakemake would overlook what depends on records; see `data.ancient_if_exists`.
+        # Without this input, a run that rebuilds ceilings would overlook jobs downstream: see `data.ancient_if_exists`.
         ceilings=CEILINGS.files,
         roofs=CEILINGS.roofs,
         templates=PAPER.templates,
@@ -22,7 +22,7 @@ rule numbers:
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
         templates=[f"--template={path}" for path in PAPER.frame],
-        # By content too, so that a template from an older commit, with an older date, counts.
+        # The templates' contents count too: a template of an older commit may be older than the texts.
         texts=PAPER.templates_digest(),
     shell:
         ladder(
@@ -109,7 +109,7 @@ rule typeset:
         )
 
 
-# These run where Snakemake itself runs: the report reads Snakemake's metadata of its jobs.
+# These rules run where Snakemake itself runs: the report reads Snakemake's metadata of all jobs.
 localrules:
     configuration,
     report,
@@ -123,7 +123,7 @@ rule configuration:
     conda:
         ENVIRONMENT
     params:
-        # From all files and the command line, so that the report is built with the same configuration.
+        # Merged from all files and the command line, so that the report's Snakemake has the same configuration.
         text=json.dumps(config, indent=1),
     shell:
         "printf '%s\\n' {params.text:q} > {output} 2> {log}"
@@ -132,7 +132,7 @@ rule configuration:
 rule report:
     input:
         configuration="results/configuration.json",
-        shown=[*paper.DOCUMENT_FILES, "results/validation.html", *FIGURES.files],
+        contents=[*paper.DOCUMENT_FILES, "results/validation.html", *FIGURES.files],
     output:
         update("results/report.zip"),
     log:
@@ -144,8 +144,8 @@ rule report:
         cores=workflow.cores,
         cluster="--default-resources on_cluster=1" if STUDY.site else "",
     shell:
-        # A second Snakemake that only reads: no lock, no jobs, and the same plan from the same configuration and cores.
+        # A second Snakemake, which only reads: no lock, no jobs, the same plan from the same configuration and cores.
         COMMANDS.module(
             "ladder.machine.processes snakemake --snakefile {params.snakefile:q} --nolock --report {output}"
-            " --configfile {input.configuration} --cores {params.cores} {params.cluster} -- {input.shown} 2> {log}"
+            " --configfile {input.configuration} --cores {params.cores} {params.cluster} -- {input.contents} 2> {log}"
         )

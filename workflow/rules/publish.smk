@@ -1,12 +1,12 @@
-# Publishing happens only on request: the rule has no output that another rule could need.
+# Publishing must be requested: the rule has no output that another rule could need.
 
 
 rule publish:
     input:
         plans=expand("results/plans/{experiment}.json", experiment=STUDY.experiments),
         records=STUDY.records(STUDY.experiments),
-        # Without them Snakemake would not publish in a run that rebuilds only these; see `data.ancient_if_exists`. Rebuilding
-        # missing ones would have all cases measured again that have read them.
+        # Without this input, Snakemake wouldn't publish in a run that rebuilds ceilings: see `data.ancient_if_exists`.
+        # Only existing ceilings are listed: rebuilding missing ones would repeat all measurements that have read them.
         ceilings=[path for path in CEILINGS.files if Path(path).exists()],
     log:
         "results/logs/publish.log",

@@ -1,7 +1,7 @@
 """Update the parts of the README about measurements: its results, table of ladders and picture (`make readme`).
 
-Results are looked up in `results/published/`, the ladders in the workloads. The picture is a figure of the study, with
-fewer colours, and keeps a digest of the published rows that it shows. A test fails if any of them is out of date.
+Results come from `results/published/`, ladders from the workloads. The picture is a figure of the study in fewer
+colours; its metadata have a digest of the published rows that it shows. A test fails if one of the parts is outdated.
 """
 
 import argparse
@@ -22,7 +22,7 @@ PUBLISHED = ROOT / "results/published"
 FIGURE = "mlp_waterfall"
 PICTURE = ROOT / "docs/waterfall.png"
 COLOURS = 256
-DIGEST = "published rows"  # the key of the picture's text that holds the digest
+DIGEST = "published rows"  # the key of the digest in the picture's PNG metadata
 BACKPROP = "layers=784-56-28-10,images=60000,epochs={},rate=1.6666667e-05,momentum=0.8,scale=0.3,dtype=float32,\
 source=mnist,seed=1,cache=cold,{}"
 DESCENT = "n=512,kappa=100.0,iterations=100,tolerance=0.0,algorithm=steepest,start=worst,scaling=none,dtype=float32,\
@@ -32,7 +32,10 @@ DCGAN = "images=5248,channels=512,weights=random,pictures=float32,dtype=float32,
 
 @dataclass(frozen=True)
 class Result:
-    """A row of the README's results: what was timed where, and two cases, each (words, experiment, variant, slug)."""
+    """A row of the README's results: what was timed on which hardware, and two cases.
+
+    A case is (description, experiment, variant, slug); `machine` is the label of a published machine.
+    """
 
     what: str
     where: str
@@ -91,10 +94,10 @@ COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "several GPUs, or MPI ranks": ["off
 
 
 def published(machine, experiments):
-    """The published samples of some experiments of a machine, as dictionaries."""
+    """The rows of a published machine's samples in some experiments, as dictionaries of texts."""
     lines = gzip.decompress((PUBLISHED / machine / "samples.csv.gz").read_bytes()).decode().splitlines(keepends=True)
-    starts = tuple(f"{machine},{name}," for name in experiments)
-    return csv.DictReader(io.StringIO("".join([lines[0], *(line for line in lines[1:] if line.startswith(starts))])))
+    prefixes = tuple(f"{machine},{name}," for name in experiments)  # of the rows: the first two columns
+    return csv.DictReader(io.StringIO("".join([lines[0], *(line for line in lines[1:] if line.startswith(prefixes))])))
 
 
 def processes(machine, experiment, variant, slug):
@@ -109,7 +112,7 @@ def processes(machine, experiment, variant, slug):
 
 
 def time(seconds):
-    """A time with its unit and three digits."""
+    """A time in s, ms or µs, with three digits."""
     scale, unit = next((pair for pair in ((1, "s"), (1e3, "ms")) if seconds * pair[0] >= 1), (1e6, "µs"))
     return f"{seconds * scale:#.3g}".rstrip(".") + f" {unit}"
 
@@ -120,7 +123,8 @@ def results():
     for result in RESULTS:
         sides = result.before, result.after
         before, after = (processes(result.machine, *side[1:]) for side in sides)
-        cells = [f"{side[0]}: {time(claims.middle(times))}" for side, times in zip(sides, (before, after), strict=True)]
+        medians = map(claims.median_time, (before, after))
+        cells = [f"{side[0]}: {time(median)}" for side, median in zip(sides, medians, strict=True)]
         ratio = claims.quotient(before, after)
         gain = f"**{ratio.value:.3g} ×** [{ratio.low:.3g}, {ratio.high:.3g}]"
         lines.append(f"| {result.what}, {result.where} | {' | '.join(cells)} | {gain} |")
@@ -144,7 +148,7 @@ BLOCKS = {"results": results, "ladders": ladders}
 
 
 def update(text):
-    """The README with its blocks rebuilt; each is between `<!-- name -->` and `<!-- end -->`."""
+    """The README's text with its blocks rebuilt; a block is between `<!-- NAME: ... -->` and `<!-- end -->`."""
     for name, block in BLOCKS.items():
         head, begin, rest = text.partition(f"<!-- {name}: made by `make readme` -->\n")
         _, end, tail = rest.partition("<!-- end -->\n")
@@ -155,13 +159,13 @@ def update(text):
 
 
 def digest():
-    """A digest of the published rows that the picture shows, without the empty columns of their table."""
+    """A digest of the published rows that the picture shows, without their empty cells."""
     experiments = figures.constants(FIGURE)["EXPERIMENTS"]
-    rows = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for folder in sorted(path.parent for path in PUBLISHED.glob("*/samples.csv.gz")):
         for row in published(folder.name, experiments):
-            rows.update(repr(sorted((key, value) for key, value in row.items() if value)).encode())
-    return rows.hexdigest()[:16]
+            sha256.update(repr(sorted((key, value) for key, value in row.items() if value)).encode())
+    return sha256.hexdigest()[:16]
 
 
 def draw(source):
@@ -171,13 +175,13 @@ def draw(source):
     text = PngImagePlugin.PngInfo()
     text.add_text(DIGEST, digest())
     with Image.open(source) as image:
-        few = image.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-        few.save(PICTURE, optimize=True, pnginfo=text)
+        quantized = image.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        quantized.save(PICTURE, optimize=True, pnginfo=text)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("figure", nargs="?", help="the PNG of the figure for the picture")
+    parser.add_argument("figure", nargs="?", help="the PNG of the figure that becomes the picture")
     options = parser.parse_args()
     if options.figure:
         draw(options.figure)

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Sets up the study's software: Debian packages, then a virtual environment of pinned packages in .venv.
 # `setup.sh latex` adds LaTeX. Does nothing if everything is installed; may be interrupted and repeated.
-# GPU=1 installs the packages for a GPU even without one; WHEELHOUSE is a folder of packages, for a machine offline.
+# GPU=1 installs the packages for GPUs even without a GPU; WHEELHOUSE is a folder of packages, for an offline machine.
 set -eu
-# With these `cd` prints and goes elsewhere, .venv's Python searches its library elsewhere, and packages get a date.
+# CDPATH changes what `cd` does, PYTHONHOME where Python searches its library, SOURCE_DATE_EPOCH the dates of packages.
 unset CDPATH PYTHONHOME SOURCE_DATE_EPOCH
-export PYTHONSAFEPATH=1 # otherwise Python imports a `random.py` of this folder in place of its own
+export PYTHONSAFEPATH=1 # otherwise a `random.py` in this folder replaces that of Python
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
 stamp=.venv/.installed
@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-# Each package is tested by using it, since it may have been installed without Debian's packages.
+# Each package is tested by its use, because it may be installed without Debian's packages.
 missing_packages() {
     [ -f "$stamp" ] || "$python" -c 'import ensurepip' 2>/dev/null ||
         "$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'
@@ -51,7 +51,7 @@ install_packages() {
         apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# Installed packages are kept: a login node without a GPU shares .venv with nodes that have one.
+# True if the packages for GPUs are requested, useful or installed: a login node may share .venv with nodes with GPUs.
 for_gpu() {
     [ "${GPU:-}" = 1 ] || nvidia-smi -L | grep -q '^GPU ' || ls -d .venv/lib/python3.*/site-packages/cupy
 } >/dev/null 2>&1
@@ -73,11 +73,11 @@ state() {
 exec 9<"workflow/scripts/setup.sh"
 # `make smoke` and `make test` may be started together. In a read-only folder everything must be installed already.
 if ! flock -n 9; then
-    printf 'ladder: waits for the set-up in this folder by %s.\n' "$(cat .venv.lock 2>/dev/null || echo another process)" >&2
+    printf 'ladder: waiting for the set-up in this folder by %s.\n' "$(cat .venv.lock 2>/dev/null || echo another process)" >&2
     flock 9
 fi
-[ -f .venv.lock ] || rm -f .venv.lock 2>/dev/null || : # writing to a pipe would wait for ever
-{ printf 'process %s, at work since %s' "$$" "$(date +%T)" >.venv.lock; } 2>/dev/null || :
+[ -f .venv.lock ] || rm -f .venv.lock 2>/dev/null || : # if it is a named pipe, writing to it would block
+{ printf 'process %s, running since %s' "$$" "$(date +%T)" >.venv.lock; } 2>/dev/null || :
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
     fail "Python 3.11 or newer is required and '$python' is not: name one with 'make PYTHON=/path/to/python ...'."
@@ -87,9 +87,9 @@ case $PWD in *[{}]*) fail "$PWD has a brace in its name, which setuptools and Sn
 case $PWD in *:*) fail "$PWD has a colon in its name, which a virtual environment can't have: rename it." ;; esac
 
 "$python" -c 'import os; os.getcwdb().decode("utf-8")' 2>/dev/null ||
-    fail "$PWD isn't UTF-8, as results must be that name it: rename the folder."
+    fail "$PWD isn't UTF-8, and results that contain the path must be: rename the folder."
 
-case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for the packages of a GPU, or omit it." ;; esac
+case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for the packages for GPUs, or omit it." ;; esac
 
 packages=$(missing_packages "$@" | xargs)
 useful=$(useful_packages "$@" | xargs)
@@ -120,18 +120,18 @@ if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
         set -- --no-index --find-links "$WHEELHOUSE"
     fi
     echo "== Python packages of $pins, into .venv"
-    # Packages that a user has added survive new pins, but not an unfinished, moved or foreign environment.
+    # New pins keep packages that a user has added; an environment that is unfinished, moved or foreign is created again.
     if [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(environment)" ]; then
         "$python" -m venv --clear .venv
     fi
     rm -f "$stamp"
     export PIP_DISABLE_PIP_VERSION_CHECK=1
-    # With a user's settings for other projects, pip would install elsewhere or nothing. Mirrors, proxies, caches stay.
+    # A user's settings for other projects could make pip install elsewhere, or nothing. Mirrors, proxies, caches stay.
     unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_REQUIRE_HASHES PIP_NO_BINARY PIP_ONLY_BINARY \
         PIP_CONSTRAINT PIP_BUILD_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
         PIP_IMPLEMENTATION PIP_NO_DEPS PIP_ONLY_DEPS PIP_REQUIRE_VIRTUALENV PIP_UPGRADE PIP_FORCE_REINSTALL \
         PIP_IGNORE_INSTALLED PIP_REPORT PIP_GROUP
-    export PIP_USER=0 # over a file of pip's own, too
+    export PIP_USER=0 # overrides pip's configuration file too
     # shellcheck disable=SC2046,SC2086 # lists of words
     { .venv/bin/python -m pip install "$@" --require-hashes $(printf -- '-r %s ' $pins) &&
         .venv/bin/python -m pip install "$@" --no-deps --no-build-isolation --editable .; } ||

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Downloads the packages that `make setup WHEELHOUSE=folder` installs without a network: the pinned packages for Python
-# FOR on PLATFORM, by default this machine's; with GPU=1 also those for a GPU. Adds to the folder; may be repeated.
+# Downloads the packages that `make setup WHEELHOUSE=folder` installs without a network: the pinned packages for the
+# Python version FOR on PLATFORM, by default this machine's; with GPU=1 also those for GPUs. Existing packages stay.
 set -eu
-unset CDPATH PYTHONHOME # with them `cd` prints and goes elsewhere, and Python searches its library elsewhere
-export PYTHONSAFEPATH=1 # otherwise Python imports a `random.py` of this folder in place of its own
-# With a user's settings for other projects, pip would download other packages, or for another system.
+unset CDPATH PYTHONHOME # CDPATH changes what `cd` does, PYTHONHOME where Python searches its library
+export PYTHONSAFEPATH=1 # otherwise a `random.py` in this folder replaces that of Python
+# A user's settings for other projects could make pip download other packages, or those for another system.
 unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_REQUIRE_HASHES PIP_NO_BINARY PIP_ONLY_BINARY PIP_DEST \
     PIP_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI PIP_IMPLEMENTATION \
     PIP_REQUIRE_VIRTUALENV
@@ -18,7 +18,7 @@ fail() {
     exit 1
 }
 
-# The pins for a Python on a machine, without their markers, which pip would evaluate for its own Python.
+# The pins for a Python version on an architecture, without markers, which pip would evaluate for its own Python.
 pins() {
     "$tools/bin/python" - "$@" <<END
 import sys
@@ -36,7 +36,7 @@ for line in "".join(Path(file).read_text(encoding="utf-8") for file in files).re
 END
 }
 
-# A system also runs packages built for an older glibc, which pip doesn't consider for other systems than its own.
+# A system also runs packages built for an older glibc, but pip considers these only for its own system.
 platforms() {
     seq --format="--platform manylinux_2_%g_$machine" "$glibc" -1 5
     echo "--platform manylinux2014_$machine"
@@ -68,7 +68,7 @@ glibc=${glibc%%_*}
 case ${GPU:-} in
 1) files="requirements.txt requirements-gpu.txt" ;;
 '') files=requirements.txt ;;
-*) fail "GPU=$GPU: write GPU=1 for the packages of a GPU, or omit it." ;;
+*) fail "GPU=$GPU: write GPU=1 for the packages for GPUs, or omit it." ;;
 esac
 
 tools=$(mktemp -d)
@@ -80,8 +80,8 @@ trap 'exit 1' HUP INT TERM
 echo "== Python packages of $files for Python $version on $platform, into $folder"
 # shellcheck disable=SC2086 # a list of words
 pins "$version" "$machine" $files >"$tools/pins.txt"
-# There is no wheel of connection-pool; setuptools, which is pinned, builds one, before pip 24 with the package wheel.
+# connection-pool has no wheel; the pinned setuptools builds one, before pip 24 with the package wheel.
 { download --no-binary connection-pool --require-hashes -r "$tools/pins.txt" && download wheel; } ||
     fail "Not all packages for Python $version on $platform could be downloaded: see above. A package without a" \
-        "matching distribution has no wheel for them; otherwise run the same make command again."
+        "matching distribution has no wheel for this Python and platform; otherwise run the same make command again."
 echo "== Copy $folder, and run there: make setup WHEELHOUSE=/path/to/the/copy${GPU:+ GPU=1}"

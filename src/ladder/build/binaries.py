@@ -11,21 +11,22 @@ from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 
 FOLDER = Path("results/build")
+# The macros of each dtype.
 TYPES = {"float64": {"REAL": "double", "FLOAT64": 1}, "float32": {"REAL": "float", "FLOAT64": 0}}
 SLUG = re.compile(r"dtype=float(64|32)(,[a-z_]+=-?\d+)*")
 
 
-def kernels(case):
-    """The binaries that a case needs: {(workload, variant, "dtype=float64,block=16"), ...}; none on the host."""
+def of_case(case):
+    """The binaries that a case needs, none on the host: {(workload, variant, "dtype=float64,block=16"), ...}."""
     binaries, variant_key = set(), (case.workload, case.variant)
-    # A case whose tuning sets no part of a tiling may choose any.
+    # A case may choose any tiling if its tuning sets no part of one.
     tilings = choices(*variant_key, case.sizes["dtype"])
     tilings = [tiling for tiling in tilings if not tiling.keys() & case.tuning.keys()]
     tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
-    for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *used(case)]:
+    for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *product_tunings(case)]:
         if is_in_cuda(workload, variant):
             binaries.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
-        for name in workloads.constants(workload, variant).get("KERNELS", ()):  # of another variant
+        for name in workloads.constants(workload, variant).get("KERNELS", ()):  # variants whose kernels it launches
             binaries.add((workload, name, slug(workload, name, case.sizes["dtype"], {})))
     return binaries
 
@@ -35,14 +36,14 @@ def is_in_cuda(workload, variant):
     return str(workloads.constants(workload, variant).get("SOURCE", "")).endswith(".cu")
 
 
-def used(case):
-    """The variants whose products a case uses, with every tuning that these may choose."""
+def product_tunings(case):
+    """(workload, variant, tuning) of the products that a case uses, for every tuning that they may choose."""
     dtype = case.sizes["dtype"]
-    return [(*other, tuning) for other in sorted(workloads.used(case)) for tuning in choices(*other, dtype)]
+    return [(*other, tuning) for other in sorted(workloads.used_variants(case)) for tuning in choices(*other, dtype)]
 
 
 def choices(workload, variant, dtype):
-    """The tunings from which a variant's product chooses by shape: its TILES, else its defaults. Raises LadderError."""
+    """The tunings among which a variant's product chooses by shape: its TILES, else ({},). Raises LadderError."""
     tiles = workloads.constants(workload, variant).get("TILES")
     if tiles is None:
         return ({},)
@@ -71,7 +72,7 @@ def tiling_or(default, **tiling):
 def slug(workload, variant, dtype, tuning):
     """The constants of a binary in canonical form: dtype, then the tunings that are macros, sorted by name.
 
-    These are a variant's MACROS, by default all whole-number tunings.
+    MACROS names the tunings of a variant that are macros; the default is all whole-number tunings.
     """
     values = workloads.defaults(workload, variant) | tuning
     macro_names = workloads.constants(workload, variant).get("MACROS", values)

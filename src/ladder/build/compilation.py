@@ -1,8 +1,8 @@
 """Numba's compilation ahead of any measurement: which cases need it, and where the compiled code is cached.
 
-Numba specialises on types and on constants, such as a form, never on a count: one small problem represents all of its
-kind, whatever their sizes and threads. Its cache also depends on what a fingerprint ignores, such as Numba's version
-and comments in a source, so a note beside the compiled code records these.
+Numba specialises on types and on constants, such as a form, never on a count. So compiling for one small problem serves
+all problems of its kind, whatever their sizes and threads. Numba's cache also depends on what a fingerprint ignores,
+such as Numba's version and the comments of a source, so a note beside the compiled code records these.
 """
 
 import functools
@@ -17,13 +17,13 @@ from ladder.machine import cpus
 from ladder.records.case import Case
 
 FOLDER = Path("results/cache")
-# Variables of Numba's that every worker sets and that don't affect the compiled code.
-COUNTED = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")
-SMALL = 2  # not 1: an array with one row or column has the layouts of C and of Fortran
+# Numba's variables that every worker sets and that don't affect the compiled code.
+NEUTRAL_VARIABLES = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")
+SMALL = 2  # each count of a small problem; not 1, since an array with one row has both the layout of C and of Fortran
 
 
 def is_needed(case):
-    """Whether a case on the host, with or without MPI, uses Numba in its variant or in what that imports."""
+    """Whether a case on the host, with or without MPI, uses Numba in its variant or in a module that this imports."""
     is_on_host = workloads.constants(case.workload, case.variant)["DEVICE"] in ("host", "mpi")
     return is_on_host and bool(compiled_sources(case))
 
@@ -35,36 +35,42 @@ def compiled_sources(case):
 
 @functools.cache
 def imports_numba(path):
+    """Whether a source imports Numba."""
     return "numba" in syntax.libraries(path)
 
 
-def smallest(case):
-    """The case that represents all of its kind: the same words and tuning, small counts, one thread of one rank."""
+def representative(case):
+    """The small case that is compiled for all of a kind: the same options (such as a form) and tuning, one thread."""
     kinds = workloads.load(case.workload).SIZES
-    words = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
+    options = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
     tuning = {name: 1 if name in ("threads", "ranks") else value for name, value in case.tuning.items()}
-    sizes = workloads.small_sizes(case.workload, words, SMALL)
+    sizes = workloads.small_sizes(case.workload, options, SMALL)
     return Case(case.workload, case.variant, sizes, tuning, variables=case.variables)
 
 
 def folder(case, environment=MappingProxyType({})):
-    """The folder of Numba's cache for a case; other sources, or other values of Numba's variables, have another."""
-    variables, fingerprint = of_compiler(environment), sources.fingerprint(case)
+    """The folder of Numba's cache for a case: one for each version of the sources and each set of Numba's variables."""
+    variables, fingerprint = compiler_variables(environment), sources.fingerprint(case)
     return FOLDER / f"{fingerprint}-{digest(variables)}" if variables else FOLDER / fingerprint
 
 
-def of_compiler(environment):
+def compiler_variables(environment):
     """The variables that affect Numba's compiled code."""
-    return {name: value for name, value in environment.items() if name.startswith("NUMBA_") and name not in COUNTED}
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith("NUMBA_") and name not in NEUTRAL_VARIABLES
+    }
 
 
 def digest(values):
+    """A short digest of a dict."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def note_name(case):
     """A relative path that identifies a case's code and its kind of problem."""
-    return f"{sources.fingerprint(case)}/{case.workload}/{case.variant}/{smallest(case).slug}.json"
+    return f"{sources.fingerprint(case)}/{case.workload}/{case.variant}/{representative(case).slug}.json"
 
 
 def note_path(case):
@@ -81,11 +87,11 @@ def state(case, environment=MappingProxyType({})):
 
     text = b"".join(path.read_bytes() for path in compiled_sources(case))
     facts = {"numba": version("numba"), "python": platform.python_version(), "cpu": cpus.cpu()["Model name"]}
-    return facts | {"sources": hashlib.sha256(text).hexdigest(), "variables": of_compiler(environment)}
+    return facts | {"sources": hashlib.sha256(text).hexdigest(), "variables": compiler_variables(environment)}
 
 
 def load(case):
-    """Load Numba's own library if a case needs it, which takes about 0.4 s, before its first compiled call."""
+    """Load Numba's own library, which takes about 0.4 s, before the first compiled call of a case that needs Numba."""
     if is_needed(case):
         from numba.core.registry import cpu_target
 
@@ -94,7 +100,7 @@ def load(case):
 
 
 def counter(case):
-    """A function that returns how many functions Numba has compiled, not loaded, in this process from now on."""
+    """A function that returns the number of functions compiled by Numba since, without those loaded from its cache."""
     if not is_needed(case):
         return lambda: 0
     from numba.core import event

@@ -1,6 +1,6 @@
 """Compilation of CUDA C++ to loadable binaries ahead of any measurement, on a machine with or without a GPU.
 
-The compiler is NVRTC, which is installed from wheels, or else nvcc.
+The compiler is NVRTC, from its Python packages; without them it is nvcc.
 """
 
 import importlib.util
@@ -20,9 +20,8 @@ from ladder.records import checksums, locks
 from ladder.records.files import read_json, write_atomically
 
 STANDARD = "c++17"
-# The seconds that nvcc has for a source.
-PATIENCE = 600
-# The compilation target of an architecture, including instructions that later ones lack.
+TIMEOUT = 600  # seconds for nvcc to compile a source
+# The compilation targets that include architecture-specific instructions, such as wgmma; later architectures lack them.
 TARGETS = {"sm_90": "sm_90a"}
 
 
@@ -30,18 +29,18 @@ def ensure(architecture, workload, variant, slug):
     """The path of a binary, compiled now if it is missing or its source has changed. Raises LadderError."""
     path, source = binaries.path_of(architecture, workload, variant, slug), binaries.source_of(workload, variant)
     note, fingerprint = note_of(path), sources.kernel_fingerprint(source)
-    with locks.alone_in(path.parent):  # other processes that need the same binary wait for it
+    with locks.folder_lock(path.parent):  # other processes that need the same binary wait for it
         if path.exists() and note.exists():
             contents = read_json(note)
             # Notes of early versions have no digest.
-            digest = checksums.of(path)
+            digest = checksums.sha256(path)
             if contents.get("sources") == fingerprint and contents.get("digest", digest) == digest:
                 return path
         code, log, compiler = compile(source, binaries.macros(slug), architecture)
         note.unlink(missing_ok=True)  # a binary without a note is invalid
         path.write_bytes(code)
-        about = {"compiler": compiler, "sources": fingerprint, "digest": checksums.of(path), "log": log}
-        write_atomically(note, json.dumps(about, indent=1) + "\n")
+        contents = {"compiler": compiler, "sources": fingerprint, "digest": checksums.sha256(path), "log": log}
+        write_atomically(note, json.dumps(contents, indent=1) + "\n")
     return path
 
 
@@ -53,17 +52,17 @@ def note_of(path):
 def compile(source, macros, architecture):
     """(binary, compiler's log, compiler's name) of a source. Raises LadderError with the compiler's message."""
     if importlib.util.find_spec("cuda") and importlib.util.find_spec("cuda.core"):
-        return by_nvrtc(source, macros, architecture)
+        return compile_with_nvrtc(source, macros, architecture)
     if shutil.which("nvcc"):
-        return by_nvcc(source, macros, architecture)
+        return compile_with_nvcc(source, macros, architecture)
     raise LadderError(
         f"{source.name} can't be compiled: there is no CUDA compiler. Install NVRTC's wheels with "
         "`pip install 'ladder[gpu]'`, or put nvcc on the PATH."
     )
 
 
-def by_nvrtc(source, macros, architecture):
-    """Compile with NVRTC, which needs neither a GPU nor a driver."""
+def compile_with_nvrtc(source, macros, architecture):
+    """Compile with NVRTC, which requires neither a GPU nor a driver; returns what `compile` does."""
     from cuda.bindings import nvrtc
     from cuda.core import Program, ProgramOptions
 
@@ -88,8 +87,8 @@ def by_nvrtc(source, macros, architecture):
     return code, log.getvalue(), f"NVRTC {major}.{minor}"
 
 
-def by_nvcc(source, macros, architecture):
-    """Compile with nvcc."""
+def compile_with_nvcc(source, macros, architecture):
+    """Compile with nvcc; returns what `compile` does."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "binary.cubin"
         command = [
@@ -104,13 +103,13 @@ def by_nvcc(source, macros, architecture):
         command += [f"-I{folder}" for folder in include_path(source)]
         command += [*(f"-D{name}={value}" for name, value in macros.items()), str(source)]
         try:
-            done = programs.run(*command, timeout=PATIENCE)
+            result = programs.run(*command, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
-            raise failure(source, macros, architecture, f"nvcc hasn't ended after {PATIENCE} s") from None
-        if done.returncode or not out.exists():
-            raise failure(source, macros, architecture, done.stderr)
+            raise failure(source, macros, architecture, f"nvcc hasn't ended after {TIMEOUT} s") from None
+        if result.returncode or not out.exists():
+            raise failure(source, macros, architecture, result.stderr)
         version = programs.run("nvcc", "--version").stdout
-        return out.read_bytes(), done.stderr, f"nvcc {re.search(r'release ([0-9.]+)', version)[1]}"
+        return out.read_bytes(), result.stderr, f"nvcc {re.search(r'release ([0-9.]+)', version)[1]}"
 
 
 def include_path(source):

@@ -1,8 +1,8 @@
-"""Shared objects of variants' C sources: those that a case needs, compiled ahead by gcc, and loaded.
+"""Shared objects of variants' C sources: which of them a case needs, their compilation by gcc, and their loading.
 
 A library is one source compiled with one set of flags and constants by this machine's compiler for its CPU. The name of
-its folder identifies both, so that nodes with other CPUs don't load it. A report beside it holds the compiler, its
-options and the loops that it vectorised.
+the library's folder identifies compiler and CPU, so nodes with other CPUs don't load it. A report beside the library
+holds the compiler, the options and the vectorised loops.
 """
 
 import ctypes
@@ -24,8 +24,7 @@ from ladder.records import checksums, locks
 from ladder.records.files import read_json, write_atomically
 
 COMPILER = "gcc"
-# The seconds that it has for a source: a compiler that never ends must not hold up a run.
-PATIENCE = 600
+TIMEOUT = 600  # seconds to compile a source: a compiler that hangs must not block a run
 # gcc's options for each value of the tuning `flags`. -ffast-math is not passed to the linker, where it would flush
 # subnormal numbers to zero in the whole process.
 FLAGS = {
@@ -37,21 +36,21 @@ FLAGS = {
     "all": ("-O3", "-march=native", "-ffast-math", "-funroll-loops"),
     "bounds": ("-O2", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"),
 }
-DEFAULT = "native"
-ALWAYS = ("-std=gnu17", "-fopenmp", "-fPIC", "-Wall", "-fopt-info-vec-optimized")
+DEFAULT_FLAGS = "native"
+COMMON_OPTIONS = ("-std=gnu17", "-fopenmp", "-fPIC", "-Wall", "-fopt-info-vec-optimized")
 # Every library loads OpenMP's runtime, even if it doesn't call it, so that the threads can be read back.
 LINK = ("-shared", "-fopenmp", "-Wl,--no-as-needed")
 SLUG = re.compile(r"dtype=(float64|float32),flags=(\w+)((?:,[a-z_]+=-?\d+)*)")
 # The names of gcc's temporary files, and its messages about a line of the source.
-TEMPORARY = re.compile(r"\S*/cc\w+\.s\b")
-VECTORISED = re.compile(r":(\d+):\d+: optimized: (.*vectorized.*)")
+TEMPORARY_NAME = re.compile(r"\S*/cc\w+\.s\b")
+VECTORIZED = re.compile(r":(\d+):\d+: optimized: (.*vectorized.*)")
 WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
 
 
-def needed(case):
+def of_case(case):
     """The libraries of a case and the variants it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
     dtype, variant_key = case.sizes["dtype"], (case.workload, case.variant)
-    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used(case))]
+    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used_variants(case))]
     return {(*key, slug(*key, dtype, tuning)) for *key, tuning in tunings if is_in_c(*key)}
 
 
@@ -62,7 +61,7 @@ def is_in_c(workload, variant):
 
 def slug(workload, variant, dtype, tuning):
     """The constants of a library in canonical form: dtype, flags, then its MACROS, sorted by name."""
-    values = {"flags": DEFAULT} | workloads.defaults(workload, variant) | tuning
+    values = {"flags": DEFAULT_FLAGS} | workloads.defaults(workload, variant) | tuning
     macros = workloads.constants(workload, variant).get("MACROS", ())
     return ",".join(
         [f"dtype={dtype}", f"flags={values['flags']}", *(f"{name}={values[name]}" for name in sorted(macros))]
@@ -78,42 +77,46 @@ def options(slug):
     if flags not in FLAGS:
         raise LadderError(f"There are no flags {flags!r}: choose one of {', '.join(FLAGS)}.")
     macros = TYPES[dtype] | {name.upper(): value for name, value in re.findall(r",(\w+)=(-?\d+)", numbers)}
-    return [*ALWAYS, *FLAGS[flags], *(f"-D{name}={value}" for name, value in macros.items())]
+    return [*COMMON_OPTIONS, *FLAGS[flags], *(f"-D{name}={value}" for name, value in macros.items())]
 
 
 def path_of(workload, variant, slug):
     """The path of a library for this CPU and compiler; that of its report ends in .json."""
-    return FOLDER / host() / workload / variant / f"{slug}.so"
+    return FOLDER / host_label() / workload / variant / f"{slug}.so"
 
 
 @functools.cache
-def host():
-    """A short name for this CPU and compiler, by what the compiler is and does.
+def host_label():
+    """A short name for this CPU and compiler: a digest of the compiler's version, executable, options and subcommands.
 
-    A wrapper, such as one that adds -O0, prints the version of the compiler that it calls.
+    The version alone isn't enough: a wrapper, such as one that adds -O0, prints that of the compiler it calls.
     """
-    facts = [version()]
+    facts = [compiler_version()]
     if facts[0]:
-        facts += [executable_digest(), programs.output(COMPILER, *FLAGS["native"], "-Q", "--help=target"), steps()]
+        facts += [
+            executable_digest(),
+            programs.output(COMPILER, *FLAGS["native"], "-Q", "--help=target"),
+            subcommands(),
+        ]
     return f"host-{hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]}"
 
 
 @functools.cache
-def version():
+def compiler_version():
     """The compiler's name and version; empty without a compiler."""
     return next(iter(programs.output(COMPILER, "--version").splitlines()), "")
 
 
 def executable_digest():
-    """The digest of the program that is called as the compiler, perhaps a wrapper."""
-    return checksums.of(shutil.which(COMPILER))
+    """The digest of the executable COMPILER on the PATH, which may be a wrapper."""
+    return checksums.sha256(shutil.which(COMPILER))
 
 
-def steps():
-    """The programs that the compiler would start for a source, with every option, without its temporary files."""
-    command = [COMPILER, "-###", *ALWAYS, *FLAGS["all"], "-c", "-xc", os.devnull, "-o", "source.o"]
+def subcommands():
+    """The commands that the compiler would run to compile a source with all flags, without names of temporary files."""
+    command = [COMPILER, "-###", *COMMON_OPTIONS, *FLAGS["all"], "-c", "-xc", os.devnull, "-o", "source.o"]
     lines = programs.messages(*command).splitlines()
-    return [TEMPORARY.sub("", line) for line in lines if line.startswith(" ")]
+    return [TEMPORARY_NAME.sub("", line) for line in lines if line.startswith(" ")]
 
 
 def source_of(workload, variant):
@@ -133,25 +136,25 @@ def ensure(workload, variant, slug):
     path = path_of(workload, variant, slug)
     inputs = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
     report = path.with_suffix(".json")
-    with locks.alone_in(path.parent):  # other processes that need the same library wait for it
+    with locks.folder_lock(path.parent):  # other processes that need the same library wait for it
         if path.exists() and report.exists() and is_as_reported(path, report, inputs):
             return path
         report.unlink(missing_ok=True)  # a library without a report is invalid
         log = compile(source_of(workload, variant), options(slug), path)
-        about = inputs | {
-            "digest": checksums.of(path),
-            "compiler": version(),
+        contents = inputs | {
+            "digest": checksums.sha256(path),
+            "compiler": compiler_version(),
             "cpu": cpus.cpu()["Model name"],
-            "vectorised": messages(VECTORISED, log),
+            "vectorised": messages(VECTORIZED, log),
             "warnings": messages(WARNING, log),
         }
-        write_atomically(report, json.dumps(about, indent=1) + "\n")
+        write_atomically(report, json.dumps(contents, indent=1) + "\n")
     return path
 
 
 def is_as_reported(path, report, inputs):
-    """Whether a library was made from these inputs and is intact: with a changed byte it could give other results."""
-    return (inputs | {"digest": checksums.of(path)}).items() <= read_json(report).items()
+    """Whether a library was made from these inputs and is intact: a changed byte could change its results."""
+    return (inputs | {"digest": checksums.sha256(path)}).items() <= read_json(report).items()
 
 
 def messages(pattern, log):
@@ -160,7 +163,7 @@ def messages(pattern, log):
 
 
 def compile(source, options, path):
-    """Compile a source to a library at `path`; the compiler's log. Raises LadderError with the compiler's message."""
+    """Compile a source to a library at `path`; returns the log. Raises LadderError with the compiler's message."""
     include = [f"-I{folder}" for folder in (source.parent, *native_sources.include_folders())]
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         compiled, library = Path(folder) / "source.o", Path(folder) / "library.so"
@@ -171,28 +174,28 @@ def compile(source, options, path):
 
 
 def call(source, command, out):
-    """Run the compiler, which writes to `out`; its messages. Raises LadderError."""
+    """Run the compiler, which writes to `out`; returns its messages. Raises LadderError."""
     try:
-        done = programs.run(*command, "-o", out, timeout=PATIENCE)
+        result = programs.run(*command, "-o", out, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         raise LadderError(
-            f"{COMPILER} hasn't compiled {source.name} after {PATIENCE} s: {shutil.which(COMPILER)} may wait for "
+            f"{COMPILER} hasn't compiled {source.name} after {TIMEOUT} s: {shutil.which(COMPILER)} may wait for "
             "something. Try it by hand, or put another compiler first on the PATH."
         ) from None
     except FileNotFoundError:
         raise LadderError(
             f"{source.name} can't be compiled: there is no {COMPILER}. On Debian: apt-get install gcc libc6-dev."
         ) from None
-    if done.returncode:
-        match = re.search(r"error: (.+)", done.stderr)
-        reason = match[1] if match else (done.stderr.strip().splitlines() or ["the compiler gave no reason"])[-1]
+    if result.returncode:
+        match = re.search(r"error: (.+)", result.stderr)
+        reason = match[1] if match else (result.stderr.strip().splitlines() or ["the compiler gave no reason"])[-1]
         raise LadderError(f"{COMPILER} can't compile {source.name}: {reason}.")
     if not out.exists():
         raise LadderError(
             f"{COMPILER} reports no error, but hasn't compiled {source.name}: {shutil.which(COMPILER)} isn't a working "
             "compiler. Put another one first on the PATH."
         )
-    return done.stderr
+    return result.stderr
 
 
 @functools.cache

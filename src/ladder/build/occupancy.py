@@ -1,8 +1,8 @@
-"""The theoretical occupancy of a kernel: the resident blocks per multiprocessor, by the resources that ptxas reports.
+"""The theoretical occupancy of a kernel: the resident blocks per multiprocessor, from the resources that ptxas reports.
 
 The limits are those of NVIDIA's CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; the
-allocation of registers and shared memory follows CUDA's `cuda_occupancy.h`. It is an upper bound: a grid may have fewer
-blocks, and the GPU may use more of a multiprocessor's memory as cache.
+allocation of registers and shared memory follows CUDA's `cuda_occupancy.h`. The result is an upper bound: a grid may
+have fewer blocks, and the GPU may use more of a multiprocessor's memory as cache.
 """
 
 import struct
@@ -17,13 +17,13 @@ LIMITS = {
     "sm_120": (48, 24, 100 * 1024),
 }
 WARP = 32
-# A multiprocessor's registers are in four partitions. Those of a warp are allocated in one of them, in units.
-REGISTERS, PARTS, REGISTER_UNIT = 64 * 1024, 4, 256
-# Bytes. The system reserves a part of every block's shared memory.
-SHARED_UNIT, RESERVED = 128, 1024
-# In a kernel's section .nv.info: the format whose value is the number of bytes that follow, and the attribute of launch
-# bounds.
-SIZED, MAX_THREADS = 4, 5
+# A multiprocessor's registers are in four partitions. A warp's registers are allocated in one of them, in units of 256.
+REGISTERS, PARTITIONS, REGISTER_UNIT = 64 * 1024, 4, 256
+# Bytes: the unit of allocation of shared memory, and the part of a block's that the system reserves.
+SHARED_UNIT, SYSTEM_SHARED = 128, 1024
+# In a kernel's section .nv.info: the format EIFMT_SVAL, a size with so many bytes after it, and the attribute
+# EIATTR_MAX_THREADS, the launch bounds.
+SIZED_VALUE, MAX_THREADS = 4, 5
 
 
 def occupancy(architecture, threads, registers, shared):
@@ -37,8 +37,8 @@ def occupancy(architecture, threads, registers, shared):
         return None
     max_warps, max_blocks, memory = limits
     warps = -(-threads // WARP)
-    warps_by_registers = REGISTERS // PARTS // rounded_up(WARP * registers, REGISTER_UNIT) * PARTS
-    block_memory = rounded_up(shared + RESERVED, SHARED_UNIT)
+    warps_by_registers = REGISTERS // PARTITIONS // rounded_up(WARP * registers, REGISTER_UNIT) * PARTITIONS
+    block_memory = rounded_up(shared + SYSTEM_SHARED, SHARED_UNIT)
     blocks = min(max_blocks, max_warps // warps, warps_by_registers // warps, memory // block_memory)
     return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / max_warps}
 
@@ -52,29 +52,30 @@ def launch_bounds(binary):
     """{kernel: max threads per block} of a cubin, a 64-bit ELF file, for kernels with launch bounds."""
     bounds = {}
     for name, content in sections(binary):
-        for form, attribute, value in entries(content) if name.startswith(".nv.info.") else ():
-            if (form, attribute) == (SIZED, MAX_THREADS):
+        for value_format, attribute, value in entries(content) if name.startswith(".nv.info.") else ():
+            if (value_format, attribute) == (SIZED_VALUE, MAX_THREADS):
                 x, y, z = struct.unpack("<3I", value)
                 bounds[name.removeprefix(".nv.info.")] = x * y * z
     return bounds
 
 
 def sections(binary):
-    """The sections of an ELF file as (name, content)."""
+    """Yield the sections of a 64-bit ELF file as (name, content)."""
+    # The header's fields e_shoff at 0x28, and e_shentsize, e_shnum and e_shstrndx from 0x3A on.
     (table,) = struct.unpack_from("<Q", binary, 0x28)
-    size, count, of_names = struct.unpack_from("<3H", binary, 0x3A)
-    heads = [struct.unpack_from("<IIQQQQ", binary, table + i * size) for i in range(count)]
-    names = heads[of_names][4]
-    for name, _, _, _, start, length in heads:
+    size, count, names_index = struct.unpack_from("<3H", binary, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", binary, table + i * size) for i in range(count)]
+    names = headers[names_index][4]
+    for name, _, _, _, start, length in headers:
         end = binary.index(b"\0", names + name)
         yield binary[names + name : end].decode(), binary[start : start + length]
 
 
 def entries(content):
-    """The entries of a section .nv.info as (format, attribute, bytes of a sized value)."""
-    at = 0
-    while at < len(content):
-        form, attribute, size = struct.unpack_from("<BBH", content, at)
-        size = size if form == SIZED else 0
-        yield form, attribute, content[at + 4 : at + 4 + size]
-        at += 4 + size
+    """Yield the entries of a section .nv.info as (format, attribute, value); empty unless the format is SIZED_VALUE."""
+    offset = 0
+    while offset < len(content):
+        value_format, attribute, size = struct.unpack_from("<BBH", content, offset)
+        size = size if value_format == SIZED_VALUE else 0
+        yield value_format, attribute, content[offset + 4 : offset + 4 + size]
+        offset += 4 + size

@@ -11,10 +11,10 @@ from ladder.build.occupancy import launch_bounds, occupancy
 from ladder.catalogue import workloads
 from ladder.records.files import read_json, write_atomically
 
-# ptxas's messages about each kernel under -v.
+# ptxas's messages about each kernel, with its option -v.
 ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
+USAGE = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 
 
 def write(architecture, workload, variant, slug):
@@ -22,7 +22,7 @@ def write(architecture, workload, variant, slug):
     path = compiler.ensure(architecture, workload, variant, slug)
     note = read_json(compiler.note_of(path))
     dynamic = dynamic_memory(workload, variant, slug)
-    about = {
+    contents = {
         "architecture": architecture,
         "workload": workload,
         "variant": variant,
@@ -33,15 +33,15 @@ def write(architecture, workload, variant, slug):
         "warnings": warnings(note["log"]),
     }
     out = path.with_suffix(".json")
-    write_atomically(out, json.dumps(about, indent=1) + "\n")
+    write_atomically(out, json.dumps(contents, indent=1) + "\n")
     return out
 
 
 def dynamic_memory(workload, variant, slug):
-    """Bytes of dynamic shared memory in a variant's launches of a binary, by its `geometry`; 0 without that function.
+    """Bytes of dynamic shared memory with which a variant launches a binary, 0 if it has no function `geometry`.
 
-    `geometry(sizes, **tuning)` returns grid, block and these bytes for a problem; all sizes are 1 here. None if the
-    variant needs a library that isn't installed.
+    `geometry(sizes, **tuning)` returns grid, block and these bytes for a problem; all sizes are 1 here. The result is
+    None if the variant imports a library that isn't installed.
     """
     if not workloads.defines(workload, variant, "geometry"):
         return 0
@@ -55,15 +55,15 @@ def dynamic_memory(workload, variant, slug):
 
 
 def resources(log, architecture, bounds, dynamic):
-    """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} by ptxas's log and a cubin's bounds.
+    """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} from ptxas's log and launch bounds.
 
-    All but registers and threads are in bytes. `shared` is static; `threads` per block are the kernel's launch bounds,
+    `shared` (static), `stack`, `spills` and `dynamic` are bytes; `threads` per block are the kernel's launch bounds,
     or None. `occupancy` is None if `threads` or `dynamic` is, and on an unknown architecture.
     """
     kernels = {}
     for part in re.split(r"(?=Compiling entry function)", log)[1:]:
         stack, stores, loads = map(int, SPILLS.search(part).groups())
-        registers, shared = USED.search(part).groups()
+        registers, shared = USAGE.search(part).groups()
         name, registers, shared = ENTRY.match(part)[1], int(registers), int(shared or 0)
         memory = None if dynamic is None else shared + dynamic
         kernels[name] = {

@@ -1,1 +1,1 @@
-"""The workloads and variants that exist, read as text, and the fingerprints of their code."""
+"""The workloads, variants and data that exist, found without importing variants, and the fingerprints of their code."""

@@ -1,8 +1,8 @@
-"""The contracts: the names that a workload, a variant and a chapter must and may have, and what a module gets wrong.
+"""The contracts: the names that a workload, a variant and a chapter must or may define, and checks of modules.
 
-docs/contracts.md says what every name means. Modules are read as text, so nothing is imported. A name that a contract
-doesn't have belongs to a helper, unless it resembles one that the module lacks and no code of the folder uses it: then
-it is misspelt, and nobody would ever ask for it.
+docs/contracts.md explains every name. Modules are read as text, so nothing is imported. A name outside of the contract
+is a helper's, unless it resembles a name that the module lacks and no code in the folder uses it: then it is taken for
+a misspelling, which would otherwise go unnoticed, since nothing reads it.
 """
 
 import ast
@@ -16,18 +16,19 @@ from ladder.catalogue import literals, syntax
 from ladder.errors import LadderError
 
 REQUIRED, OPTIONAL = "required", "optional"
-# Optional names of a workload, which are found in this module where the workload lacks them.
+# The need of a workload's optional names that have a default, and the module that holds the defaults.
 DEFAULT, DEFAULTS = "default", "ladder.harness.defaults"
-# How similar two names must be for one to be the other one misspelt.
-SIMILAR = 0.75
+# The similarity, difflib's ratio, from which on a name is taken for a misspelling of another.
+MIN_SIMILARITY = 0.75
 LITERAL = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set)
 
 
 class Name(NamedTuple):
     """A name of a contract: a constant or, with `arguments` as docs/contracts.md writes them, a function.
 
-    It isn't required where the module has the name `unless`. With the name `beside` the arguments are others:
-    (name, arguments). `default` is the value of a constant that a figure lacks.
+    `need` is REQUIRED, OPTIONAL or DEFAULT. A required name may be missing if the module has the name `unless`.
+    `beside` is (other name, arguments): the arguments if the module has the other name too. `default` is the value of
+    a figure's constant if the figure lacks it.
     """
 
     need: str = OPTIONAL
@@ -38,7 +39,7 @@ class Name(NamedTuple):
 
 
 class Contract(NamedTuple):
-    """The names of one kind of module, {name: Name}; `owner` is who has them, in messages."""
+    """The names of one kind of module, {name: Name}; messages call the module `owner`."""
 
     owner: str
     names: dict
@@ -74,7 +75,7 @@ VARIANT = Contract(
     "a variant",
     {
         "DEVICE": Name(REQUIRED),
-        "RUNTIME": Name(),  # `workloads.constants` requires it, or USES
+        "RUNTIME": Name(),  # `workloads.constants` requires it or USES
         "SOURCE": Name(),
         "MACROS": Name(),
         "TILES": Name(),
@@ -103,25 +104,25 @@ FORMATS = Contract(
         "write": Name(REQUIRED, "file, suffix, images, chunks"),
     },
 )
-# The modules of a workload's folder, beside its problem and its variants.
+# The other modules that a workload's folder may have, beside `__init__.py` and the variants.
 MODULES = {"reference": REFERENCE, "artefacts": ARTEFACTS, "formats": FORMATS}
 
 FIGURE = Contract(
     "a figure",
     {
         "TITLE": Name(REQUIRED),
-        "CATEGORY": Name(),  # that of the chapter where a figure has none
+        "CATEGORY": Name(),  # by default the chapter's
         "CAPTION": Name(REQUIRED),
         "EXPERIMENTS": Name(default=()),
         "USES_CEILINGS": Name(default=False),
         "USES_DATA": Name(default=False),
         "USES_ARTEFACTS": Name(default=()),
-        "draw": Name(REQUIRED, "**given"),  # the study, or what the constants name
+        "draw": Name(REQUIRED, "**given"),  # the study, or the inputs that the constants name
     },
 )
-# A module without a TITLE supports figures, unless that is misspelt.
-NO_FIGURE = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
-# The modules of a chapter, beside its figures and the functions of `tables.py`, which TABLES names.
+# A module of a chapter without TITLE is a helper of figures, or a figure with a misspelt TITLE.
+FIGURE_HELPER = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
+# The modules of a chapter, besides its figures and `tables.py`, whose functions TABLES names.
 CHAPTER = {
     "__init__": Contract(
         "a chapter", {"ORDER": Name(), "TITLE": Name(), "CATEGORY": Name(), "TABLES": Name(), "LOOKS": Name()}
@@ -144,14 +145,14 @@ CHAPTER = {
     ),
     "claims": Contract("a chapter's `claims.py`", {"CLAIMS": Name(REQUIRED)}),
     "model": Contract("a model", {"predict": Name(REQUIRED, "machine, row"), "floor": Name(OPTIONAL, "machine, row")}),
-    # Templates ask for whatever stands in these.
+    # Templates may use any name of these.
     "text": Contract("a chapter's `text.py`", {}),
     "earlier": Contract("a chapter's `earlier.py`", {}),
 }
 
 
 def with_default():
-    """The names that a workload may leave to `DEFAULTS`."""
+    """The names that have a default in the module DEFAULTS."""
     return [name for name, entry in WORKLOAD.names.items() if entry.need == DEFAULT]
 
 
@@ -161,7 +162,7 @@ def constants(contract=VARIANT):
 
 
 def require_workload(folder):
-    """Refuse a workload's folder whose own modules or chapter break their contracts. Raises LadderError."""
+    """Refuse a workload's folder, except its variants, if a module or the chapter breaks its contract."""
     require(folder / "__init__.py", WORKLOAD)
     for name, contract in MODULES.items():
         require(folder / f"{name}.py", contract)
@@ -169,7 +170,7 @@ def require_workload(folder):
 
 
 def require_chapter(folder):
-    """Refuse a chapter of which a module breaks its contract. Raises LadderError."""
+    """Refuse a chapter if one of its modules breaks its contract. Raises LadderError."""
     tables = {name: Name(REQUIRED, "study") for name in literals.read(folder / "__init__.py").get("TABLES", ())}
     contracts = CHAPTER | {"tables": Contract("a chapter's `tables.py`", tables)}
     for path in sorted(filter(Path.is_file, folder.glob("*.py"))):
@@ -178,11 +179,11 @@ def require_chapter(folder):
         elif "TITLE" in definitions(path):
             require(path, FIGURE)
         else:
-            refuse_misspelt(path, NO_FIGURE)
+            refuse_misspelt(path, FIGURE_HELPER)
 
 
 def require(path, contract):
-    """Refuse a module that breaks its contract; a file that doesn't exist breaks none. Raises LadderError."""
+    """Refuse a module that breaks its contract; a missing file is accepted. Raises LadderError."""
     if not path.is_file():
         return
     refuse_misspelt(path, contract)
@@ -192,15 +193,15 @@ def require(path, contract):
             require_function(path, name, entry, defined)
         elif entry.need == REQUIRED and entry.unless not in defined and "*" not in defined:
             kind, other = "" if entry.arguments is None else "function ", entry.unless
-            alternative = f", unless it has {written(other, contract.names[other])}" if other else ""
+            alternative = f", unless it has {signature(other, contract.names[other])}" if other else ""
             raise LadderError(
-                f"{path} has no {kind}`{name}`: {contract.owner} must have {written(name, entry)}{alternative}. "
+                f"{path} has no {kind}`{name}`: {contract.owner} must have {signature(name, entry)}{alternative}. "
                 "See docs/contracts.md."
             )
 
 
 def refuse_misspelt(path, contract):
-    """Refuse a name that resembles one of the contract. Raises LadderError with the line and the right name."""
+    """Refuse a misspelt name of the contract. Raises LadderError with the line and the right name."""
     defined = definitions(path)
     absent = {name: entry for name, entry in contract.names.items() if name not in defined}
     for name, node in defined.items():
@@ -208,13 +209,13 @@ def refuse_misspelt(path, contract):
         if name in contract.names or name.startswith("_") or is_imported or isinstance(node, ast.ClassDef):
             continue
         is_function = isinstance(node, syntax.FUNCTIONS)
-        candidates = {right.lower(): right for right, entry in absent.items() if entry.arguments or not is_function}
-        for near in difflib.get_close_matches(name.lower(), candidates, 1, SIMILAR):
-            right = candidates[near]
-            if contract.names[right].need == REQUIRED or not is_used(name, path):
+        candidates = {other.lower(): other for other, entry in absent.items() if entry.arguments or not is_function}
+        for match in difflib.get_close_matches(name.lower(), candidates, 1, MIN_SIMILARITY):
+            correct_name = candidates[match]
+            if contract.names[correct_name].need == REQUIRED or not is_name_used(name, path):
                 raise LadderError(
                     f"`{name}` in line {node.lineno} of {path} isn't a name that {contract.owner} may have: "
-                    f"did you mean `{right}`?"
+                    f"did you mean `{correct_name}`?"
                 )
 
 
@@ -225,48 +226,48 @@ def require_function(path, name, entry, defined):
         return
     if entry.beside and entry.beside[0] in defined:
         arguments = entry.beside[1]
-    if isinstance(node, syntax.FUNCTIONS) and not takes(node.args, arguments):
+    if isinstance(node, syntax.FUNCTIONS) and not accepts(node.args, arguments):
         definition = f"{name}({ast.unparse(node.args)})"
     elif isinstance(node, ast.Assign) and isinstance(node.value, LITERAL):
         definition = name
-    else:  # or it is imported or computed: its arguments aren't known
+    else:  # it fits, or it is imported or computed, so that its arguments are unknown
         return
     hint = " Its tunings are keyword-only arguments." * ("<tuning>" in arguments)
     raise LadderError(f"`{definition}` in line {node.lineno} of {path} must be `{name}({arguments})`.{hint}")
 
 
-def takes(function, arguments):
-    """Whether a function's arguments, an `ast.arguments`, are those of a contract, which may end with keywords.
+def accepts(function, arguments):
+    """Whether a function's arguments, an `ast.arguments`, fit the contract's, a text that may end with keywords.
 
-    An argument may have a name of its own, but none that resembles one of the contract's: it would be misspelt, or in
-    the wrong place.
+    An argument may be called differently, but not similarly to another argument of the contract: then it is misspelt or
+    in the wrong place.
     """
-    wanted = [argument for argument in arguments.split(", ") if argument[0] not in "*<"]
+    expected = [argument for argument in arguments.split(", ") if argument[0] not in "*<"]
     names = [argument.arg for argument in [*function.posonlyargs, *function.args]]
-    for name, right in zip(names, wanted, strict=False):
-        if name.strip("_") != right and difflib.get_close_matches(name, wanted, 1, SIMILAR):
+    for name, expected_name in zip(names, expected, strict=False):
+        if name.strip("_") != expected_name and difflib.get_close_matches(name, expected, 1, MIN_SIMILARITY):
             return False
     if "<tuning>" in arguments:
-        return len(names) == len(wanted)
+        return len(names) == len(expected)
     if "**" in arguments:
         return True
-    is_enough = len(names) >= len(wanted) or function.vararg is not None
-    return is_enough and len(names) - len(function.defaults) <= len(wanted) and None not in function.kw_defaults
+    is_enough = len(names) >= len(expected) or function.vararg is not None
+    return is_enough and len(names) - len(function.defaults) <= len(expected) and None not in function.kw_defaults
 
 
-def written(name, entry):
+def signature(name, entry):
     """A name as docs/contracts.md writes it."""
     return f"`{name}`" if entry.arguments is None else f"`{name}({entry.arguments})`"
 
 
 @functools.cache
 def definitions(path):
-    """What a module binds at its top level, also inside of `if`, `with` and `try`: {name: statement}."""
+    """The names that a module binds at its top level, also inside of `if`, `with` and `try`, {name: statement}."""
     defined = {}
     for statement in literals.statements(path):
         is_whole = isinstance(statement, (*syntax.FUNCTIONS, ast.ClassDef))
-        for node in [statement] if is_whole else syntax.with_inner(statement):
-            names = syntax.bound(node)
+        for node in [statement] if is_whole else syntax.nested_statements(statement):
+            names = syntax.bound_names(node)
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
             for name in names:
@@ -274,8 +275,8 @@ def definitions(path):
     return defined
 
 
-def is_used(name, path):
-    """Whether a module uses a name that it defines, or another one of its folder, or a template of the chapter."""
+def is_name_used(name, path):
+    """Whether a module's name is used: in the module, in another module of the folder, or in a chapter's template."""
     others = (other for other in path.parent.rglob("*.py") if other.is_file() and other != path)
     templates = (template.read_text(encoding="utf-8") for template in path.parent.glob("*.tex"))
     return (
@@ -286,18 +287,18 @@ def is_used(name, path):
 
 
 def reads(path, name):
-    """Whether a module reads a global name; a function that has a local of that name doesn't."""
+    """Whether a module reads a global name; functions with a local variable of that name don't count."""
     scopes = [
         statement
         for statement in literals.statements(path)
-        if not isinstance(statement, syntax.FUNCTIONS) or name not in syntax.locals_of(statement)
+        if not isinstance(statement, syntax.FUNCTIONS) or name not in syntax.local_names(statement)
     ]
     names = (node for node in nodes(scopes) if isinstance(node, ast.Name) and node.id == name)
     return any(isinstance(node.ctx, ast.Load) for node in names)
 
 
 def imports(path, name):
-    """Whether a module takes a name from another one."""
+    """Whether a module imports a name, or reads it as an attribute, from another module."""
     return any(
         (isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names})
         or (isinstance(node, ast.Attribute) and node.attr == name)
@@ -306,5 +307,5 @@ def imports(path, name):
 
 
 def nodes(statements):
-    """Every node of their syntax trees."""
+    """All nodes of the syntax trees of statements."""
     return (node for statement in statements for node in ast.walk(statement))

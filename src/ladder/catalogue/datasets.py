@@ -1,14 +1,14 @@
-"""The data that workloads read, and the artefacts that they make outside timing: files and folders in results/data.
+"""The data that workloads read, and their artefacts, which are made before anything is timed; both in results/data.
 
-A workload's `data_set(sizes)` names the data that its cases read: MNIST or its stand-in, or an artefact,
-"<workload>/<file>". Its `load_data(path)` loads them, by default the four IDX files of a `ladder.data.dataset.Dataset`.
+A workload's `data_set(sizes)` names the data that its cases read: "mnist", its offline substitute "digits", or an
+artefact, "<workload>/<file>". Its `load_data(path)` loads them, by default as a `ladder.data.dataset.Dataset`.
 
-A workload's folder may have a module `artefacts.py`, for a network's weights, say, or for pictures that a figure shows:
+A workload's folder may have a module `artefacts.py`, for example for a network's weights or for a figure's pictures:
 
     ARTEFACTS = {"weights.npz": "mnist", ...}   # a literal: each file, and the data that it is made from or None
     def make(name, path, data): ...             # writes the file at `path`; `data` is the path of its input
 
-The rule unpacks a published artefact (`ladder.catalogue.published`); the verb makes it again on request.
+Snakemake's rule unpacks an artefact that is published (`ladder.catalogue.published`); `ladder artefact` can rebuild it.
 """
 
 import importlib
@@ -29,7 +29,7 @@ def artefacts(workload):
 
 
 def is_artefact(name):
-    """Whether data of this name are an artefact, not files that never change."""
+    """Whether the data of this name are an artefact, which may be rebuilt, and not a downloaded data set."""
     workload, _, file = name.partition("/")
     return bool(file) and workload in workloads.names() and file in artefacts(workload)
 
@@ -40,31 +40,31 @@ def files(name):
         return [f"{FOLDER}/{name}/{file}" for file in dataset.FILES]
     if is_artefact(name):
         return [f"{FOLDER}/{name}"]
-    made = [f"{workload}/{file}" for workload in workloads.names() for file in artefacts(workload)]
-    raise LadderError(f"Nothing makes the data {name!r}: choose one of {', '.join([*FETCHED, *made])}.")
+    known = [*FETCHED, *(f"{workload}/{file}" for workload in workloads.names() for file in artefacts(workload))]
+    raise LadderError(f"Nothing makes the data {name!r}: choose one of {', '.join(known)}.")
 
 
 def name_of(workload, sizes):
-    """The name of the data that cases of these sizes read, or None."""
+    """The name of the data that a workload's cases of these sizes read, or None."""
     return workloads.load(workload).data_set(sizes)
 
 
 def files_of(workload, sizes):
-    """The files that cases of these sizes read. Raises LadderError if nothing makes them."""
+    """The files that a workload's cases of these sizes read. Raises LadderError if nothing makes them."""
     name = name_of(workload, sizes)
     return files(name) if name else []
 
 
 def load(workload, path):
-    """The data at a path as a workload's module loads them. Raises LadderError if they are missing or corrupt."""
+    """Load the data at a path by the module of a workload. Raises LadderError if they are missing or corrupt."""
     try:
         return workload.load_data(path)
-    except (OSError, ValueError) as error:  # of a workload's own `load_data`
+    except (OSError, ValueError) as error:  # by a user's `load_data`
         raise LadderError(f"The data {path} can't be loaded: {error}.") from error
 
 
 def require_artefact(workload, name):
-    """Refuse a name that is no artefact of the workload."""
+    """Refuse a name that isn't one of the workload's artefacts."""
     if name not in artefacts(workload):
         raise LadderError(
             f"{workload} makes no {name!r}: its artefacts are {', '.join(artefacts(workload)) or 'none'}."
@@ -73,11 +73,11 @@ def require_artefact(workload, name):
 
 def fingerprint(workload):
     """A short digest of the code that a workload's artefacts depend on."""
-    return sources.of(f"ladder.workloads.{workload}.artefacts")
+    return sources.digest(f"ladder.workloads.{workload}.artefacts")
 
 
 def make(workload, name, out, data):
-    """Make an artefact at `out` atomically from the data at a path. Raises LadderError if that fails."""
+    """Make an artefact at the path `out`, atomically, from the data at the path `data`. Raises LadderError."""
     require_artefact(workload, name)
     workloads.load(workload)
     out = Path(out)
@@ -85,7 +85,5 @@ def make(workload, name, out, data):
     part = out.with_name(f"part-{out.name}")  # the suffix may select the format
     importlib.import_module(f"ladder.workloads.{workload}.artefacts").make(name, part, data)
     if not part.is_file():
-        raise LadderError(
-            f"The artefacts.py of {workload} didn't write {name}: its `make` must write the path it gets."
-        )
+        raise LadderError(f"The artefacts.py of {workload} didn't write {name}: its `make` must write the file `path`.")
     part.replace(out)

@@ -1,15 +1,14 @@
-"""What code depends on: a walk along ladder's own imports, from definition to definition.
+"""What code depends on, found by following the imports of ladder's modules from definition to definition.
 
-A module of the harness counts by its definitions that are reached: the top-level functions, classes and assignments
-whose names are used, wherever they are imported from, including by an import inside a function. An edit of any other
-definition changes nothing. A class is one definition, which refers to its bases: all their methods count, also those
-that are overridden. Statements that bind no name (a call, an `if`) count with any name of their module, and so do those
-of the enclosing packages. A module in a workload's folder, the project's or a user's, counts as a whole, with the
-sources in other languages that belong to it and the headers that these include.
+Of a module outside of the workloads, only the definitions that are reached count: top-level functions, classes and
+assignments whose names are used, even if a function imports them. An edit of other definitions changes no fingerprint.
+A class is one definition, which refers to its bases: all their methods count, even overridden ones. Statements that
+bind no name (a call, an `if`) count whenever their module is reached, and so do those of the enclosing packages. A
+module in a workload's folder, the project's or a user's, counts as a whole, with its native sources and their headers.
 
-The digest of a definition doesn't depend on its module: it is that of its syntax tree without docstrings, without
-imports of ladder's own modules, and with `module.name` as `name`. So moving or renaming a module changes nothing.
-Imports by a computed name (a device, a workload, a variant) are not followed: the caller passes them as roots.
+The digest of a definition doesn't depend on its module: it is that of its syntax tree without docstrings and imports of
+ladder's modules, and with `module.name` shortened to `name`. So moving or renaming a module changes no fingerprint.
+Imports by a computed name (a device, a workload, a variant) aren't followed: the caller passes them as roots.
 """
 
 import functools
@@ -21,21 +20,21 @@ from ladder.catalogue import literals, native_sources, syntax, workloads
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1]
-# Modules that look up code, check its names, or name the files of compiled code: they change no measurement.
+# Modules that look up code, check its names, or name the files of compiled code: they don't affect measurements.
 NOT_FOLLOWED = {"ladder.catalogue.sources", "ladder.catalogue.contracts", "ladder.build.compilation"}
-# Literals of a workload that are read as text by lists, plans and reports, but by no measurement.
+# Constants of a workload that plans and reports read as text, but no measurement.
 DESCRIPTIONS = {"RUNGS", "CEILING", "SENSITIVITY"}
 
 
 def fingerprint(*roots):
-    """A short digest of everything that roots depend on (see `reachable`), and the files that hold it."""
+    """A short digest of everything that roots depend on (see `reachable`), and the set of the files that hold it."""
     nodes = reachable(*roots)
     digests = sorted(node.digest for node in nodes)
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16], {node.path for node in nodes}
 
 
 def files_of_workloads(*roots):
-    """The sorted names of the files in workloads' folders that modules there import directly or indirectly."""
+    """The files in workloads' folders that modules import, directly or indirectly: (sorted texts, set of paths)."""
     paths, pending = set(), [find_module(root) for root in roots]
     while pending:
         node = pending.pop()
@@ -100,7 +99,7 @@ def read(name, path):
 def targets(name, is_used=True):
     """What a dotted name refers to: definitions or a whole module, and the unnamed statements of its packages.
 
-    Of a module that is imported but not used (`is_used`), only these statements count, unless it is a workload's.
+    Of a module that is only imported, with `is_used` False, only unnamed statements count, unless it is a workload's.
     """
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
@@ -110,24 +109,28 @@ def targets(name, is_used=True):
         return []
     if module.name in NOT_FOLLOWED:
         return []
-    surrounding = [definition for package in packages(parts[:end]) for definition in package.unnamed]
+    unnamed = [definition for package in packages(parts[:end]) for definition in package.unnamed]
     attribute = parts[end] if end < len(parts) else None
     if module.is_workload:
-        return [*surrounding, module]
+        return [*unnamed, module]
     if attribute in module.bound:
-        return [*surrounding, *module.bound[attribute]]
+        return [*unnamed, *module.bound[attribute]]
     if attribute in module.imported:
-        return [*surrounding, *targets(module.imported[attribute], is_used)]
-    return [*surrounding, module] if is_used else surrounding
+        return [*unnamed, *targets(module.imported[attribute], is_used)]
+    return [*unnamed, module] if is_used else unnamed
 
 
 def packages(parts):
-    """The Modules of a dotted name's packages, and that of the name itself."""
+    """The Modules of a dotted name, given as its parts, and of its enclosing packages."""
     return filter(None, (find_module(".".join(parts[: end + 1])) for end in range(len(parts))))
 
 
 class Module:
-    """A module as text: its top-level statements by name, and the origins of the names that it imports."""
+    """A module, read as text.
+
+    `bound` are its definitions by the names that they bind, `unnamed` those that bind none, and `imported` the dotted
+    names that it imports, {name: dotted name}.
+    """
 
     local_digest = digest = ""
 
@@ -137,9 +140,9 @@ class Module:
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         self.imported, self.bound, self.unnamed = {}, {}, []
         for node in literals.parse(path):
-            names = syntax.bound(node)
+            names = syntax.bound_names(node)
             if not names:
-                self.imported |= syntax.imported(node, self.package)
+                self.imported |= syntax.imported_names(node, self.package)
             if syntax.is_definition(node) and not names & DESCRIPTIONS:
                 definition = Definition(self, node)
                 for name in names:
@@ -153,7 +156,7 @@ class Module:
 
     @property
     def definitions_digest(self):
-        """The digest of the module's definitions alone, whatever they refer to."""
+        """The digest of the module's definitions without what they refer to."""
         digests = sorted(definition.local_digest for definition in self.definitions)
         return hashlib.sha256("".join(digests).encode()).hexdigest()
 
@@ -161,16 +164,18 @@ class Module:
     def references(self):
         """Everything that the module as a whole depends on."""
         imported = [target for name in self.imported.values() for target in targets(name, is_used=False)]
-        return [*self.definitions, *imported, *(native_sources.of(self.path) if self.is_workload else ())]
+        return [*self.definitions, *imported, *(native_sources.of_module(self.path) if self.is_workload else ())]
 
     @property
     def workload_references(self):
-        """The modules of workloads that it imports, by statements at any depth, and its native sources."""
+        """The modules of workloads that the module imports, at any depth of nesting, and its native sources."""
         names = [
-            name for node in literals.statements(self.path) for name in syntax.imported(node, self.package).values()
+            name
+            for node in literals.statements(self.path)
+            for name in syntax.imported_names(node, self.package).values()
         ]
         modules = (find_module(name) for dotted in names for name in (dotted, dotted.rpartition(".")[0]))
-        return [*(module for module in modules if module and module.is_workload), *native_sources.of(self.path)]
+        return [*(module for module in modules if module and module.is_workload), *native_sources.of_module(self.path)]
 
 
 class Definition:
@@ -195,6 +200,6 @@ class Definition:
 
     @functools.cached_property
     def digest(self):
-        """The digest with those of its references, so that exchanging two definitions of a name is noticed."""
+        """The digest of the statement and its references in order, which changes if two references are exchanged."""
         digests = [self.local_digest, *(target.local_digest for target in self.references)]
         return hashlib.sha256("".join(digests).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The literals at the top of a module, read as text, so that planning imports no workload, no CUDA and no MPI."""
+"""The constants of a module, read from its syntax tree, so that planning needs neither CUDA nor MPI."""
 
 import ast
 import contextlib
@@ -16,19 +16,19 @@ def read(path):
     values = {}
     for node in statements(path) if path.is_file() else ():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
-            with contextlib.suppress(ValueError):  # computed when the module is imported
+            with contextlib.suppress(ValueError):  # skips values that are computed
                 values[node.targets[0].id] = ast.literal_eval(node.value)
     return values
 
 
 @functools.cache
 def statements(path):
-    """The statements of a file, cached: callers must not modify them."""
+    """The top-level statements of a file as syntax trees, cached: callers must not modify them."""
     return parse(path)
 
 
 def parse(path):
-    """The statements of a file as syntax trees. Raises LadderError when the file isn't Python."""
+    """The top-level statements of a file as new syntax trees. Raises LadderError when the file isn't Python."""
     try:
         return ast.parse(path.read_text(encoding="utf-8")).body
     except SyntaxError as error:

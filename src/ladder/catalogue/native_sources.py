@@ -1,7 +1,7 @@
-"""The sources in other languages that belong to a module of a workload, and the headers that they include.
+"""Native sources: the sources in C, CUDA and other languages that belong to a module of a workload, and their headers.
 
-A header is looked up beside the source that includes it, then in the folders `include` beside the workloads, the
-project's and users'.
+A header is looked up beside the source that includes it, then in the folder `include` beside the project's workloads,
+then in those beside users' workloads.
 """
 
 import functools
@@ -15,7 +15,7 @@ COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")
 
 
 class NativeSource:
-    """A source or header. Its digest is that of its text without comments."""
+    """A source or header; its digest is that of its text without comments, in which white space doesn't count."""
 
     def __init__(self, path):
         self.path = path
@@ -24,7 +24,7 @@ class NativeSource:
 
     @functools.cached_property
     def references(self):
-        """The headers that it includes, without those of the compiler."""
+        """The headers that it includes with quotation marks, if they exist in the project's or a user's folders."""
         folders = [self.path.parent, *include_folders()]
         candidates = (
             [path for folder in folders if (path := folder / name).is_file()]
@@ -39,14 +39,14 @@ def read(path):
 
 
 def include_folders():
-    """The folders of headers that workloads share."""
+    """The folders of headers that workloads share, the project's first."""
     return [folder for folder in workloads.folders("include") if folder.is_dir()]
 
 
-def of(path):
-    """The NativeSources of a module: the files of the same name that aren't Python's, and its SOURCE."""
+def of_module(path):
+    """The NativeSources of a module: files beside it of the same name with another suffix, and its SOURCE."""
     paths = {sibling for sibling in path.parent.glob(f"{path.stem}.*") if sibling.suffix[:3] != ".py"}
     source = literals.read(path).get("SOURCE")
     if isinstance(source, str) and (source_path := path.with_name(source)).is_file():
         paths.add(source_path)
-    return [read(each) for each in sorted(paths)]
+    return list(map(read, sorted(paths)))

@@ -1,9 +1,10 @@
-"""Published artefacts: made on a machine with a GPU, and committed, compressed, with their sha256.
+"""Published artefacts, which were made once, on a machine with a GPU, and are committed with their SHA-256 sums.
 
-    results/published/artefacts/<workload>/<file>.xz, and beside it <file>.sha256 as `sha256sum` writes and reads it,
-    and <file>.json with the commit, the GPUs and the libraries that made it
+A study unpacks a published artefact instead of making it. In results/published/artefacts/<workload>/ lie
 
-A published artefact is unpacked instead of made.
+    <file>.xz        the compressed artefact
+    <file>.sha256    the sum of the artefact, in the format of `sha256sum`
+    <file>.json      the commit, the GPUs and the libraries that made it
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from ladder.machine import description, nvidia, revision
 from ladder.records.files import write_atomically
 
 FOLDER = "results/published/artefacts"
-# Literals and positions are aligned to four bytes, since most published artefacts hold 32-bit numbers.
+# LZMA's literals and positions are aligned to four bytes, since most published artefacts hold 32-bit numbers.
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 1, "lp": 2, "pb": 2}]
 
 
@@ -27,17 +28,17 @@ def packed(workload, file):
 
 
 def sum_path(workload, file):
-    """The path of its sha256."""
+    """The path of a published artefact's sum."""
     return Path(FOLDER, workload, f"{file}.sha256")
 
 
 def about_path(workload, file):
-    """The path of its provenance."""
+    """The path of a published artefact's provenance."""
     return Path(FOLDER, workload, f"{file}.json")
 
 
 def sum_of(workload, file):
-    """The sha256 of a published artefact by its sum file, or "nothing" if that is unreadable; None if unpublished."""
+    """The sum of a published artefact from its .sha256, or "nothing" if that is unreadable; None if unpublished."""
     if not packed(workload, file).is_file():
         return None
     try:
@@ -47,7 +48,7 @@ def sum_of(workload, file):
 
 
 def unpack(workload, file, out):
-    """Write a published artefact to `out` after checking its sha256. Raises LadderError if it can't be unpacked."""
+    """Unpack a published artefact to the path `out` after checking its sum. Raises LadderError if that fails."""
     path, expected = packed(workload, file), sum_of(workload, file)
     if expected is None:
         raise LadderError(f"{path} doesn't exist: {workload}/{file} is not published.")
@@ -57,21 +58,21 @@ def unpack(workload, file, out):
         raise LadderError(f"{path} can't be unpacked ({error}): restore it, or rebuild {file}.") from None
     if (actual := hashlib.sha256(contents).hexdigest()) != expected:
         raise LadderError(
-            f"The unpacked {path} has the sha256 {actual}, but {sum_path(workload, file)} says {expected}: "
+            f"The unpacked {path} has the SHA-256 sum {actual}, but {sum_path(workload, file)} says {expected}: "
             f"restore both, or rebuild {file}."
         )
     write_atomically(out, contents)
 
 
 def publish(workload, file, path):
-    """Publish the artefact at a path, made on this machine; an earlier one is replaced."""
+    """Publish the artefact at a path, which was made on this machine; replace one that was published before."""
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]
-    about = {
-        "source": revision.of([workloads.problem_path(workload)]),
+    provenance = {
+        "source": revision.of_files([workloads.problem_path(workload)]),
         "cards": gpus,
         "libraries": description.versions(),
     }
     write_atomically(packed(workload, file), lzma.compress(contents, filters=FILTERS))
     write_atomically(sum_path(workload, file), f"{hashlib.sha256(contents).hexdigest()}  {file}\n")
-    write_atomically(about_path(workload, file), json.dumps(about, indent=1) + "\n")
+    write_atomically(about_path(workload, file), json.dumps(provenance, indent=1) + "\n")

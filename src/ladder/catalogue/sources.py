@@ -1,7 +1,7 @@
-"""The fingerprints of code: of what a measurement, a reference or a kernel depends on.
+"""Fingerprints: digests of the code that a measurement, a reference or a kernel depends on.
 
-Comments, docstrings, formatting, and moving or renaming a module change no fingerprint; any other change of reachable
-code does (see `imports`). Snakemake keeps the fingerprints as parameters of its rules.
+Edits of comments, docstrings and formatting, and moving or renaming a module, change no fingerprint; any other edit of
+code that is reached does (see `imports`). Snakemake compares fingerprints as parameters of its rules.
 """
 
 import functools
@@ -11,7 +11,7 @@ from pathlib import Path
 from ladder.catalogue import cache, contracts, imports, literals, native_sources, workloads
 
 # The code that every measurement runs: it starts workers in their environment, decides their number, and checks their
-# samples; the worker is reached from there.
+# samples. The code of the worker itself is reached from these.
 HARNESS = (
     "ladder.harness.workers:Worker",
     "ladder.harness.measure:start_workers",
@@ -21,30 +21,30 @@ HARNESS = (
 
 
 def fingerprint(case):
-    """A short digest of the code that a case's measurement depends on."""
-    return of(*HARNESS, f"ladder.devices.{workloads.device(case)}", *defaults_of(case), *roots_of(case))
+    """The fingerprint of a case: a short digest of the code that its measurement depends on."""
+    return digest(*HARNESS, f"ladder.devices.{workloads.device(case)}", *defaults_of(case), *roots_of(case))
 
 
 def code(case):
-    """The sorted files of a case's workload and variants, and of the modules of workloads that these depend on."""
+    """The sorted paths of a case's workload and variants, and of what they import from workloads' folders."""
     return code_of(*roots_of(case))
 
 
 def roots_of(case):
-    """The modules of a case's workload and variants."""
-    variants = [(case.workload, case.variant), *sorted(workloads.used(case))]
+    """The dotted names of the modules of a case's workload and variants."""
+    variants = [(case.workload, case.variant), *sorted(workloads.used_variants(case))]
     return [f"ladder.workloads.{case.workload}", *(f"ladder.workloads.{'.'.join(names)}" for names in variants)]
 
 
 def defaults_of(case):
-    """The defaults that a case's workload uses, for the names that its module lacks."""
+    """The defaults that a case's workload uses for names that its module lacks, as `module:name`."""
     defined = contracts.definitions(workloads.problem_path(case.workload))
     return [f"{contracts.DEFAULTS}:{name}" for name in contracts.with_default() if name not in defined]
 
 
 @functools.cache
-def of(*roots):
-    """A short digest of the code that modules depend on; `module:name` is a part of a module."""
+def digest(*roots):
+    """A short digest of the code that roots depend on, each a module's dotted name or `module:name`."""
     return cache.get_or_compute(["fingerprint", *roots], lambda: imports.fingerprint(*roots))
 
 
@@ -54,16 +54,16 @@ def code_of(*roots):
 
 
 def launcher_digest(name):
-    """A digest of a module alone, whatever it imports."""
+    """A digest of the definitions of one module, without what they refer to."""
     return cache.get_or_compute(
         ["module", name], lambda: (imports.find_module(name).definitions_digest, {imports.module_path(name)})
     )
 
 
 def reference_fingerprint(workload):
-    """A short digest of the code that a workload's reference depends on; that of no code without a reference."""
+    """A short digest of the code that a workload's reference depends on; without a reference, that of no code."""
     name = f"ladder.workloads.{workload}.reference"
-    return of(name) if imports.module_path(name) else of()
+    return digest(name) if imports.module_path(name) else digest()
 
 
 def kernel_fingerprint(source):
@@ -78,10 +78,10 @@ def kernel_fingerprint(source):
 
 
 def forget():
-    """Clear all caches of this process, so that changed files and folders are read again."""
-    for cached in (literals.read, literals.statements, imports.path_in, imports.read, native_sources.read, cache.code):
+    """Clear this process's caches of code, so that changed files and folders are read again."""
+    for cached in (literals.read, literals.statements, imports.path_in, imports.read, native_sources.read):
         cached.cache_clear()
     for cached in (contracts.definitions, workloads.require_contract, workloads.variant_path, workloads.constants):
         cached.cache_clear()
-    for cached in (workloads.tunings, cache.state, of, code_of):
+    for cached in (workloads.tunings, cache.file_digests, cache.code_digest, digest, code_of):
         cached.cache_clear()

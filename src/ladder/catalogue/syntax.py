@@ -1,4 +1,4 @@
-"""Statements of Python as syntax trees: the names that they bind, import and use, and their normal form."""
+"""Analysis of Python statements as syntax trees: the names that they bind, import and use, and their normal form."""
 
 import ast
 import re
@@ -8,13 +8,13 @@ from ladder.catalogue.literals import statements
 
 MODULE_NAME = re.compile(r"ladder(\.\w+)+\.?")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+NAME_BINDERS = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields that hold statements
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def bound(node):
-    """The names that a top-level statement defines or assigns: none for imports, and for `if`, `with` and the like."""
+def bound_names(node):
+    """The names that a top-level statement defines or assigns; empty for imports and compound statements like `if`."""
     if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
         return {node.name}
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
@@ -33,42 +33,42 @@ def is_docstring(node):
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def imported(node, package):
-    """The names that a statement of a package's module imports from ladder, at any depth: {name: dotted name}."""
+def imported_names(node, package):
+    """The names that a statement imports from ladder, at any depth, {name: dotted name}; relative to `package`."""
     origins = {}
-    for statement in with_inner(node):
+    for statement in nested_statements(node):
         if isinstance(statement, ast.Import):
             for alias in statement.names:
                 first = alias.name.partition(".")[0]
                 origins |= {alias.asname: alias.name} if alias.asname else {first: first}
-                origins[f"import {alias.name}"] = alias.name  # it is run, whatever is used of it
+                origins[f"import {alias.name}"] = alias.name  # the whole module runs, even if only a part is used
         elif isinstance(statement, ast.ImportFrom):
             base = import_base(statement, package)
             origins |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in statement.names}
-    return {name: origin.removesuffix(".*") for name, origin in origins.items() if is_ours(origin)}
+    return {name: origin.removesuffix(".*") for name, origin in origins.items() if is_from_ladder(origin)}
 
 
-def with_inner(node):
-    """A statement and those inside of it, in the order of `ast.walk`, which visits expressions, too."""
+def nested_statements(node):
+    """A statement and the statements nested in it, in the order of `ast.walk` but without expressions."""
     nodes = [node]
-    for outer in nodes:  # which grows meanwhile
+    for outer in nodes:  # the list grows during the loop
         nodes += [inner for name in BLOCKS for inner in getattr(outer, name, ())]
     return nodes
 
 
 def import_base(node, package):
-    """The dotted name that an import is from, its leading dots resolved."""
+    """The dotted name of the module after `from` in an import, with leading dots resolved."""
     parts = package.split(".")
     above = parts[: len(parts) - node.level + 1] if node.level else []
     return ".".join([*above, *([node.module] if node.module else [])])
 
 
-def is_ours(origin):
+def is_from_ladder(origin):
     return origin.partition(".")[0] == "ladder"
 
 
 def libraries(path):
-    """The names of the packages that a file imports at any depth, including ladder."""
+    """The names of the top-level packages that a file imports at any depth, including ladder."""
     names = set()
     for node in (node for statement in statements(path) for node in ast.walk(statement)):
         if isinstance(node, ast.Import):
@@ -79,7 +79,7 @@ def libraries(path):
 
 
 def dump(tree):
-    """A syntax tree as the same text in all versions of Python: newer ones have more fields, empty in older code."""
+    """A syntax tree as text, the same in all versions of Python: without the empty fields that newer versions add."""
     for node in ast.walk(tree) if "type_params" in ast.FunctionDef._fields else ():
         if getattr(node, "type_params", None) == []:
             del node.type_params
@@ -87,44 +87,44 @@ def dump(tree):
 
 
 class Normaliser(ast.NodeTransformer):
-    """The normal form of a statement: without docstrings and without the modules of what it uses of ladder.
+    """The normal form of a statement: without docstrings, and with the names that it uses from ladder without modules.
 
-    `text` is its syntax tree in this form. `names` are its references in order, each (dotted name, whether it is used
-    or only imported): names that the `module` binds or imports, the statement's own imports, and strings that hold a
-    module's dotted name. Local names of a function are excluded. `find` gives the module of a dotted name, or None.
+    `text` is the syntax tree in this form. `names` are the statement's references in order, each (dotted name, whether
+    it is used and not only imported): names that the `module` binds or imports, imports inside the statement, and
+    strings that are a module's dotted name, but no local names. `find(name)` is the module of a dotted name, or None.
     The statement is modified.
     """
 
     def __init__(self, node, module, find):
         self.module, self.find = module, find
-        self.imports = module.imported | imported(node, module.package)
+        self.origins = module.imported | imported_names(node, module.package)
         self.locals, self.names = [], []
-        if "*" in self.imports:
-            self.names.append((self.imports["*"], True))
+        if "*" in self.origins:
+            self.names.append((self.origins["*"], True))
         self.text = dump(self.visit(node))
 
     def refer(self, name, is_used=True):
-        """Record a reference; the name that replaces it in the tree."""
+        """Record a reference, and return the name that replaces it in the tree."""
         self.names.append((name, is_used))
         return "module" if self.find(name) else name.rpartition(".")[2]
 
-    def denoted(self, node):
-        """The dotted name that an expression denotes by imports of ladder's, or None."""
+    def dotted_name(self, node):
+        """The dotted name of what an expression refers to by an import from ladder, or None."""
         if isinstance(node, ast.Name) and not any(node.id in names for names in self.locals):
-            return self.imports.get(node.id)
-        if isinstance(node, ast.Attribute) and (base := self.denoted(node.value)) and self.find(base):
+            return self.origins.get(node.id)
+        if isinstance(node, ast.Attribute) and (base := self.dotted_name(node.value)) and self.find(base):
             return f"{base}.{node.attr}"
         return None
 
     def visit_Name(self, node):
-        if name := self.denoted(node):
+        if name := self.dotted_name(node):
             return ast.Name(self.refer(name), node.ctx)
         if node.id in self.module.bound and not any(node.id in names for names in self.locals):
             self.refer(f"{self.module.name}.{node.id}")
         return node
 
     def visit_Attribute(self, node):
-        if name := self.denoted(node):
+        if name := self.dotted_name(node):
             return ast.Name(self.refer(name), node.ctx)
         return self.generic_visit(node)
 
@@ -136,28 +136,28 @@ class Normaliser(ast.NodeTransformer):
         return node
 
     def visit_Import(self, node):
-        for origin in imported(node, self.module.package).values():
+        for origin in imported_names(node, self.module.package).values():
             self.refer(origin, is_used=False)
-        node.names = [alias for alias in node.names if not is_ours(alias.name)]
+        node.names = [alias for alias in node.names if not is_from_ladder(alias.name)]
         return node if node.names else None
 
     def visit_ImportFrom(self, node):
-        for origin in imported(node, self.module.package).values():
+        for origin in imported_names(node, self.module.package).values():
             self.refer(origin, is_used=False)
-        return None if is_ours(import_base(node, self.module.package)) else node
+        return None if is_from_ladder(import_base(node, self.module.package)) else node
 
     def visit_FunctionDef(self, node):
-        # Decorators, defaults and annotations stand outside of the function.
+        # Decorators, defaults and annotations are evaluated outside of the function.
         for name in ("decorator_list", "args", "returns"):
             self.visit_field(node, name)
-        self.inside(node, locals_of(node), ["body"])
+        self.visit_scope(node, local_names(node), ["body"])
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node):
         self.visit_field(node, "args")
-        self.inside(node, locals_of(node), ["body"])
+        self.visit_scope(node, local_names(node), ["body"])
         return node
 
     def visit_ClassDef(self, node):
@@ -167,15 +167,16 @@ class Normaliser(ast.NodeTransformer):
     def visit_comprehension_of(self, node):
         first = node.generators[0]
         first.iter = self.visit(first.iter)
-        nodes = (each for generator in node.generators for each in ast.walk(generator.target))
-        names = {each.id for each in nodes if isinstance(each, ast.Name)}
-        self.inside(node, names, ["generators", *(name for name in ("key", "value", "elt") if hasattr(node, name))])
+        targets = (target for generator in node.generators for target in ast.walk(generator.target))
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
+        fields = ["generators", *(name for name in ("key", "value", "elt") if hasattr(node, name))]
+        self.visit_scope(node, names, fields)
         return node
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_of
 
-    def inside(self, node, names, fields):
-        """Visit fields of a node in which names are local."""
+    def visit_scope(self, node, names, fields):
+        """Visit the fields of a node in which `names` are local."""
         if isinstance(getattr(node, "body", None), list):
             node.body = without_docstring(node.body)
         self.locals.append(names)
@@ -186,8 +187,7 @@ class Normaliser(ast.NodeTransformer):
     def visit_field(self, node, name):
         value = getattr(node, name)
         if isinstance(value, list):
-            visited = [self.visit(each) for each in value]
-            value[:] = [each for each in visited if each is not None]
+            value[:] = [result for result in map(self.visit, value) if result is not None]
         elif value is not None:
             setattr(node, name, self.visit(value))
 
@@ -196,23 +196,23 @@ def without_docstring(body):
     return body[1:] if is_docstring(body[0]) else body
 
 
-def locals_of(function):
-    """The local names of a function: its arguments, and what it assigns."""
-    arguments = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+def local_names(function):
+    """The local names of a function: its arguments and the names that it assigns, without those declared `global`."""
+    arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
     if isinstance(function, ast.Lambda):
-        return arguments | set(assigned([function.body]))
-    shared = {name for each in with_inner(function) if isinstance(each, ast.Global) for name in each.names}
-    return (arguments | set(assigned(function.body))) - shared
+        return arguments | set(assigned_names([function.body]))
+    globals_ = {name for node in nested_statements(function) if isinstance(node, ast.Global) for name in node.names}
+    return (arguments | set(assigned_names(function.body))) - globals_
 
 
-def assigned(nodes):
-    """The names that nodes assign, without those inside nested functions, classes and comprehensions."""
+def assigned_names(nodes):
+    """The names that nodes assign, except inside of nested functions, classes and comprehensions."""
     for node in nodes:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):
                 yield node.id
             continue
-        if isinstance(node, NAMING) and node.name:
+        if isinstance(node, NAME_BINDERS) and node.name:
             yield node.name
         if not isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef, ast.Lambda)):
-            yield from assigned(ast.iter_child_nodes(node))
+            yield from assigned_names(ast.iter_child_nodes(node))

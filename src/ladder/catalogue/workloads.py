@@ -1,9 +1,9 @@
-"""The workloads: a folder each, with its inputs, cost and checks in `__init__.py` and a module per variant.
+"""The workloads: one folder each, with its inputs, cost and checks in `__init__.py` and one module per variant.
 
-A variant is a module with a DEVICE; other modules of the folder support variants. Users' own lie in the folders of
-LADDER_VARIANTS (separated by ':') in the same layout: `<folder>/<workload>/<variant>.py` for a variant of one of the
-project's workloads, and whole workloads with an `__init__.py`. A variant is imported only inside its own job; planning
-reads its constants as text.
+A variant is a module with a DEVICE; other modules of the folder are helpers. LADDER_VARIANTS names users' folders,
+separated by ':', with the same layout: `<folder>/<workload>/<variant>.py` for a variant of one of the project's
+workloads, or whole workloads with an `__init__.py`. Only the job that runs a variant imports it; planning reads its
+constants as text.
 """
 
 import ast
@@ -17,28 +17,28 @@ from pathlib import Path
 
 from ladder.catalogue import contracts, literals
 from ladder.errors import LadderError
-from ladder.records.files import require_utf8, shortened
+from ladder.records.files import abbreviate, require_utf8
 
 HOME = Path(__file__).parents[1] / "workloads"
-# Tunings that are counts of at least one.
+# Tunings that are numbers of something, at least 1.
 COUNTS = ("threads", "ranks", "chunks", "gpus")
-# Variables that the harness sets: threads, GPUs, paths.
-NOT_NAMED = (
+# Environment variables that the harness sets for every case, so that a configuration can't.
+HARNESS_VARIABLES = (
     "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS NUMBA_NUM_THREADS NUMBA_THREADING_LAYER "
     "NUMBA_CACHE_DIR CUDA_VISIBLE_DEVICES PATH HOME PYTHONPATH PYTHONSAFEPATH PYTHONUTF8 LC_ALL"
 ).split()
-# The type that a tuning's annotation requires, and its name in messages.
+# The annotations of tunings: the type that each requires, and its name in messages.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
 
 def roots():
-    """The folders that hold workloads, the project's own first."""
-    return [HOME, *split(os.environ.get("LADDER_VARIANTS", ""))]
+    """The folders that hold workloads, the project's first."""
+    return [HOME, *split_folders(os.environ.get("LADDER_VARIANTS", ""))]
 
 
 @functools.cache
-def split(folders):
-    """The folders in a text, separated by ':'. Raises LadderError if there is no such folder."""
+def split_folders(folders):
+    """The folders in a text, separated by ':'. Raises LadderError if one doesn't exist."""
     paths = [home_expanded(folder) for folder in folders.split(":") if folder]
     for folder in paths:
         require_folder(folder)
@@ -47,24 +47,24 @@ def split(folders):
 
 def require_folder(folder):
     """Refuse a folder of the user's that doesn't exist or whose path isn't UTF-8."""
-    if not os.path.isdir(folder):  # noqa: PTH112, that of Path raises for a name of 3,000 characters
-        raise LadderError(f"There is no folder {shortened(folder)}, which `variant_folders` or LADDER_VARIANTS names.")
+    if not os.path.isdir(folder):  # noqa: PTH112, Path.is_dir raises for a name of 3,000 characters
+        raise LadderError(f"There is no folder {abbreviate(folder)}, which `variant_folders` or LADDER_VARIANTS names.")
     require_utf8(folder)
 
 
 def home_expanded(path):
-    """A path with `~` replaced by the user's home; that of an unknown user stays as it is."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111, since that of Path raises RuntimeError
+    """A path with `~` replaced by the user's home; `~name` of an unknown user remains."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111, Path.expanduser raises RuntimeError
 
 
 def folders(workload):
-    """The folders that may hold modules of a workload, the project's own first."""
+    """The folders that may hold modules of a workload, the project's first."""
     return [root / workload for root in roots()]
 
 
 def search_folders(folders):
-    """Search these folders for variants and workloads too, in this process and those that it starts."""
-    # Not by Path, which raises for a name of 3,000 characters and for a link to itself.
+    """Search these folders for variants and workloads too, in this process and its child processes."""
+    # By realpath, since Path.resolve raises for a name of 3,000 characters and for a link to itself.
     paths = [os.path.realpath(home_expanded(folder)) for folder in folders]
     for folder in paths:
         require_folder(folder)
@@ -73,7 +73,7 @@ def search_folders(folders):
 
 
 def require_text():
-    """Refuse modules that aren't UTF-8: a later error would not name the file."""
+    """Refuse modules that aren't UTF-8; a later error wouldn't name the file."""
     for path in (path for root in roots() for path in modules(root, "*/*.py")):
         try:
             path.read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def require_text():
 
 
 def modules(folder, pattern):
-    """Files of a folder that can be modules: neither folders nor the dangling links by which editors lock files."""
+    """A folder's files that match a pattern, without folders and the dangling links by which editors lock files."""
     return filter(Path.is_file, folder.glob(pattern))
 
 
@@ -93,13 +93,13 @@ def names():
 
 
 def problem_path(workload):
-    """The file of a workload's problem: the `__init__.py` of its folder, which assigns SIZES; None without one."""
+    """The file that defines a workload's problem, the `__init__.py` that assigns SIZES; None if there is none."""
     path = module_path(workload, "__init__")
     return path if path and assigns(path, "SIZES") else None
 
 
 def load(workload):
-    """The module of a workload, with defaults for what it lacks; users' workloads and variants are made importable."""
+    """Import a workload's module, add the defaults of names that it lacks, and make users' variants importable."""
     name, paths = f"ladder.workloads.{workload}", list(map(str, folders(workload)))
     if name not in sys.modules or list(sys.modules[name].__path__) != paths:
         require_workload(workload)
@@ -111,7 +111,7 @@ def load(workload):
 
 @functools.cache
 def fill_defaults(module):
-    """Give a workload's module the defaults of its contract for the names that it lacks."""
+    """Add the defaults of the contract to a workload's module for the names that it lacks."""
     defaults = importlib.import_module(contracts.DEFAULTS)
     for name in contracts.with_default():
         if not hasattr(module, name):
@@ -130,7 +130,7 @@ def require_workload(workload):
 
 @functools.cache
 def require_contract(workload, variant=None):
-    """Refuse a workload's own modules and chapter, or its variant, if they break their contracts."""
+    """Refuse a workload's modules and chapter, or one of its variants, if they break their contracts."""
     if variant:
         contracts.require(variant_path(workload, variant), contracts.VARIANT)
     else:
@@ -139,7 +139,7 @@ def require_contract(workload, variant=None):
 
 
 def module_path(workload, name):
-    """The file of a module of a workload's folders, or None."""
+    """The file of a module in a workload's folders, or None."""
     return next(filter(os.path.isfile, (folder / f"{name}.py" for folder in folders(workload))), None)
 
 
@@ -154,7 +154,7 @@ def variant_path(workload, variant):
         )
     if "DEVICE" not in literals.read(path):
         contracts.refuse_misspelt(path, contracts.VARIANT)
-        raise LadderError(f'{path} doesn\'t say where its arrays live, so it is no variant: add DEVICE = "host".')
+        raise LadderError(f"{path} doesn't say where its arrays live, so it isn't a variant: add DEVICE = \"host\".")
     return path
 
 
@@ -165,7 +165,7 @@ def variants(workload):
 
 
 def rungs(workload):
-    """The ladder of a workload, {variant: its idea in a line}, in order; variants missing from RUNGS come last."""
+    """The ladder of a workload, {variant: its idea in one line}, in order; variants missing from RUNGS come last."""
     ideas = literals.read(problem_path(workload)).get("RUNGS", {})
     return ideas | {name: "" for name in variants(workload) if name not in ideas}
 
@@ -188,7 +188,7 @@ def constants(workload, variant):
     """A variant's upper-case constants, including DEVICE and REQUIRES, read without importing it."""
     path = variant_path(workload, variant)
     values = literals.read(path)
-    # TILES may be computed, by a variant that chooses among them itself.
+    # TILES may be computed by a variant that chooses the tile itself.
     literal = [name for name in contracts.constants() if name != "TILES"]
     if computed := [name for name in literal if name not in values and assigns(path, name)]:
         raise LadderError(f"{path} computes {computed[0]}, which is read as text: write out its value.")
@@ -246,7 +246,7 @@ def require_tuning(workload, variant, tuning):
 
 
 def require_sound(case):
-    """Refuse a case that no plan would contain, such as one of unknown or incomplete sizes or tuning."""
+    """Refuse a case that no plan could contain, for instance because a size or a tuning is unknown or missing."""
     require_text()
     require_contract(case.workload)
     require_contract(case.workload, case.variant)
@@ -255,7 +255,7 @@ def require_sound(case):
         raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")
     require_tuning(case.workload, case.variant, case.tuning)
     require_variables(case)
-    for other in used(case):
+    for other in used_variants(case):
         variant_path(*other)
     if reason := beyond_limits(case):
         raise LadderError(f"The case {case.key} can't be measured: {reason}.")
@@ -278,8 +278,8 @@ def beyond_limits(case):
     return None
 
 
-def used(case):
-    """The variants of other workloads that a case's tuning names: {(workload, variant)}."""
+def used_variants(case):
+    """The variants of other workloads that a case's tuning selects by USES, {(workload, variant)}."""
     uses = constants(case.workload, case.variant).get("USES", {})
     tuning = defaults(case.workload, case.variant) | case.tuning if uses else {}
     return {(workload, tuning[name]) for name, workload in uses.items()}
@@ -290,7 +290,8 @@ def reference_slug(case):
     sizes = load(case.workload).reference_sizes(case.sizes)
     if sizes is None:
         return None
-    return Case(case.workload, "reference", sizes, {}).slug.removesuffix(",cache=cold")
+    reference = replace(case, sizes=sizes, tuning={}, variables={}, cache="cold")
+    return reference.slug.removesuffix(",cache=cold")
 
 
 def device(case):
@@ -304,10 +305,10 @@ def gpus(case):
 
 
 def runtime(case):
-    """The runtime of a case's threads: the variant's RUNTIME, or that of the variant whose kernels it uses."""
-    own_runtime = constants(case.workload, case.variant).get("RUNTIME")
-    runtimes = [own_runtime] if own_runtime else [constants(*other)["RUNTIME"] for other in sorted(used(case))]
-    return runtimes[0] if runtimes else None
+    """The runtime of a case's threads: the variant's RUNTIME, or that of the first variant that it uses, or None."""
+    if runtime := constants(case.workload, case.variant).get("RUNTIME"):
+        return runtime
+    return next((constants(*other)["RUNTIME"] for other in sorted(used_variants(case))), None)
 
 
 def environment(case):
@@ -317,37 +318,37 @@ def environment(case):
 
 
 def require_variables(case):
-    """Refuse variables of the environment that would contradict the case's name."""
+    """Refuse environment variables of a case that its variant or the harness sets."""
     variant_sets = environment(case)
     for name in case.variables:
         if name in variant_sets:
             raise LadderError(f"{name} is set by the variant {case.workload}/{case.variant}: leave it to its tunings.")
-        if name in NOT_NAMED or name.startswith("LADDER_"):
+        if name in HARNESS_VARIABLES or name.startswith("LADDER_"):
             raise LadderError(f"{name} can't be named by the key `environment`: the harness sets it for every case.")
 
 
 def precision(case):
-    """The precision of a case's arithmetic: its dtype, or a lower one by PRECISION or, for float32, by `math`."""
+    """The precision of a case's arithmetic: its dtype unless PRECISION or, for float32, the tuning `math` lower it."""
     dtype = case.sizes["dtype"]
-    for workload, variant in [(case.workload, case.variant), *sorted(used(case))]:
+    for workload, variant in [(case.workload, case.variant), *sorted(used_variants(case))]:
         dtype = constants(workload, variant).get("PRECISION", {}).get(dtype, dtype)
     math = case.tuning.get("math", "default")
     return dtype if math == "default" or dtype == "float64" else math
 
 
 def load_variant(workload, variant):
-    """The module of a variant; for measuring jobs alone."""
+    """Import a variant's module; only jobs that run the variant may do so."""
     load(workload)
     variant_path(workload, variant)
     return importlib.import_module(f"ladder.workloads.{workload}.{variant}")
 
 
 def complete(workload, sizes):
-    """The checked sizes in the workload's own order, with defaults filled in.
+    """All sizes of a case, in the workload's order, with defaults filled in. Raises LadderError for invalid sizes.
 
-    A workload's SIZES maps a name to a tuple of allowed words (the first is the default), to `int` (a whole number of
-    at least 1, required), to `float` (a number above 0, required), to a number (the default; any of at least 0, whole
-    if the default is), or to a text (the default; any).
+    A workload's SIZES maps the name of each size to its kind: `int` (required, a whole number of at least 1), `float`
+    (required, a number above 0), a tuple of allowed words (the first is the default), a number (the default of a number
+    of at least 0, which must be whole if the default is), or a text (the default of any text).
     """
     module = load(workload)
     if unknown := set(sizes) - set(module.SIZES):
@@ -355,15 +356,16 @@ def complete(workload, sizes):
             f"{workload} has no size named {', '.join(sorted(unknown))}: its sizes are {', '.join(module.SIZES)}."
         )
     full = {
-        name: checked(workload, name, kind, sizes.get(name, default_of(kind))) for name, kind in module.SIZES.items()
+        name: require_size(workload, name, kind, sizes.get(name, default_of(kind)))
+        for name, kind in module.SIZES.items()
     }
     if problem := module.refuse(full):
         raise LadderError(problem)
     return full
 
 
-def checked(workload, name, kind, value):
-    """A size's value, checked against its kind in SIZES. Raises LadderError if it doesn't fit; None never does."""
+def require_size(workload, name, kind, value):
+    """The value of a size, converted to its kind in SIZES. Raises LadderError if it is None or doesn't fit."""
     if value is None:
         raise LadderError(f"{workload} needs a value for its size {name!r}.")
     if isinstance(kind, tuple):
@@ -381,11 +383,11 @@ def checked(workload, name, kind, value):
 
 
 def default_of(kind):
-    """The default of a size, None if it is required."""
+    """The default of a size of this kind, None if it is required."""
     return kind[0] if isinstance(kind, tuple) else None if isinstance(kind, type) else kind
 
 
 def small_sizes(workload, sizes, count):
-    """Complete sizes: these, and `count` for every other one without a default."""
+    """Complete sizes: the given ones, and `count` for all other required ones."""
     counts = {name: kind(count) for name, kind in load(workload).SIZES.items() if isinstance(kind, type)}
     return complete(workload, counts | sizes)

@@ -1,7 +1,7 @@
-"""What variants ask of the current NVIDIA GPU, through CuPy: kernels of their sources, CUDA graphs, memory, copies.
+"""Kernels, CUDA graphs, memory and copies for variants, on the current NVIDIA GPU, through CuPy.
 
-`gpus` has the GPUs that a process sees; `clock` and `trace` time their work; the other modules call functions of cuBLAS
-and of the driver that CuPy lacks.
+`gpus` has the GPUs that are visible to a process; `clock` and `trace` time work on a GPU; the other modules call
+functions of cuBLAS and of the driver that CuPy lacks.
 """
 
 import functools
@@ -14,7 +14,7 @@ from ladder.errors import LadderError
 
 @functools.cache
 def architecture():
-    """The architecture for which the GPU's binaries are compiled, as in sm_90."""
+    """The architecture for which kernels are compiled, such as sm_90."""
     return f"sm_{load_cupy().cuda.Device().compute_capability}"
 
 
@@ -28,7 +28,7 @@ def multiprocessors():
 def kernel(workload, variant, name, dtype, is_cooperative=False, **tuning):
     """A kernel of a variant's CUDA source, compiled with `tuning` as its macros.
 
-    The blocks of a cooperative kernel all run at once and may wait for each other (`include/grid.cuh`).
+    All blocks of a cooperative kernel run at once, so they may wait for each other (`workloads/include/grid.cuh`).
     """
     slug = binaries.slug(workload, variant, dtype, tuning)
     return module(compiler.ensure(architecture(), workload, variant, slug), is_cooperative).get_function(name)
@@ -41,9 +41,10 @@ def module(path, is_cooperative=False):
 
 
 def blocks_at_once(kernel, block, shared):
-    """The number of blocks that the GPU can run at once; `shared` is the dynamic shared memory of a block in bytes.
+    """The number of blocks of a kernel that the GPU can run at once.
 
-    Raises LadderError if not even one fits.
+    `block` is the number of threads of a block, `shared` its dynamic shared memory in bytes. Raises LadderError if no
+    block fits.
     """
     driver = load_cupy().cuda.driver
     kernel.max_dynamic_shared_size_bytes = shared
@@ -55,11 +56,12 @@ def blocks_at_once(kernel, block, shared):
     return blocks
 
 
-def captured(run, stream):
-    """Capture what `run` puts into `stream`, and into streams that it waits for, as a CUDA graph; returns its launch.
+def capture(run, stream):
+    """Capture the work that `run` puts into `stream` as a CUDA graph; returns a function that launches the graph.
 
-    `run` is called once before, since nothing may be loaded during capture. All pending work ends before that: a
-    non-blocking stream doesn't wait for the default one, in which tables and inputs are copied.
+    Streams for which `stream` waits are captured too. `run` is called once before the capture, because no kernel may be
+    loaded during it. All pending work ends before that call: a non-blocking stream doesn't wait for the default stream,
+    in which tables and inputs are copied.
     """
     synchronize()
     with stream:
@@ -72,7 +74,7 @@ def captured(run, stream):
 
 
 def launch(graph, run):
-    """Launch a graph; `run` keeps the arrays alive, since the graph only has their addresses."""
+    """Launch a graph. The argument `run` keeps the arrays alive, of which the graph only has the addresses."""
     graph.launch()
 
 
@@ -90,7 +92,7 @@ def empty_pinned(shape, dtype):
 
 
 def lock_pages(array):
-    """Page-lock a host array for all GPUs, as long as it lives, so that they can read and write it."""
+    """Page-lock a host array for as long as it lives, so that all GPUs can read and write it."""
     runtime, address = load_cupy().cuda.runtime, array.ctypes.data
     runtime.hostRegister(address, array.nbytes, 1)  # cudaHostRegisterPortable
     weakref.finalize(array, runtime.hostUnregister, address)

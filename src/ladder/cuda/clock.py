@@ -1,7 +1,7 @@
-"""The clock of a GPU: CUDA events around the work that a run puts into the current stream.
+"""The clock of a GPU: CUDA events before and after the work that a run puts into the current stream.
 
-Work in another stream, for which the current one doesn't wait, isn't timed: `require_finished` refuses it. The GPU is
-also synchronised after every end event, so that no sample overlaps such work.
+Work in another stream isn't timed unless the current stream waits for it: `require_finished` refuses such a run. The
+GPU is also synchronised after every end event, so that no sample overlaps such work.
 """
 
 import functools
@@ -11,7 +11,7 @@ import time
 from ladder.cuda.gpus import load_cupy, synchronize
 from ladder.errors import LadderError
 
-# Long enough to hide a few launches, short compared with a sample.
+# The spin kernel before a timed run: long enough to hide a few launches, short compared with a sample.
 SPIN_NANOSECONDS = 100_000
 SPIN = r"""
 extern "C" __global__ void spin(long long nanoseconds) {
@@ -22,19 +22,19 @@ extern "C" __global__ void spin(long long nanoseconds) {
   } while (now - start < nanoseconds);
 }
 """
-# Seconds after the end event that may be a delay of the host, and the number of runs that must all exceed them: a busy
-# host is late occasionally, but a variant that leaves work behind does so every time.
+# A run is refused only if the GPU keeps working for more than MARGIN seconds after the end event in all of RUNS runs: a
+# busy host causes such a delay occasionally, a variant that leaves work behind in every run.
 MARGIN, RUNS = 50e-6, 10
 
 
 def stopwatch(run):
     """Seconds of GPU work of `run`, by CUDA events; the time between two events with no work is subtracted."""
-    seconds = between_events(run)
+    seconds = time_between_events(run)
     synchronize()
     return max(seconds - event_overhead(), 0.0)
 
 
-def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
+def time_between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
     """Seconds from an event before the GPU work of `run` to one after it.
 
     The launches are queued behind other work, so that their latency is excluded.
@@ -49,16 +49,16 @@ def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
     return cupy.cuda.get_elapsed_time(start, end) * 1e-3
 
 
-def after_events(run):
+def time_after_events(run):
     """Seconds for which the GPU keeps working after the event at the end of `run`.
 
-    Nothing is queued before `run`: work in another stream would start and perhaps end meanwhile.
+    No spin kernel runs before `run`: meanwhile work in another stream would start, and perhaps end.
     """
-    between_events(run, spin_nanoseconds=0)
-    return until_idle()
+    time_between_events(run, spin_nanoseconds=0)
+    return time_until_idle()
 
 
-def until_idle():
+def time_until_idle():
     """Seconds until the GPU has finished all work."""
     start = time.perf_counter_ns()
     synchronize()
@@ -68,7 +68,7 @@ def until_idle():
 def require_finished(run):
     """Refuse a run that leaves work in a stream for which the current one doesn't wait. Raises LadderError."""
     for _ in range(RUNS):
-        seconds = after_events(run) - idle_overhead()
+        seconds = time_after_events(run) - idle_overhead()
         if seconds <= MARGIN:
             return
     raise LadderError(
@@ -80,16 +80,16 @@ def require_finished(run):
 @functools.cache
 def event_overhead():
     """Seconds between two events with nothing between them."""
-    return statistics.median(between_events(lambda: None) for _ in range(101))
+    return statistics.median(time_between_events(lambda: None) for _ in range(101))
 
 
 @functools.cache
 def idle_overhead():
-    """Seconds that `until_idle` takes on an idle GPU."""
-    return statistics.median(until_idle() for _ in range(101))
+    """Seconds that `time_until_idle` returns on an idle GPU."""
+    return statistics.median(time_until_idle() for _ in range(101))
 
 
 @functools.cache
 def spin():
-    """The kernel that waits for a number of nanoseconds."""
+    """The kernel that spins for a number of nanoseconds."""
     return load_cupy().RawKernel(SPIN, "spin")

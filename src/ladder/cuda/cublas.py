@@ -1,4 +1,4 @@
-"""cuBLAS by ctypes, called directly, since CuPy's own calls can't be captured in a CUDA graph."""
+"""cuBLAS called through ctypes, because CuPy's calls of it can't be captured in a CUDA graph."""
 
 import ctypes
 import functools
@@ -20,10 +20,10 @@ def library():
 
 def call(name, *arguments):
     """Call a function of cuBLAS. Raises MemoryError if the GPU is out of memory, LadderError if it fails otherwise."""
-    bound(name, *arguments)()
+    bind(name, *arguments)()
 
 
-def bound(name, *arguments):
+def bind(name, *arguments):
     """A function that calls a function of cuBLAS with these arguments, as `call` does."""
     function = library()[name]
 
@@ -38,7 +38,7 @@ def bound(name, *arguments):
 
 
 def handle(math="default"):
-    """The current GPU's handle for this arithmetic. It reads factors from the host's memory, cuBLAS's default."""
+    """The current GPU's handle for an arithmetic of MATH. Factors are read from host memory, cuBLAS's default."""
     return handle_on(gpus.load_cupy().cuda.Device().id, math)
 
 
@@ -63,5 +63,5 @@ def pointer(array):
 
 
 def factor(value, dtype):
-    """The address of a factor, such as alpha, of an array's dtype."""
+    """The address of a factor, such as alpha, in the dtype of the arrays."""
     return ctypes.byref({"float64": ctypes.c_double, "float32": ctypes.c_float}[dtype.name](value))

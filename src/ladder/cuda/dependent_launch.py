@@ -1,8 +1,8 @@
-"""CUDA's programmatic dependent launch: kernels that may start while the kernel before them ends.
+"""CUDA's programmatic dependent launch: a kernel may start while the kernel before it ends.
 
-Such a kernel may start once every block of the one before has ended or triggered it (`launch_dependents` in
-`include/ptx/programmatic_launch.cuh`), and waits for all that it wrote (`wait_for_previous_kernel`). Only the filling
-of the multiprocessors then remains between two kernels. It works in a CUDA graph too.
+The second kernel may start once every block of the first has ended or called `launch_dependents`. It calls
+`wait_for_previous_kernel` before it reads what the first has written. Both functions are in
+`workloads/include/ptx/programmatic_launch.cuh`. Such launches work in a CUDA graph too.
 
 Source: CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
 """
@@ -14,14 +14,19 @@ import numpy as np
 from ladder.cuda import driver, gpus
 from ladder.errors import LadderError
 
-SINCE = 90  # the compute capability
-PROGRAMMATIC_STREAM_SERIALIZATION = 6  # of CUlaunchAttributeID
+MIN_CAPABILITY = 90  # the compute capability 9.0
+PROGRAMMATIC_STREAM_SERIALIZATION = 6  # a value of CUlaunchAttributeID
 
 
 class Attribute(ctypes.Structure):
     """The driver's CUlaunchAttribute, whose value has 64 bytes."""
 
-    _fields_ = (("id", ctypes.c_uint), ("padding", ctypes.c_uint), ("value", ctypes.c_int), ("rest", ctypes.c_int * 15))
+    _fields_ = (
+        ("id", ctypes.c_uint),
+        ("padding", ctypes.c_uint),
+        ("value", ctypes.c_int),
+        ("unused", ctypes.c_int * 15),
+    )
 
 
 class Configuration(ctypes.Structure):
@@ -37,20 +42,20 @@ class Configuration(ctypes.Structure):
     )
 
 
-def overlapping(kernel):
-    """A function that launches a kernel as the kernel itself does, but lets it start while the one before it ends.
+def launcher(kernel):
+    """A function with the arguments of `kernel` that launches it, but lets it start while the kernel before it ends.
 
-    The kernel itself must wait for the one before. On GPUs without this feature, the result is the kernel. The function
-    raises LadderError if the driver refuses the launch.
+    The kernel must call `wait_for_previous_kernel`. On GPUs without this feature, the result is the kernel itself. The
+    function raises LadderError if the driver refuses the launch.
     """
     cupy = gpus.load_cupy()
-    if int(cupy.cuda.Device().compute_capability) < SINCE:
+    if int(cupy.cuda.Device().compute_capability) < MIN_CAPABILITY:
         return kernel
 
     def launch(grid, block, arguments, shared_mem=0):
         attribute = Attribute(id=PROGRAMMATIC_STREAM_SERIALIZATION, value=1)
         stream = cupy.cuda.get_current_stream().ptr
-        config = Configuration(by_axis(grid), by_axis(block), shared_mem, stream, ctypes.pointer(attribute), 1)
+        config = Configuration(dim3(grid), dim3(block), shared_mem, stream, ctypes.pointer(attribute), 1)
         values = [np.asarray(value.data.ptr if isinstance(value, cupy.ndarray) else value) for value in arguments]
         pointers = (ctypes.c_void_p * len(values))(*[value.ctypes.data for value in values])
         function = ctypes.c_void_p(kernel.kernel.ptr)
@@ -60,6 +65,6 @@ def overlapping(kernel):
     return launch
 
 
-def by_axis(counts):
-    """Counts along all three axes."""
+def dim3(counts):
+    """One, two or three counts as the driver's three, padded with ones."""
     return (ctypes.c_uint * 3)(*counts, *[1] * (3 - len(counts)))

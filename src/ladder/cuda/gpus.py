@@ -1,4 +1,4 @@
-"""The NVIDIA GPUs that are visible to a process, through CuPy; one of them is current."""
+"""The NVIDIA GPUs that are visible to this process, through CuPy."""
 
 import functools
 
@@ -54,8 +54,8 @@ def synchronize():
 def uuid(number=None):
     """The UUID of a GPU, by default the current one, as the driver's tools write it, GPU-...
 
-    NVML finds it by the GPU's address on the PCI bus; without NVML this returns that address. CuPy's UUID is no
-    substitute: it is truncated at a zero byte.
+    NVML looks up the UUID by the GPU's address on the PCI bus; without NVML, the result is that address. CuPy's
+    UUID can't be used: it is truncated at a zero byte.
     """
     cupy = load_cupy()
     number = cupy.cuda.Device().id if number is None else number
@@ -64,6 +64,6 @@ def uuid(number=None):
 
 
 def energy():
-    """The energy in J that all visible GPUs have used since their drivers were loaded; None if one has no counter."""
+    """The energy in J that all visible GPUs have used since the driver was loaded; None if a GPU has no counter."""
     joules = [nvidia.energy(uuid(number)) for number in device_ids()]
     return None if None in joules else sum(joules)

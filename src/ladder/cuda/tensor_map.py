@@ -1,4 +1,7 @@
-"""Tensor maps: descriptors of arrays for a GPU's copy engine, compute capability 9.0; see `include/ptx/tma.cuh`."""
+"""Tensor maps, which describe arrays to the tensor memory accelerator of GPUs since compute capability 9.0 (Hopper).
+
+`workloads/include/ptx/tma.cuh` has the copies that use them.
+"""
 
 import ctypes
 
@@ -8,22 +11,22 @@ from ladder.cuda import driver
 from ladder.errors import LadderError
 
 BYTES, ALIGNMENT = 128, 64  # of a CUtensorMap
-# Values of the driver's enumerations.
+# Values of the enumerations CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion.
 TYPES = {"uint16": 1, "float32": 7}
 SWIZZLE_OF_128_BYTES, PROMOTION_TO_256_BYTES = 3, 3
 
 
 def encode(address, dtype, shape, strides, box):
-    """The tensor map of an array on the GPU, an argument of a kernel: a NumPy array of one opaque value.
+    """The tensor map of an array on the GPU, as an argument of a kernel: a NumPy array of one opaque value.
 
-    `shape` begins with the contiguous axis; `strides` are in bytes, for all other axes. `box` is the shape of a copy,
-    128 bytes along the first axis. A copy arrives in shared memory with the 128-byte swizzle, and is zero outside the
-    array. Raises LadderError if the driver refuses.
+    `shape` begins with the contiguous axis; `strides` has those of all other axes in bytes. `box` is the shape of a
+    copy, whose first axis takes 128 bytes. A copy arrives in shared memory with the 128-byte swizzle; elements outside
+    the array are zero. Raises LadderError if the driver refuses.
     """
-    store = np.zeros(BYTES + ALIGNMENT, np.uint8)
-    start, rank = -store.ctypes.data % ALIGNMENT, len(shape)
+    buffer = np.zeros(BYTES + ALIGNMENT, np.uint8)
+    start, rank = -buffer.ctypes.data % ALIGNMENT, len(shape)
     status = driver.library().cuTensorMapEncodeTiled(
-        ctypes.c_void_p(store.ctypes.data + start),
+        ctypes.c_void_p(buffer.ctypes.data + start),
         TYPES[dtype.name],
         rank,
         ctypes.c_void_p(address),
@@ -38,4 +41,4 @@ def encode(address, dtype, shape, strides, box):
     )
     if status:
         raise LadderError(f"The driver refuses a tensor map of {shape} numbers in boxes of {box}: status {status}.")
-    return store[start : start + BYTES].view(f"V{BYTES}")
+    return buffer[start : start + BYTES].view(f"V{BYTES}")

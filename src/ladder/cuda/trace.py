@@ -6,45 +6,45 @@ from ladder.cuda.gpus import load_cupy
 
 
 class Recorder:
-    """Records work on the current GPU, idle before, as the rows of a trace (`harness/traces.py`).
+    """Records work on the current GPU as the rows of a trace (`harness/traces.py`); the GPU must be idle at first.
 
-    Times count from `began` on the host's clock, `time.perf_counter()`, by default from now. Events of different GPUs
-    can't be compared, so each GPU has its own recorder, whose lanes begin with `prefix`.
+    Times count from `start`, a value of `time.perf_counter()`, by default from now. Events of different GPUs can't be
+    compared, so each GPU has its own recorder. The names of its lanes begin with `prefix`.
     """
 
-    def __init__(self, began=None, prefix=""):
+    def __init__(self, start=None, prefix=""):
         self.event, self.elapsed = load_cupy().cuda.Event, load_cupy().cuda.get_elapsed_time
-        self.origin = self.recorded(None)
-        self.origin.synchronize()  # or work in other streams may begin before it, if another process uses the GPU
+        self.origin = self.record_event(None)
+        self.origin.synchronize()  # else work in other streams might begin before it if another process uses the GPU
         now = time.perf_counter()
-        self.began = now if began is None else began
-        self.late, self.prefix = now - self.began, prefix
-        self.events, self.on_host = [], []
+        self.start = now if start is None else start
+        self.offset, self.prefix = now - self.start, prefix  # seconds from the start to the origin
+        self.events, self.host_rows = [], []
 
-    def recorded(self, stream):
+    def record_event(self, stream):
         """Record an event in a stream, by default (None) the current one."""
         event = self.event()
         event.record(stream)
         return event
 
-    def around(self, lane, name, stream, work):
-        """Call `work`, which puts work into a stream, and record the start and end of that."""
-        start = self.recorded(stream)
+    def record(self, lane, name, stream, work):
+        """Call `work`, which puts work into a stream, and record when the GPU starts and ends it."""
+        start = self.record_event(stream)
         work()
-        self.events.append((self.prefix + lane, name, start, self.recorded(stream)))
+        self.events.append((self.prefix + lane, name, start, self.record_event(stream)))
 
-    def around_host(self, lane, name, work):
-        """Call `work` of the host itself, and record it by the host's clock."""
+    def record_host(self, lane, name, work):
+        """Call `work`, which runs on the host, and record when it starts and ends."""
         start = time.perf_counter()
         work()
-        self.on_host.append((self.prefix + lane, name, start - self.began, time.perf_counter() - self.began))
+        self.host_rows.append((self.prefix + lane, name, start - self.start, time.perf_counter() - self.start))
 
     def rows(self):
-        """The rows of all recorded work, after it has ended: lane, name, start and end in seconds."""
+        """Wait until all recorded work has ended; returns its rows (lane, name, start, end), times in seconds."""
         for *_, end in self.events:
             end.synchronize()
-        return [(lane, name, *map(self.seconds, ends)) for lane, name, *ends in self.events] + self.on_host
+        return [(lane, name, *map(self.seconds, ends)) for lane, name, *ends in self.events] + self.host_rows
 
     def seconds(self, event):
-        """The time of an event."""
-        return self.late + self.elapsed(self.origin, event) * 1e-3
+        """The time of an event in seconds since the start."""
+        return self.offset + self.elapsed(self.origin, event) * 1e-3

@@ -1,1 +1,1 @@
-"""Data sets: reading, writing, fetching."""
+"""Data sets of handwritten digits: reading, writing and downloading them."""

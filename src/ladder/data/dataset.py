@@ -1,4 +1,4 @@
-"""Handwritten digits as four IDX files: images and labels, for training and for testing."""
+"""A data set of handwritten digits in four IDX files: images and labels, for training and for testing."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from ladder.data import idx
 from ladder.errors import LadderError
 from ladder.records import checksums
 
-SIDE, CLASSES = 28, 10
+SIDE, CLASSES = 28, 10  # pixels along the side of an image, and digits
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
@@ -18,7 +18,7 @@ FILES = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images (n, 28, 28) with bright strokes on 0 and labels (n,) from 0 to 9, all uint8."""
+    """Images, shape (n, 28, 28), with bright strokes on a background of 0; labels, shape (n,), 0 to 9; all uint8."""
 
     train_images: np.ndarray
     train_labels: np.ndarray
@@ -29,15 +29,15 @@ class Dataset:
 def load(folder):
     """The data set in `folder`. Raises LadderError if a file is missing or corrupt, or if two files disagree."""
     folder = Path(folder)
-    train = pair(folder / TRAIN_IMAGES, folder / TRAIN_LABELS)
-    return Dataset(*train, *pair(folder / TEST_IMAGES, folder / TEST_LABELS))
+    train = load_pair(folder / TRAIN_IMAGES, folder / TRAIN_LABELS)
+    return Dataset(*train, *load_pair(folder / TEST_IMAGES, folder / TEST_LABELS))
 
 
-def pair(image_path, label_path):
-    """Images and their labels, which must belong together."""
+def load_pair(image_path, label_path):
+    """Images and their labels. Raises LadderError unless there is one valid label for each image."""
     for path in (image_path, label_path):
-        if mistake := checksums.mistake(path):
-            raise LadderError(f"{path} isn't what was written: {mistake}; delete it and fetch the data set again.")
+        if mismatch := checksums.mismatch(path):
+            raise LadderError(f"{path} has changed: {mismatch}; delete it and fetch the data set again.")
     images, labels = idx.read(image_path), idx.read(label_path)
     if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE):
         raise LadderError(

@@ -13,11 +13,11 @@ from ladder.records import checksums
 
 
 def write(folder):
-    """Write scikit-learn's digits, offline, as the four files of MNIST: 1,437 for training, 360 for testing.
+    """Write scikit-learn's digits as the four files of MNIST: 1,437 images for training, 360 for testing.
 
-    The images (8 × 8, 0 to 16) are resampled by cubic splines to the 20 × 20 pixels that a digit of MNIST
-    occupies, in the middle of 28 × 28 uint8. The split is fixed and keeps the classes' shares. Raises
-    LadderError if `folder` can't be written.
+    The images of 8 × 8 pixels from 0 to 16 are resampled by cubic splines to the 20 × 20 pixels that a digit of MNIST
+    occupies, in the middle of 28 × 28 pixels, uint8. The split is fixed and keeps the proportions of the classes.
+    Raises LadderError if `folder` can't be written.
     """
     small, labels = load_digits(return_X_y=True)
     small = small.reshape(-1, 8, 8)

@@ -1,4 +1,4 @@
-"""Fetch a gzip-compressed file from the first mirror that has it, and check its size and sha256 before any use."""
+"""Download a gzip-compressed file from the first mirror that has it, and check its size and SHA-256 sum."""
 
 import contextlib
 import gzip
@@ -18,38 +18,38 @@ from ladder.errors import LadderError
 from ladder.records.files import write_atomically
 
 TIMEOUT = 30  # seconds for a connection, and for each read
-# Three more attempts after statuses that may pass, with pauses of 0, 2 and 4 s whatever the server proposes.
-PASSING = (408, 425, 429, 500, 502, 503, 504)
-RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=PASSING, respect_retry_after_header=False)
+# Three more attempts after HTTP statuses that may be temporary, with pauses of 0, 2 and 4 s, not the server's.
+TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
+RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=TRANSIENT, respect_retry_after_header=False)
 
 
 class Expected(NamedTuple):
-    """Size in bytes and sha256 (hexadecimal) of a decompressed file."""
+    """Size in bytes and SHA-256 sum (hexadecimal) of a decompressed file."""
 
     size: int
     sha256: str
 
 
-class Unusable(Exception):
-    """Why a mirror's file is refused."""
+class UnusableFile(Exception):
+    """A mirror's file can't be used; the message is the reason."""
 
 
 def fetch(path, expected, mirrors):
-    """Write the file `{path.name}.gz` of a mirror, decompressed, to `path`; return that mirror.
+    """Download `{path.name}.gz` from the first mirror that has it, decompress it to `path`, and return that mirror.
 
-    Returns None if `path` has the expected contents already. A mirror is a URL (http, https, file) or a folder, which
-    may hold the decompressed file instead. Mirrors are tried in order. Raises LadderError if a mirror is malformed,
-    none has the expected bytes, or `path` can't be written.
+    Returns None if `path` already has the expected contents. A mirror is a URL (http, https, file) or a folder, which
+    may hold the decompressed file instead. Raises LadderError if a mirror is malformed, none has the expected contents,
+    or `path` can't be written.
     """
     path, failures = Path(path), []
-    with contextlib.suppress(Unusable, OSError):
-        checked(path.read_bytes(), expected)
+    with contextlib.suppress(UnusableFile, OSError):
+        require_expected(path.read_bytes(), expected)
         return None
-    for mirror, base in [(mirror, location(str(mirror))) for mirror in mirrors]:
+    for mirror, base in [(mirror, parse_mirror(str(mirror))) for mirror in mirrors]:
         try:
-            read = from_folder if isinstance(base, Path) else from_server
-            contents = checked(read(base, path.name, expected.size), expected)
-        except (Unusable, OSError, urllib3.exceptions.HTTPError) as error:
+            read = read_from_folder if isinstance(base, Path) else read_from_server
+            contents = require_expected(read(base, path.name, expected.size), expected)
+        except (UnusableFile, OSError, urllib3.exceptions.HTTPError) as error:
             failures.append(f"{mirror}: {cause(error)}")
         else:
             write_atomically(path, contents)
@@ -60,9 +60,9 @@ def fetch(path, expected, mirrors):
     )
 
 
-def location(mirror):
-    """A mirror's text as the URL of a server or the Path of a folder."""
-    with contextlib.suppress(ValueError, RuntimeError):  # a malformed host, the home of an unknown user
+def parse_mirror(mirror):
+    """A mirror's text as the URL of a server, or as the Path of a folder."""
+    with contextlib.suppress(ValueError, RuntimeError):  # by a malformed host, or by the home of an unknown user
         parts = urlsplit(mirror)
         if parts.scheme in ("http", "https") and parts.hostname:
             return mirror.rstrip("/")
@@ -76,48 +76,48 @@ def location(mirror):
     )
 
 
-def from_folder(folder, name, size):
+def read_from_folder(folder, name, size):
     """The file's contents from a folder, compressed or not."""
     packed = folder / f"{name}.gz"
-    return decompressed(packed.read_bytes(), size) if packed.is_file() else (folder / name).read_bytes()
+    return decompress(packed.read_bytes(), size) if packed.is_file() else (folder / name).read_bytes()
 
 
-def from_server(url, name, size):
-    """The file's contents from a server; no more bytes are received than the file can have."""
-    limit = size + size // 1000 + 2**16  # gzip adds less to what it can't compress
+def read_from_server(url, name, size):
+    """The file's contents from a server, which must not send more bytes than the compressed file can have."""
+    limit = size + size // 1000 + 2**16  # gzip enlarges incompressible data by less than this
     with requests.Session() as session:
         session.mount(url, HTTPAdapter(max_retries=RETRIES))
-        # As stored: a server may declare the file's own gzip as Content-Encoding.
+        # `identity` asks for the file as stored; a server may declare its gzip as Content-Encoding all the same.
         headers = {"Accept-Encoding": "identity"}
         response = session.get(f"{url}/{name}.gz", headers=headers, stream=True, timeout=TIMEOUT)
         if response.status_code != 200:
-            raise Unusable(f"HTTP status {response.status_code}")
+            raise UnusableFile(f"HTTP status {response.status_code}")
         packed = response.raw.read(limit + 1, decode_content=False)
     if len(packed) > limit:
-        raise Unusable(f"sends more than {limit} bytes, which can't be the file")
-    return decompressed(packed, size)
+        raise UnusableFile(f"sends more than {limit} bytes, which can't be the file")
+    return decompress(packed, size)
 
 
-def decompressed(packed, size):
-    """The contents of a gzip file, of which at most a byte more than `size` is unpacked."""
+def decompress(packed, size):
+    """The contents of a gzip file, at most `size` + 1 bytes of them."""
     try:
         return gzip.GzipFile(fileobj=io.BytesIO(packed)).read(size + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise Unusable(f"not an intact gzip file ({error})") from None
+        raise UnusableFile(f"not an intact gzip file ({error})") from None
 
 
-def checked(contents, expected):
-    """The contents, if they are what is expected. Raises Unusable."""
+def require_expected(contents, expected):
+    """Return the contents. Raises UnusableFile if their size or sum isn't the expected one."""
     if len(contents) != expected.size:
         amount = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
-        raise Unusable(f"holds {amount} {expected.size} bytes")
+        raise UnusableFile(f"holds {amount} {expected.size} bytes")
     if (sha256 := hashlib.sha256(contents).hexdigest()) != expected.sha256:
-        raise Unusable(f"its sha256 is {sha256} where it should be {expected.sha256}")
+        raise UnusableFile(f"its sha256 is {sha256} where it should be {expected.sha256}")
     return contents
 
 
 def cause(error):
-    """The message of an error's innermost cause: the outer ones repeat it with addresses of objects."""
+    """The message of an error's innermost cause: outer messages repeat it with addresses of objects."""
     while inner := error.__cause__ or (not error.__suppress_context__ and error.__context__):
         error = inner
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

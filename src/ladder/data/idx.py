@@ -9,52 +9,52 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.records.files import write_atomically
 
-DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}  # by their codes in a file
 CODES = {np.dtype(dtype).newbyteorder("="): code for code, dtype in DTYPES.items()}
 
 
 def read(path):
     """The array of an IDX file, of any shape of rank 1 to 64, in native byte order.
 
-    The format is described with MNIST by LeCun, Cortes and Burges: two zero bytes, a code of the
-    dtype, the rank, the extents as big-endian uint32, then the elements, big-endian, in C order. Raises
-    LadderError if the file can't be read, or if its header or its length doesn't fit the format.
+    LeCun, Cortes and Burges describe the format with MNIST: two zero bytes, one byte each for the code of the dtype and
+    for the rank, the extents as big-endian uint32, then the elements, big-endian, in C order. Raises LadderError if the
+    file can't be read, or if its header or its length doesn't fit the format.
     """
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror or error}; fetch the data set first.") from error
 
-    def broken(what):
-        return LadderError(f"{path} is not a sound IDX file: {what}; delete it and fetch the data set again.")
+    def invalid(reason):
+        return LadderError(f"{path} is not a valid IDX file: {reason}; delete it and fetch the data set again.")
 
     if len(raw) < 4:
-        raise broken(f"it has {len(raw)} bytes, fewer than the 4 of the magic number")
+        raise invalid(f"it has {len(raw)} bytes, fewer than the 4 of the magic number")
     zeros, code, rank = struct.unpack_from(">HBB", raw)
     if zeros:
-        raise broken(f"it begins with 0x{raw[:4].hex()} where a magic number begins with two zero bytes")
+        raise invalid(f"it begins with 0x{raw[:4].hex()} where a magic number begins with two zero bytes")
     if code not in DTYPES:
-        raise broken(f"0x{code:02x} is not the code of a dtype")
+        raise invalid(f"0x{code:02x} is not the code of a dtype")
     if not 1 <= rank <= 64:
-        raise broken(f"its rank is {rank}, outside 1 to 64")
+        raise invalid(f"its rank is {rank}, outside 1 to 64")
     header = 4 + 4 * rank
     if len(raw) < header:
-        raise broken(f"it ends after {len(raw)} bytes, inside its header of {header}")
+        raise invalid(f"it ends after {len(raw)} bytes, inside its header of {header}")
     shape = struct.unpack_from(f">{rank}I", raw, 4)
     dtype = np.dtype(DTYPES[code])
     if len(raw) != (size := header + math.prod(shape) * dtype.itemsize):
-        raise broken(f"it has {len(raw)} bytes where its shape {shape} of {dtype.name} takes {size}")
+        raise invalid(f"it has {len(raw)} bytes where its shape {shape} of {dtype.name} takes {size}")
     try:
         array = np.frombuffer(raw, dtype, offset=header).reshape(shape)
-    except ValueError as error:  # an empty array whose other extents are beyond NumPy
-        raise broken(f"NumPy has no shape {shape}") from error
+    except ValueError as error:  # an empty array with other extents that NumPy doesn't support
+        raise invalid(f"NumPy has no shape {shape}") from error
     return array.astype(dtype.newbyteorder("="))
 
 
 def write(path, array):
     """Write `array` as an IDX file, atomically.
 
-    Its rank is at least 1, its dtype uint8, int8, int16, int32, float32 or float64, of either byte order.
+    The array's rank is at least 1; its dtype is uint8, int8, int16, int32, float32 or float64, in either byte order.
     Raises LadderError for another dtype or rank, or if the file can't be written.
     """
     array = np.asarray(array)

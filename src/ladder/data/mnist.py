@@ -1,4 +1,4 @@
-"""MNIST, fetched from mirrors, with the sums of its files."""
+"""MNIST, downloaded from mirrors and checked by the SHA-256 sums of its files."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from ladder.data import dataset
 from ladder.data.download import Expected, fetch
 from ladder.records import checksums
 
-# Of the decompressed files, since the compression differs between mirrors.
+# Sums of the decompressed files, since mirrors compress them differently.
 EXPECTED = {
     dataset.TRAIN_IMAGES: Expected(47_040_016, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
     dataset.TRAIN_LABELS: Expected(60_008, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
@@ -16,12 +16,12 @@ EXPECTED = {
 
 
 def write(folder, mirrors, expected=EXPECTED):
-    """Write the four files of MNIST into `folder`, decompressed and with the expected sha256 sums.
+    """Write the four files of MNIST, decompressed, into `folder`, and their sums.
 
-    `mirrors` are tried in order; the one that had a file is tried first for the next. Raises LadderError, see
+    `mirrors` are tried in order; a mirror that had a file is tried first for the next file. Raises LadderError like
     `download.fetch`.
     """
-    for name, file in expected.items():
-        mirror = fetch(Path(folder, name), file, mirrors)
-        mirrors = sorted(mirrors, key=lambda each: each != mirror)
+    for name, expected_file in expected.items():
+        source = fetch(Path(folder, name), expected_file, mirrors)
+        mirrors = sorted(mirrors, key=lambda mirror: mirror != source)
     checksums.write(folder, expected)

@@ -1,6 +1,6 @@
-"""Where a variant's arrays live and which clock is valid there: a class per device, in a module of its own.
+"""Devices: where a variant's arrays live and which clock is valid there. Each device is a class in its own module.
 
-`Host` says what a device has; the others change some of that.
+`Host` defines the interface; the other classes override parts of it.
 """
 
 import functools

@@ -8,36 +8,36 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ladder.devices.host import AFFINITY
 
-# The number of elements drawn at random; the others repeat them, because copying is several times faster. A prime.
-DRAWN = 2**22 + 15
-PARTS = 4  # per CPU, for load balance
+# The number of elements drawn at random, a prime. All others repeat them, since copying is several times faster.
+PERIOD = 2**22 + 15
+PARTS_PER_CPU = 4  # more than one for load balance
 
 
 def fill(array, draw):
-    """Fill a C-contiguous array in place: its first `DRAWN` elements with `draw(part)`, the rest by repeating them.
+    """Fill a C-contiguous array in place: its first `PERIOD` elements with `draw(part)`, the rest by repeating them.
 
-    DRAWN is prime, so that the repeats align with no row and no block of any kernel.
+    PERIOD is prime, so the repeats are aligned neither with rows nor with the blocks of kernels.
     """
     flat = array.reshape(-1)
-    drawn = flat[:DRAWN]
-    draw(drawn)
+    random_part = flat[:PERIOD]
+    draw(random_part)
 
     def repeat(start):
-        flat[start : start + DRAWN] = drawn[: flat.size - start]
+        flat[start : start + PERIOD] = random_part[: flat.size - start]
 
-    map_threads(repeat, range(DRAWN, flat.size, DRAWN))
+    map_threads(repeat, range(PERIOD, flat.size, PERIOD))
 
 
 def map_threads(work, items):
     """Call `work` with each item, on a thread per CPU; returns the list of results. Raises what `work` raises.
 
-    The affinity is set because new threads inherit it: if OpenMP has bound the caller, all would share its CPU.
+    Every thread sets its affinity: it would inherit the caller's, a single CPU if OpenMP has bound the caller.
     """
     with ThreadPoolExecutor(len(AFFINITY), initializer=os.sched_setaffinity, initargs=(0, AFFINITY)) as pool:
         return list(pool.map(work, items))
 
 
 def parts(count):
-    """Slices that cover `count` elements or rows, a few per CPU for threads to take in turn, none empty."""
-    number = min(count, PARTS * len(AFFINITY))
+    """Non-empty slices that together cover `count` elements or rows: a few for each CPU."""
+    number = min(count, PARTS_PER_CPU * len(AFFINITY))
     return [slice(count * part // number, count * (part + 1) // number) for part in range(number)]

@@ -6,7 +6,7 @@ from ladder.devices.gpu import Gpu
 
 
 class Cuda(Gpu):
-    """The first GPU that a process sees."""
+    """The first GPU that is visible to the process."""
 
     SHARES_MACHINE = True  # other cases may be timed at the same time on other GPUs
 
@@ -19,6 +19,7 @@ class Cuda(Gpu):
         return {name: cuda.empty_pinned(array.shape, array.dtype) for name, array in arrays.items()}
 
     def upload(self, staged, arrays):
+        """Copy staged arrays to the arrays of the same names on the GPU."""
         for name, array in arrays.items():
             array.set(staged[name])
 

@@ -10,14 +10,14 @@ import numpy as np
 from ladder import cuda
 from ladder.cuda import gpus
 from ladder.devices.host import Host
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import description, nvidia
 from ladder.records import locks
 
-# Seconds that a GPU works before its state is read.
-WARM_UP_SECONDS = 0.1
-# Seconds: the minimum for which `energy` repeats a run, the duration of one batch of runs, and the limit for giving up.
-MIN_SECONDS, BATCH_SECONDS, PATIENCE = 1.0, 0.02, 30.0
+WARM_UP_SECONDS = 0.1  # for which a GPU works before its state is read
+# `energy` repeats a run for at least MIN_SECONDS, in batches of BATCH_SECONDS. It gives up if the counter then doesn't
+# change for TIMEOUT seconds.
+MIN_SECONDS, BATCH_SECONDS, TIMEOUT = 1.0, 0.02, 30.0
 
 
 class Gpu(Host):
@@ -28,32 +28,32 @@ class Gpu(Host):
     @staticmethod
     @contextlib.contextmanager
     def lease(count=1):
-        """Hold GPUs that no other timed job holds; yields the variable that makes only these visible to a process.
+        """Hold `count` GPUs that no other timed job holds; yields the variable that makes only these visible.
 
-        Raises LadderError if there are fewer.
+        Raises LadderError if the machine has fewer GPUs.
         """
         uuids = gpus.require_gpu()
         if len(uuids) < count:
             raise LadderError(
-                f"The case needs {counted(count, 'GPU')}, but `nvidia-smi` lists {len(uuids)} that it may use."
+                f"The case needs {pluralize(count, 'GPU')}, but `nvidia-smi` lists {len(uuids)} that it may use."
             )
         with contextlib.ExitStack() as stack:
-            held = [stack.enter_context(locks.first_free(uuids)) for _ in range(count)]
-            yield {"CUDA_VISIBLE_DEVICES": ",".join(held)}
+            leased = [stack.enter_context(locks.first_free_lock(uuids)) for _ in range(count)]
+            yield {"CUDA_VISIBLE_DEVICES": ",".join(leased)}
 
     def environment(self, threads, overrides=MappingProxyType({})):
-        """The host's variables, and lazy loading: the check loads the kernels that are used, never all of cuBLAS."""
+        """The host's variables, and lazy loading: only the kernels that are used are loaded, during the check."""
         return super().environment(threads, overrides) | {"CUDA_MODULE_LOADING": "LAZY"}
 
     def start(self, case):
-        """Import CuPy, which doesn't require a GPU yet. Raises LadderError if it isn't installed."""
+        """Import CuPy, which works without a GPU too. Raises LadderError if CuPy isn't installed."""
         gpus.import_cupy()
 
     @contextlib.contextmanager
     def translate_errors(self):
-        """A context that turns a lack of GPU memory into a LadderError with the free memory.
+        """A context that turns an error for lack of GPU memory into a LadderError with the free memory.
 
-        CuPy, CUDA, cuBLAS and PyTorch have no common exception for it, only the words `out of memory` in the message.
+        The exceptions of CuPy, CUDA, cuBLAS and PyTorch have no common class, only the words `out of memory` in common.
         """
         try:
             yield
@@ -68,7 +68,7 @@ class Gpu(Host):
             ) from None
 
     def flusher(self):
-        """A function that flushes the L2 cache, in stream order, by writing twice its size, each time another value."""
+        """A function that flushes the L2 cache in stream order: it writes a new value into twice the cache's size."""
         cupy = gpus.load_cupy()
         buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
         values = iter(range(2**62))
@@ -97,8 +97,8 @@ class Gpu(Host):
     def state(self, run):
         """The current GPU's clocks, temperature, power and throttling at work: `run` is repeated until they are read.
 
-        An idle GPU would lower its clocks between the samples and the reading. Of several ranks the first one decides
-        whether all continue.
+        Without these runs the GPU would lower its clocks before the reading. With several ranks, the first decides for
+        all whether to continue.
         """
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(state_at_work, gpus.uuid())
@@ -109,10 +109,10 @@ class Gpu(Host):
     def energy(self, run):
         """{"joules": energy of a run, "sustained": its seconds}, averaged over repeated runs for at least a second.
 
-        The energy is the sum of the counters of all visible GPUs; if one lacks a counter, the result is empty. The runs
+        The energy is the sum of the counters of all visible GPUs; if one has no counter, the result is empty. The runs
         follow each other with warm caches, so a GPU may reach its power limit. A counter changes every few hundredths
-        of a second, so both readings are taken right after a change. Of several ranks the first one decides whether all
-        continue.
+        of a second, so both readings are taken right after a change. With several ranks, the first decides for all
+        whether to continue.
         """
         if gpus.energy() is None:
             return {}
@@ -129,7 +129,7 @@ def state_at_work(uuid):
 
 
 def repeat(run, batch, counter, seconds, broadcast):
-    """Repeat `run` for `seconds`, then until the counter changes; by `broadcast` all ranks decide as the first one.
+    """Repeat `run` for `seconds`, then until the counter changes; `broadcast` passes the first rank's decisions to all.
 
     Returns the counter's value (None if it never changed), the number of runs, and the mean seconds of a run before
     the first reading: a reading takes milliseconds, in which the GPU idles.
@@ -139,13 +139,13 @@ def repeat(run, batch, counter, seconds, broadcast):
         for _ in range(batch):
             run()
         gpus.synchronize()
-        runs, spent = runs + batch, time.monotonic() - start
-        if broadcast(spent < seconds):
+        runs, elapsed = runs + batch, time.monotonic() - start
+        if broadcast(elapsed < seconds):
             continue
-        sustained = sustained or spent / runs
+        sustained = sustained or elapsed / runs
         now = counter()
         if broadcast(before not in (None, now)):
             return now, runs, sustained
-        if broadcast(spent > seconds + PATIENCE):
+        if broadcast(elapsed > seconds + TIMEOUT):
             return None, runs, sustained
         before = now

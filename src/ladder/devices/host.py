@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, cpus, description
 from ladder.machine import conditions as machine_conditions
 
@@ -22,9 +22,9 @@ AFFINITY = os.sched_getaffinity(0)
 
 
 class Host:
-    """One process on the host, and the contract of a device: what the harness asks of one, from start to result.
+    """One process on the host, and the interface of a device: all that the harness calls, from start to result.
 
-    Other devices override what differs there. `problem` is the argument of a variant's `setup`.
+    Other devices override those that differ. `problem` is the argument of a variant's `setup`.
     """
 
     SHARES_MACHINE = False  # whether other cases may be timed on the machine at the same time
@@ -34,30 +34,30 @@ class Host:
     def lease(count=1):
         """A context that holds parts of the device, such as `count` GPUs, and yields the variables that name them.
 
-        Static, so that devices that lease the same have the same function. Nothing is leased here: holding the machine
-        includes the host.
+        It is static, so that devices with the same kind of lease have the same function. The host has no parts: who
+        holds the machine also holds the host.
         """
         return contextlib.nullcontext({})
 
     def command(self, case, launcher, environment=MappingProxyType({})):
-        """The words before a worker's own command, by which a launcher starts it; none, since it is one process.
+        """The launcher's part of a worker's command line, which precedes the worker's own; empty here.
 
         `environment` holds the variables in which the launcher will run.
         """
         return []
 
-    def share_start(self, case, launcher):
-        """Whether several workers of a case may start together and wait until it is their turn."""
+    def can_start_together(self, case, launcher):
+        """Whether all workers of a case may be started at once, although they measure one after the other."""
         return True
 
     def launcher_hint(self):
-        """What to check if a launcher's processes never become ready, as a question; empty without a launcher."""
+        """A question that tells users what to check if a launcher's processes never become ready; empty here."""
         return ""
 
     def environment(self, threads, overrides=MappingProxyType({})):
-        """The variables of a worker that runtimes read once, when they are loaded; set before it starts.
+        """The environment variables of a worker, set before it starts: runtimes read them only when they are loaded.
 
-        `overrides` holds those that a cluster's prelude and the configuration set.
+        `overrides` holds the variables that a cluster's prelude and the configuration set.
         """
         count = str(threads)
         return {
@@ -87,7 +87,7 @@ class Host:
         return sys.stdin.readline()
 
     def is_first(self):
-        """Whether this process has the arrays and answers the harness; the others have none, and run along."""
+        """Whether this process has the arrays and answers the harness; other ranks only run the same code."""
         return True
 
     def broadcast(self, value):
@@ -95,7 +95,7 @@ class Host:
         return value
 
     def empty(self, shape, dtype):
-        """An array where variants work, its contents undefined; here one that begins with a cache line."""
+        """An array in the device's memory, its contents undefined; here it is aligned to ALIGNMENT bytes."""
         dtype = np.dtype(dtype)
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         raw = np.empty(size + ALIGNMENT, np.uint8)
@@ -103,18 +103,18 @@ class Host:
         return raw[start : start + size].view(dtype).reshape(shape)
 
     def staging(self, arrays):
-        """Arrays on the host like these, {name: array}, to be filled and uploaded; here the arrays themselves."""
+        """Host arrays of the same shapes and dtypes, {name: array}, for `upload`; here the arrays themselves."""
         return arrays
 
     def upload(self, staged, arrays):
-        """Copy staged arrays to the arrays of the same names; nothing to do here, since they are the same."""
+        """Copy staged arrays to the arrays of the same names; here they are the same arrays."""
 
     def to_host(self, array):
         """An array's contents in the host's memory; here the array itself."""
         return array
 
     def transfers(self, staged, problem):
-        """The copies of staged inputs and of all outputs, as (phase, function), which are timed apart; none here."""
+        """The separately timed copies of staged inputs and of all outputs: a list of (phase, function), empty here."""
         return []
 
     def stopwatch(self, run):
@@ -128,9 +128,9 @@ class Host:
         return []
 
     def require_finished(self, run):
-        """Refuse a run that leaves work for which the stopwatch doesn't wait, unless the device itself cleans up.
+        """Refuse a run that leaves work for which the stopwatch doesn't wait.
 
-        Any is accepted here, since a call returns when its work is done.
+        Every run is accepted here, since a call on the host returns when its work is done.
         """
 
     def flusher(self):
@@ -140,9 +140,9 @@ class Host:
     def read_threads(self):
         """The node, the threads of each loaded runtime, and the CPUs that this process may use.
 
-        OpenMP may start fewer threads than requested, so the actual ones are counted; those of a BLAS are the threads
-        of its pool. `tasks` is the number of all threads of the process, whoever started them. If OpenMP must bind its
-        threads, the CPUs on which each thread of the process may run are included.
+        OpenMP may start fewer threads than requested, so its actual threads are counted. For a BLAS, the size of its
+        thread pool is taken. `tasks` is the number of all threads of the process. If OpenMP must bind its threads,
+        `thread_affinities` has the CPUs on which each thread of the process may run.
         """
         is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
         affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
@@ -181,8 +181,8 @@ class Host:
             require_bound(case_threads, threads)
         if threads["cpus"] < case_threads:
             raise LadderError(
-                f"The case asks for {counted(case_threads, 'thread')}, but the process may only use "
-                f"{counted(threads['cpus'], 'CPU')}: give the job more cores, or lower `cores` in the configuration."
+                f"The case asks for {pluralize(case_threads, 'thread')}, but the process may only use "
+                f"{pluralize(threads['cpus'], 'CPU')}: give the job more cores, or lower `cores` in the configuration."
             )
         cpus.require_quota(case_threads)
         counts = {name: count for name, count in threads["runtimes"].items() if name.startswith(runtime)}
@@ -197,11 +197,11 @@ class Host:
             raise LadderError(f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded.")
         for name, count in counts.items():
             if count != case_threads:
-                raise LadderError(f"{name} runs {counted(count, 'thread')} instead of the case's {case_threads}.")
+                raise LadderError(f"{name} runs {pluralize(count, 'thread')} instead of the case's {case_threads}.")
         if threads["tasks"] < case_threads:
             raise LadderError(
-                f"The process has {counted(threads['tasks'], 'thread')}, fewer than the case's {case_threads}: is the "
-                "number of processes limited (`ulimit -u`, the control group's pids.max)?"
+                f"The process has {pluralize(threads['tasks'], 'thread')}, fewer than the case's {case_threads}: is "
+                "the number of processes limited (`ulimit -u`, the control group's pids.max)?"
             )
 
     def conditions(self):
@@ -209,15 +209,15 @@ class Host:
         return machine_conditions.of_process(sorted(AFFINITY))
 
     def state(self, run):
-        """What the device reports while it repeats `run`; empty, since the record has the CPUs' clocks anyway."""
+        """The device's state while it repeats `run`; empty here, since the record has the CPUs' clocks anyway."""
         return {}
 
     def clocks(self, variables):
-        """The clocks of what a lease's `variables` select, before or after measuring, see `description.clocks`."""
+        """The clocks of the hardware that a lease's `variables` select, see `description.clocks`."""
         return description.clocks()
 
     def energy(self, run):
-        """The joules of a run on all GPUs, and its seconds, as in `Gpu.energy`; empty if none are counted, as here."""
+        """The joules and seconds of a run, as in `Gpu.energy`; empty without a counter of energy, as here."""
         return {}
 
 
@@ -237,7 +237,7 @@ def openmp_team(pool, count):
 
 
 def thread_affinities():
-    """For each thread of this process, whoever started it, the CPUs on which Linux lets it run."""
+    """Yield the set of CPUs on which each thread of this process may run."""
     for thread in Path("/proc/self/task").iterdir():
         with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
             yield os.sched_getaffinity(int(thread.name))
@@ -252,15 +252,15 @@ def core(cpu):
 def require_bound(case_threads, threads):
     """Refuse a job whose threads aren't bound to one core each, or to all cores of the process if these are fewer.
 
-    Threads outside of OpenMP may run on many cores, or on the core of the thread that started them: either way they add
-    no core to those with a bound thread.
+    Threads outside of OpenMP may run on many cores, or on the core of the thread that started them. Neither adds a core
+    to those with a bound thread.
     """
     cores = [{core(cpu) for cpu in cpus} for cpus in threads["thread_affinities"]]
-    bound = len(set().union(*(each for each in cores if len(each) == 1)))
+    bound_cores = len(set().union(*(thread_cores for thread_cores in cores if len(thread_cores) == 1)))
     required = min(case_threads, len({core(cpu) for cpu in threads["affinity"]}))
-    if bound < required:
+    if bound_cores < required:
         raise LadderError(
-            f"OMP_PROC_BIND asks for threads that are bound to {counted(required, 'core')}, but Linux reports "
-            f"threads bound to {bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library "
+            f"OMP_PROC_BIND asks for threads that are bound to {pluralize(required, 'core')}, but Linux reports "
+            f"threads bound to {bound_cores}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library "
             "other than libgomp."
         )

@@ -1,7 +1,7 @@
 """MPI ranks on the host: arrays in the first rank's memory, and the time of the slowest rank after a barrier.
 
-A launcher starts the ranks, as in `mpiexec -n 2`; one rank needs none. The first rank talks to the harness, and creates
-and checks the arrays; the others only hold what a variant sends them.
+A launcher starts the ranks, as in `mpiexec -n 2`; a single rank needs no launcher. The first rank talks to the harness,
+and creates and checks the arrays; the other ranks only hold what a variant sends them.
 """
 
 import functools
@@ -15,10 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ladder.devices.host import AFFINITY, Host
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, description, processes
 
-# Versions 4 and 5 would bind a rank with all its threads to one core.
+# Without the last two, Open MPI 4 and 5 would bind each rank with all its threads to one core.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -27,33 +27,33 @@ OPEN_MPI = {
 }
 # Open MPI requires a remote shell, even to start ranks on its own node, where it never calls one: `false` stands in.
 NO_REMOTE_SHELL = {"OMPI_MCA_plm_rsh_agent": "false", "PRTE_MCA_plm_ssh_agent": "false"}
-# Otherwise ranks started by srun would wait for one that has failed, or has ended without a message.
+# Without these, ranks started by srun would wait for a rank that has failed or has ended silently.
 SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
-# Inside a Slurm job on one node the mpiexec of MPICH or Intel would start its ranks with another srun, for which no
-# cores may be left.
-OWN_NODE = {"HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
+# Inside a Slurm job on one node, the mpiexec of MPICH or Intel would start its ranks with another srun, for which no
+# cores may be free.
+LOCAL_LAUNCH = {"HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
 # The variables by which a user selects how the mpiexec of MPICH or Intel starts its ranks.
 BOOTSTRAPS = ("HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP")
-# Where the ranks of a node exchange data, and the MB that MPICH 5 needs there, measured: 5 for a group, 5.4 per rank.
-# With less it uses the network, or is killed by a signal.
-SHARED = Path("/dev/shm")
-FOR_GROUP, FOR_RANK = 8, 6
-# The files that MPICH 5 makes there, measured: 6 for 2 ranks, 10 for 4, 20 for 8.
-FILES_FOR_GROUP, FILES_FOR_RANK = 4, 2
-GROUPS = 8  # the maximum that start together
+# The folder through which the ranks of a node exchange data, and the MB required there. MPICH 5 needs 5 MB for a group
+# and 5.4 MB for each rank (measured); with less it uses the network, or is killed by a signal.
+SHARED_MEMORY = Path("/dev/shm")
+MB_PER_GROUP, MB_PER_RANK = 8, 6
+# The files required there. MPICH 5 creates 6 for 2 ranks, 10 for 4, 20 for 8 (measured).
+FILES_PER_GROUP, FILES_PER_RANK = 4, 2
+MAX_GROUPS = 8  # groups of ranks that start together
 # Launchers' variables for the number of ranks on a node.
-NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
-ORDER = 1  # the tag of a message with an order
-# The maximum time between two polls for an order, in seconds: waiting ranks must not use the cores of timed ones.
-NAP = 0.5
-SHARING = ("mpiexec", "mpirun")  # launchers of which several may run at the same time
+NODE_SIZE_VARIABLES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+ORDER_TAG = 1  # of a message with an order of the harness
+# The maximum time between two polls for an order, in seconds: waiting ranks must not use the cores of timed ranks.
+MAX_NAP = 0.5
+CONCURRENT_LAUNCHERS = ("mpiexec", "mpirun")  # of these, several processes may run at the same time
 
 
 class Mpi(Host):
     """The ranks that a launcher has started."""
 
     def __init__(self):
-        self.last = []  # seconds by rank of the last timed call
+        self.last_seconds = []  # seconds by rank of the last timed call
 
     def communicator(self):
         """The communicator of all ranks, for variants. Raises LadderError if there is no MPI."""
@@ -74,41 +74,43 @@ class Mpi(Host):
                 f"The launcher {words[0]!r} can't be started: there is no such program. "
                 "Name another with the key `mpi`."
             )
-        if Path(words[0]).name in SHARING:
+        if Path(words[0]).name in CONCURRENT_LAUNCHERS:
             require_srun(words[0], environment)
         return [*words, "-n", str(case.ranks)]
 
-    def share_start(self, case, launcher):
-        """Whether several workers of a case, a group of ranks each, may start together and wait until it is their turn.
+    def can_start_together(self, case, launcher):
+        """Whether all workers of a case, each a group of ranks, may be started at once.
 
-        With mpiexec they may. In a Slurm job, and with launchers such as srun and jsrun, a group would wait for the
-        cores and GPUs of the one before.
+        With mpiexec they may. In a Slurm job, or with launchers such as srun and jsrun, a group would wait for the
+        cores and GPUs of the group before it.
         """
         program, *_ = shlex.split(launcher or "") or [""]
-        is_roomy = free_memory() >= GROUPS * needed_memory(case.ranks)
-        return case.ranks == 1 or (not description.slurm() and Path(program).name in SHARING and is_roomy)
+        has_memory = free_memory() >= MAX_GROUPS * required_memory(case.ranks)
+        return case.ranks == 1 or (
+            not description.slurm() and Path(program).name in CONCURRENT_LAUNCHERS and has_memory
+        )
 
     def launcher_hint(self):
-        """What to check if a launcher's ranks never become ready."""
-        within = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
-        return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{within}?"
+        """A question that tells users what to check if a launcher's ranks never become ready."""
+        in_job = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
+        return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{in_job}?"
 
     def environment(self, threads, overrides=MappingProxyType({})):
         """The variables of a process, and those of launchers.
 
         Open MPI's launcher may run as root, as in a container, and binds nothing.
         """
-        one_node = OWN_NODE if nodes_of_job() == 1 and not selects_bootstrap(overrides) else {}
+        local_launch = LOCAL_LAUNCH if nodes_of_job() == 1 and not selects_bootstrap(overrides) else {}
         no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
-        return super().environment(threads, overrides) | OPEN_MPI | SLURM | one_node | no_shell
+        return super().environment(threads, overrides) | OPEN_MPI | SLURM | local_launch | no_shell
 
     def start(self, case):
         """Join the other ranks. Raises LadderError if there is no MPI, or if it isn't that of the launcher."""
         processes.die_with_parent(os.getppid())
         if communicator().size != case.ranks:
             raise LadderError(
-                f"The launcher has started {counted(case.ranks, 'process')}, but MPI has "
-                f"{counted(communicator().size, 'rank')}: the launcher doesn't belong to the MPI that mpi4py "
+                f"The launcher has started {pluralize(case.ranks, 'process')}, but MPI has "
+                f"{pluralize(communicator().size, 'rank')}: the launcher doesn't belong to the MPI that mpi4py "
                 "loads. Name the right one with the key `mpi`."
             )
         communicator().Barrier()  # the first rank is ready when all are
@@ -119,13 +121,13 @@ class Mpi(Host):
         if self.is_first():
             line = sys.stdin.readline()
             for rank in range(1, world.size):
-                world.send(line, rank, ORDER)
+                world.send(line, rank, ORDER_TAG)
             return line
         nap = 1e-3
-        while not world.iprobe(0, ORDER):
+        while not world.iprobe(0, ORDER_TAG):
             time.sleep(nap)
-            nap = min(2 * nap, NAP)
-        return world.recv(source=0, tag=ORDER)
+            nap = min(2 * nap, MAX_NAP)
+        return world.recv(source=0, tag=ORDER_TAG)
 
     def is_first(self):
         """Whether this rank has the arrays and talks to the harness."""
@@ -141,15 +143,15 @@ class Mpi(Host):
         world.Barrier()
         start = time.perf_counter_ns()
         run()
-        self.last = world.allgather((time.perf_counter_ns() - start) * 1e-9)
-        return max(self.last)
+        self.last_seconds = world.allgather((time.perf_counter_ns() - start) * 1e-9)
+        return max(self.last_seconds)
 
     def by_rank(self):
         """Seconds by rank of the last timed call."""
-        return list(self.last)
+        return list(self.last_seconds)
 
     def flusher(self):
-        """A function with which the ranks of a node together flush the caches of all their CPUs."""
+        """A function that flushes a share of the node's caches; all its ranks call theirs at the same time."""
         world = communicator()
         ranks = world.allgather((description.node(), sorted(AFFINITY)))
         neighbours = sum(node == description.node() for node, _ in ranks)
@@ -163,17 +165,17 @@ class Mpi(Host):
     def require_threads(self, case_threads, runtime, threads):
         """Refuse a job in which this rank has other threads than the case, or fewer CPUs."""
         rank = communicator().rank
-        on_rank = threads["ranks"][rank]
-        if on_rank["cpus"] < case_threads:
+        rank_threads = threads["ranks"][rank]
+        if rank_threads["cpus"] < case_threads:
             raise LadderError(
-                f"Rank {rank} has {counted(case_threads, 'thread')}, but may only use "
-                f"{counted(on_rank['cpus'], 'CPU')}: have the launcher, the key `mpi` of the configuration, bind it "
-                "to as many cores, or to none."
+                f"Rank {rank} has {pluralize(case_threads, 'thread')}, but may only use "
+                f"{pluralize(rank_threads['cpus'], 'CPU')}: have the launcher, the key `mpi` of the configuration, "
+                "bind it to as many cores, or to none."
             )
-        super().require_threads(case_threads, runtime, on_rank)
+        super().require_threads(case_threads, runtime, rank_threads)
 
     def conditions(self):
-        """The conditions under which the ranks run, `Host.conditions`; all values of a fact in which ranks differ."""
+        """The conditions under which the ranks run, as `merge_conditions` joins them."""
         return merge_conditions(communicator().allgather(super().conditions()))
 
 
@@ -190,57 +192,57 @@ def selects_bootstrap(variables):
 
 
 def require_srun(launcher, environment):
-    """Raises LadderError if a launcher in this environment would wait without end for an srun that is missing."""
+    """Raises LadderError if a launcher in this environment would hang because there is no `srun`."""
     if nodes_of_job() > 1 and not selects_bootstrap(environment) and not shutil.which("srun"):
         raise LadderError(
             f"{launcher} starts the ranks of a Slurm job on {nodes_of_job()} nodes by `srun`, which isn't on the PATH: "
-            "put it there, or take a job on one node, or set HYDRA_BOOTSTRAP with the key `environment` of the "
+            "put it there, or request a job on one node, or set HYDRA_BOOTSTRAP with the key `environment` of the "
             "configuration."
         )
 
 
 def free_memory():
-    """The free MB of the file system through which ranks of a node exchange data, 0 without one."""
+    """The free MB of the file system SHARED_MEMORY; 0 if it is missing."""
     try:
-        status = os.statvfs(SHARED)
+        status = os.statvfs(SHARED_MEMORY)
     except OSError:
         return 0
     return status.f_bavail * status.f_frsize / 1e6
 
 
 def free_files():
-    """The number of files that can still be made there; infinite if the file system has no limit."""
-    status = os.statvfs(SHARED)
+    """The number of files that can still be created in SHARED_MEMORY; infinite if the file system has no limit."""
+    status = os.statvfs(SHARED_MEMORY)
     return status.f_favail if status.f_files else math.inf
 
 
-def needed_memory(ranks):
-    """The MB of shared memory of a group with this number of ranks on a node."""
-    return FOR_GROUP + FOR_RANK * ranks
+def required_memory(ranks):
+    """The MB of shared memory required by a group with this number of ranks on a node."""
+    return MB_PER_GROUP + MB_PER_RANK * ranks
 
 
 @functools.cache
 def require_memory():
     """Raises LadderError, before MPI starts, if the ranks on this node have too little shared memory."""
-    ranks = next((int(os.environ[name]) for name in NEIGHBOURS if name in os.environ), 1)
+    ranks = next((int(os.environ[name]) for name in NODE_SIZE_VARIABLES if name in os.environ), 1)
     if ranks == 1:
         return
-    what = f"{SHARED}, through which the ranks of a node exchange data,"
-    if not SHARED.is_dir():
-        raise LadderError(f"{what} is missing: mount it (`mount -t tmpfs tmpfs {SHARED}`).")
-    free, needed = free_memory(), needed_memory(ranks)
+    what = f"{SHARED_MEMORY}, through which the ranks of a node exchange data,"
+    if not SHARED_MEMORY.is_dir():
+        raise LadderError(f"{what} is missing: mount it (`mount -t tmpfs tmpfs {SHARED_MEMORY}`).")
+    free, needed = free_memory(), required_memory(ranks)
     if free < needed:
         raise LadderError(
             f"{what} has {free:.0f} MB free, but {ranks} ranks need {needed}: enlarge it (`mount -o "
-            f"remount,size=1G {SHARED}`, `docker run --shm-size=1g`), or delete the files that killed programs have "
-            "left there."
+            f"remount,size=1G {SHARED_MEMORY}`, `docker run --shm-size=1g`), or delete the files that "
+            "killed programs have left there."
         )
-    files, needed = free_files(), FILES_FOR_GROUP + FILES_FOR_RANK * ranks
+    files, needed = free_files(), FILES_PER_GROUP + FILES_PER_RANK * ranks
     if files < needed:
         raise LadderError(
             f"{what} has no room for the {needed} files of {ranks} ranks, but for {files} (its inodes are used up): "
-            f"allow more (`mount -o remount,nr_inodes=0 {SHARED}`), or delete the files that killed programs have "
-            "left there."
+            f"allow more (`mount -o remount,nr_inodes=0 {SHARED_MEMORY}`), or delete the files that "
+            "killed programs have left there."
         )
 
 
@@ -268,7 +270,7 @@ def share_of_cpus(ranks, rank):
 
 
 def merge_conditions(ranks):
-    """The conditions of several ranks as one: for each fact its value, or a text with each different value once."""
+    """The conditions of several ranks, {fact: value}; the value of a fact in which they differ is a text with all."""
     facts = dict.fromkeys(fact for conditions in ranks for fact in conditions)
     values = {fact: list(dict.fromkeys(rank[fact] for rank in ranks if fact in rank)) for fact in facts}
     return {fact: items[0] if len(items) == 1 else ", ".join(map(str, items)) for fact, items in values.items()}

@@ -1,12 +1,13 @@
 """MPI ranks with a GPU each: arrays in the first rank's pinned memory, and the clock of `mpi`.
 
-A call ends when every rank's GPU has done its part. The ranks of a node take its GPUs in order; each rank sees only its
-own. Only the GPUs' caches are flushed: the host's data are bound by the link to a GPU, which is slower than memory, and
-a host with cold caches would spend the time on fetching Python's code.
+A call ends when every rank's GPU has done its part. The ranks of a node use its GPUs in order; each rank sees only its
+own GPU. Only the GPUs' caches are flushed. Flushing the host's caches wouldn't matter to its data, since the link to a
+GPU is slower than memory, but would slow down the Python code, which would have to be fetched again.
 
-Ranks on the first one's node may work in its arrays (`shared`): sending pictures as MPI messages would take longer than
-computing them. The arrays lie in unnamed files, which a process opens through /proc. MPI's own shared memory is
-allocated by all ranks together, but only the first one creates arrays; and a named file would outlive killed ranks.
+Ranks on the first rank's node may work in its arrays (`shared`): sending pictures as MPI messages would take longer
+than computing them. The arrays lie in unnamed files, which other processes open through /proc. MPI's own shared memory
+is unsuitable: all ranks must allocate it together, while only the first creates arrays. A named file would outlive
+killed ranks.
 """
 
 import functools
@@ -21,7 +22,7 @@ from ladder import cuda
 from ladder.cuda import gpus
 from ladder.devices.gpu import Gpu
 from ladder.devices.mpi import Mpi, communicator
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import description, nvidia
 
 
@@ -36,14 +37,14 @@ class MpiCuda(Mpi, Gpu):
     def set_variables(self, variables):
         """Add the variables to the environment, and select one GPU by this rank's number on its node.
 
-        The leased GPUs are those of one node; a rank on another node takes one of all that it may use. Raises
+        The leased GPUs are those of one node; a rank on another node chooses among all GPUs that it may use. Raises
         LadderError if two ranks would share a GPU.
         """
         uuids = [gpu["uuid"] for gpu in nvidia.gpus()]
         super().set_variables(variables)
         leased = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-        usable = [uuid for uuid in uuids if uuid in leased] or uuids or leased
-        uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable[neighbours().rank % len(usable)]
+        usable_uuids = [uuid for uuid in uuids if uuid in leased] or uuids or leased
+        uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable_uuids[neighbours().rank % len(usable_uuids)]
         require_distinct(communicator().allgather((description.node(), uuid)))
 
     def empty(self, shape, dtype):
@@ -55,28 +56,28 @@ class MpiCuda(Mpi, Gpu):
     def shared(self, array):
         """The first rank's `array`, created by `empty`, mapped into every rank of its node; None on other nodes.
 
-        It is collective; the argument of other ranks is ignored. A rank's writes are visible to the others after a
-        barrier. Raises LadderError if a rank of the node can't map it.
+        All ranks must call this; only the first rank's argument is used. After a barrier, a rank's writes are visible
+        to the others. Raises LadderError if a rank of the node can't map it.
         """
         world, is_first = communicator(), self.is_first()
         header = (os.getpid(), file := array.base.file, os.fstat(file), array.shape, array.dtype) if is_first else None
         process, file, status, *kind = world.bcast(header)
-        is_here = 0 in neighbours().allgather(world.rank)
-        if is_first or not is_here:
+        shares_node = 0 in neighbours().allgather(world.rank)
+        if is_first or not shares_node:
             return array if is_first else None
         try:
-            opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR)
+            descriptor = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR)
         except OSError:
-            opened = None
-        if opened is None or not os.path.samestat(os.fstat(opened), status):
+            descriptor = None
+        if descriptor is None or not os.path.samestat(os.fstat(descriptor), status):
             raise LadderError(
                 f"Rank {world.rank} can't map the memory of the first rank, process {process} of its node: start the "
                 "ranks of a node as one user, and in one container."
             )
-        return map_array(opened, *kind)
+        return map_array(descriptor, *kind)
 
     def stopwatch(self, run):
-        """Seconds of one call of `run` and its GPU work on the slowest rank; all start together with idle GPUs."""
+        """Seconds of one call of `run` and its GPU work on the slowest rank; all start together, with idle GPUs."""
         gpus.synchronize()
 
         def run_and_wait():
@@ -94,7 +95,7 @@ class MpiCuda(Mpi, Gpu):
         require_distinct([rank["gpu"]["uuid"] for rank in threads["ranks"]])
 
     def energy(self, run):
-        """The energy of a run on all ranks' GPUs, as in `Gpu.energy`; empty if one of them doesn't count it."""
+        """The energy of a run on the GPUs of all ranks, as in `Gpu.energy`; empty if a GPU has no counter."""
         gather = communicator().allgather
         if not all(gather(gpus.energy() is not None)):
             return {}
@@ -116,17 +117,17 @@ def require_distinct(gpus):
     """Refuse ranks that share a GPU; `gpus` are those of all ranks."""
     if (count := len(set(gpus))) < len(gpus):
         raise LadderError(
-            f"{len(gpus)} ranks have {counted(count, 'GPU')}, so some share one: give the job a GPU for every rank, "
+            f"{len(gpus)} ranks have {pluralize(count, 'GPU')}, so some share one: give the job a GPU for every rank, "
             "for example with Slurm's --gpus-per-task=1."
         )
 
 
 class Memory(mmap.mmap):
-    """Memory of an open file, whose descriptor is `file`."""
+    """A memory map of an open file, whose descriptor is the attribute `file`."""
 
 
 def map_array(file, shape, dtype):
-    """A page-locked array in an open file, which is closed when the array is deleted."""
+    """A page-locked array in an open file; the file is closed when the array is deleted."""
     memory = Memory(file, os.fstat(file).st_size)
     memory.file = file
     weakref.finalize(memory, os.close, file)

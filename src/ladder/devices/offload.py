@@ -1,14 +1,14 @@
-"""Arrays in the host's memory and the work on GPUs; timed on the host, from the call to its return.
+"""Arrays in host memory, work on GPUs; timed on the host, from the call to its return.
 
-Copies to the GPUs and back are timed. The GPUs' caches are flushed before; the host's aren't, since its link to a GPU
-is slower than its memory.
+The time includes copies to the GPUs and back. Only the GPUs' caches are flushed before; the host's needn't be, since
+the link to a GPU is slower than the host's memory.
 """
 
 from ladder.cuda import clock, gpus
 from ladder.devices.gpu import Gpu
 from ladder.errors import LadderError
 
-# The share of a call's time for which GPUs may be busy after its end: the driver cleans up after many launches.
+# The share of a call's time for which GPUs may be busy after its end, because the driver cleans up after many launches.
 SHARE = 0.005
 
 
@@ -25,9 +25,9 @@ class Offload(Gpu):
     def require_finished(self, run):
         """Refuse a run that returns while a GPU still works for it. Raises LadderError."""
         for _ in range(clock.RUNS):
-            allowed = clock.MARGIN + SHARE * self.stopwatch(run)
-            seconds = clock.until_idle() - clock.idle_overhead()
-            if seconds <= allowed:
+            max_seconds = clock.MARGIN + SHARE * self.stopwatch(run)
+            seconds = clock.time_until_idle() - clock.idle_overhead()
+            if seconds <= max_seconds:
                 return
         raise LadderError(
             f"The GPU keeps working for {seconds:.3g} s after the end of a timed run, so its results aren't complete: "

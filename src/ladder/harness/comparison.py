@@ -1,7 +1,7 @@
-"""Compare two cases side by side, with fresh workers in the order ABBA.
+"""Compare two cases, A and B, with fresh workers that measure in the order ABBA.
 
 Measuring continues until a difference of a given size would be detected, or until the limit on pairs or on time is
-reached. It never stops because of the outcome so far: repeated testing would inflate the rate of false verdicts.
+reached. The outcome so far never ends it, because repeated testing would inflate the rate of false verdicts.
 """
 
 import itertools
@@ -22,8 +22,8 @@ from ladder.records.case import Case
 from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
 
-# Two pairs each: a drift that is steady over a block slows both cases equally. The second block swaps the positions of
-# the cases, because the first worker of a block may see the machine in another state than the others.
+# The order of workers in alternating blocks of two pairs. A drift that is steady over a block slows both cases equally.
+# The second block swaps the cases, because the first worker of a block may see the machine in another state.
 BLOCKS = ("abba", "baab")
 PAIRS = 2  # per block
 
@@ -68,26 +68,26 @@ def compare_cases(
         workloads.complete(case.workload, case.sizes)
         require_met(case, reference)
     counts = {"processes": 1, "samples": samples, "least": samples, "most": samples, "phase_passes": 1}
-    protocol = counts | {"target": 0.0, "cap": 0.0, "energy": False}  # the number of samples alone ends a worker
+    protocol = counts | {"target": 0.0, "cap": 0.0, "energy": False}  # only the number of samples ends a worker
     results = {"a": [], "b": []}
     with hold_machine(a, b), lease_devices(a, b) as variables:
         deadline = time.monotonic() + cap
         for block in itertools.cycle(BLOCKS):
-            began = time.monotonic()
+            block_start = time.monotonic()
             measure_block(block, cases, results, protocol, data, reference, variables)
             require_same_conditions(cases, results)
             times = {name: [result["samples"] for result in results[name]] for name in cases}
             verdict = compare(times["a"], times["b"], paired=paired)
-            done = len(times["a"])
-            decided = done >= pairs and verdict.detectable <= detect
+            pair_count = len(times["a"])
+            is_precise = pair_count >= pairs and verdict.detectable <= detect
             now = time.monotonic()
-            if decided or done + PAIRS > max_pairs or now + (now - began) > deadline:
+            if is_precise or pair_count + PAIRS > max_pairs or now + (now - block_start) > deadline:
                 conditions = {name: results[name][0].get("system", {}) for name in cases}
                 return Comparison(cases, times, paired, verdict, conditions)
 
 
 def measure_block(block, cases, results, protocol, data, reference, variables=None):
-    """Append a block's results to `results`. Its workers start together; then one measures while the others wait."""
+    """Append a block's results to `results`. All its workers start together, then measure one after the other."""
     workers = []
     try:
         for name in block:
@@ -105,17 +105,17 @@ def measure_block(block, cases, results, protocol, data, reference, variables=No
 def require_same_conditions(cases, results):
     """Refuse processes that ran under different conditions, within each case and between the two.
 
-    Between the two only the conditions that both report are compared, and libraries only if both cases set the same
-    variables for them.
+    Between the cases, only conditions that both report are compared, and the conditions of libraries only if both
+    cases set the same variables.
     """
     for name in results:
         agreement.require_same(results[name], f"The processes of case {name.upper()}")
     with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases.values()}) == 1
-    agreement.require_same(agreement.shared([*results["a"], *results["b"]], with_libraries), "The two cases")
+    agreement.require_same(agreement.shared_conditions([*results["a"], *results["b"]], with_libraries), "The two cases")
 
 
 def report(comparison):
-    """The comparison in sentences."""
+    """The comparison as text: the median of each case, the verdict, and the detectable difference."""
     verdict, lines = comparison.verdict, []
     for name, case in comparison.cases.items():
         median = np.median(np.concatenate(comparison.times[name]))
@@ -147,6 +147,6 @@ def write(path, comparison):
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),
-        "source": revision.of([path for case in comparison.cases.values() for path in sources.code(case)]),
+        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code(case)]),
     }
     write_atomically(path, json.dumps(document, indent=1) + "\n")

@@ -1,6 +1,6 @@
-"""Curves: points that a workload's checks add to a record, such as the loss of a training by epoch.
+"""Curves: points that a workload's checks add to a record, such as the loss of each epoch of a training.
 
-A workload's literal CURVE names the numbers of a point; its `check` returns a point, a list of points or None.
+The constant CURVE of a workload names the numbers of a point. Its `check` returns a point, a list of points or None.
 """
 
 import math
@@ -39,7 +39,7 @@ def to_builtin(point, workload, names):
 def thin(points, limit=MAX_POINTS):
     """At most `limit` of the points, spaced evenly in the logarithm of their position; the first and last are kept.
 
-    Near the start of a long curve neighbours are kept, towards its end one in many.
+    So a long curve keeps all points near its start, but only few of those towards its end.
     """
     if len(points) <= limit:
         return points

@@ -1,7 +1,7 @@
-"""What a workload has that its module doesn't define; docs/contracts.md says what each name means.
+"""The defaults of names that a workload's module doesn't define; docs/contracts.md explains each name.
 
-`ladder.catalogue.workloads.load` fills these names in, and the functions get the workload's module as their first
-argument. A default is part of the fingerprint of the cases that use it (`ladder.catalogue.sources`).
+`ladder.catalogue.workloads.load` adds them to the module; the functions get it as their first argument. A default is
+part of the fingerprint of the cases that use it (`ladder.catalogue.sources`).
 """
 
 from ladder.data import dataset
@@ -15,34 +15,34 @@ GENERATED = ()
 
 
 def refuse(workload, sizes):
-    """None: all sizes make sense."""
+    """Why these sizes are refused: None, since all are accepted."""
     return None
 
 
 def data_set(workload, sizes):
-    """None: the inputs come from the seed."""
+    """The name of the data set: None, since the inputs are drawn from the seed."""
     return None
 
 
 def load_data(workload, path):
-    """Four IDX files."""
+    """Read a data set, which consists of four IDX files."""
     return dataset.load(path)
 
 
 def reference_sizes(workload, sizes):
-    """None: the reference is computed inside the job."""
+    """The sizes on which a stored reference depends: None, since the job computes its reference itself."""
     return None
 
 
 def rounds(workload, sizes):
-    """Two: the second has other inputs, so that a variant that returns cached results is detected."""
+    """The number of checked rounds: two with different inputs, to detect a variant that returns cached results."""
     return 2
 
 
 def check(workload, sizes, inputs, outputs, round, data, reference, precision):
-    """Compare every element of every output with what the workload says to be expected.
+    """Compare every element of every output with the workload's function `expected`.
 
-    Raises LadderError for an output of which it says nothing.
+    Raises LadderError for an output that `expected` lacks.
     """
     expected = workload.expected(sizes, inputs, precision)
     if missing := sorted(set(outputs) - set(expected)):

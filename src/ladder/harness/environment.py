@@ -1,8 +1,8 @@
 """The environment of a worker, built from scratch instead of inherited.
 
 It holds the variables that every process needs (`machine/variables.py`), those of the device and the variant, and those
-that the configuration sets for the case. Anything else set by a user, a login shell or a notebook is dropped. Runtimes
-read their variables once, when they are loaded, so all are set before the worker starts.
+that the configuration sets for the case. All other variables of the user, a login shell or a notebook are dropped.
+Runtimes read their variables only when they are loaded, so all are set before the worker starts.
 """
 
 import os
@@ -15,14 +15,14 @@ from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.machine import processes, variables
 
-# Numba reads it from the working directory, and it overrides the environment.
+# A file in the working directory whose settings override Numba's environment variables.
 NUMBA_FILE = Path(".numba_config.yaml")
 
 
 def of_worker(case, prelude=()):
-    """The environment of a case's worker; the mapping `prelude` holds what a cluster node's prelude has set.
+    """The environment of a case's worker; the mapping `prelude` holds the variables set by a cluster node's prelude.
 
-    Raises LadderError if a file of the user's would override it.
+    Raises LadderError if NUMBA_FILE exists, which would override it.
     """
     if NUMBA_FILE.exists():
         raise LadderError(
@@ -41,11 +41,11 @@ def of_worker(case, prelude=()):
 
 
 def of_verb(threads):
-    """The environment of a verb that computes on this number of threads, without measuring."""
+    """The environment of a verb that computes on `threads` threads but measures nothing."""
     return variables.inherited() | devices.load("host").environment(threads)
 
 
 def enter(environment):
-    """Restart this process in an environment, unless it is in it already."""
+    """Restart this process in an environment, unless it already has this environment."""
     if environment != dict(os.environ):
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment | processes.joined)
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment | processes.run_parents)

@@ -4,10 +4,10 @@ A workload that supports this has a module `formats.py` with
 
 | name | meaning |
 | --- | --- |
-| `VARIANTS` | by device, `offload` or `host`, the variant to run and its tuning |
-| `BY_IMAGE` | the inputs that have a row for each image; all images share the others |
-| `read(network, inputs)` | `sizes` and `inputs`, arrays by name, of two files |
-| `require_output(path, images)` | refuse a file that can't be written |
+| `VARIANTS` | `{device: (variant, tuning)}`, what to run on the devices `offload` and `host` |
+| `BY_IMAGE` | names of the inputs with a row for each image; all images share the other inputs |
+| `read(network, inputs)` | read two files; returns `sizes` and `inputs`, arrays by name |
+| `require_output(path, images)` | refuse a path to which the images can't be written |
 | `write(file, suffix, images, chunks)` | write the output's chunks, in their order, to an open binary file |
 
 The workload has one output. Its size `images` is the number of rows of that output and of these inputs.
@@ -25,9 +25,9 @@ from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.records.files import require_writable
 
-# Images per run: on a GPU enough to hide its copies; on the host few, so that the progress bar moves.
+# Images per run: on GPUs enough to overlap copies with work; on the host few, so that the progress bar moves.
 CHUNKS = {"offload": 5248, "host": 256}
-PART = 64  # images written between two updates of the progress bar
+PART = 64  # images that are written between two updates of the progress bar
 
 
 def formats_of(workload):
@@ -39,14 +39,14 @@ def formats_of(workload):
 
 
 def case_of(workload, formats, sizes, gpus, threads):
-    """The case to run, on this number of GPUs or, without any, on this number of threads."""
+    """The case to run: on `gpus` GPUs or, if that is 0, on `threads` threads."""
     variant, tuning = formats.VARIANTS["offload" if gpus else "host"]
     resources = {"gpus": min(gpus, sizes["images"])} if gpus else {"threads": threads}
     return Case(workload, variant, workloads.complete(workload, sizes), tuning | resources)
 
 
 def require_usable(output, *inputs):
-    """Refuse an output that would replace an input or can't be written, and inputs that can't be read twice."""
+    """Refuse an output that can't be written or would replace an input, and inputs that can't be read twice."""
     output = Path(output)
     if not output.parent.is_dir():
         raise LadderError(f"{output} can't be written: create its folder.")
@@ -82,7 +82,7 @@ def chunks(case, formats, inputs, advance):
 
 
 def prepare(case, count, shared):
-    """A case's problem for `count` images, its shared inputs filled in, and its Steps, prepared."""
+    """The problem of a case for `count` images, with its shared inputs filled in, and its Steps, already prepared."""
     workload = workloads.load(case.workload)
     case = Case(case.workload, case.variant, case.sizes | {"images": count}, case.tuning)
     variant = workloads.load_variant(case.workload, case.variant)

@@ -1,27 +1,27 @@
-"""What a timed case has exclusively: the machine, and the GPUs that its device leases."""
+"""Exclusive use of resources while cases are timed: of the machine, and of the GPUs that their devices lease."""
 
 import contextlib
 
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.machine import variables
-from ladder.records.locks import quiet_machine
+from ladder.records.locks import timing_lock
 
 
 def hold_machine(*cases):
     """Hold the machine while cases are timed: exclusively, or shared if their devices allow that."""
-    return quiet_machine(shared=all(devices.of(case).SHARES_MACHINE for case in cases))
+    return timing_lock(shared=all(devices.of(case).SHARES_MACHINE for case in cases))
 
 
 @contextlib.contextmanager
 def lease_devices(*cases):
     """Lease the devices of cases, such as GPUs, and yield the environment variables that select them.
 
-    Of a case on several nodes, only the GPUs of this node are leased.
+    If a case runs on several nodes, only the GPUs of this node are leased.
     """
     counts, nodes = {}, variables.nodes()
     for case in cases:
-        lease = devices.of(case).lease  # devices that lease the same share this function
+        lease = devices.of(case).lease  # devices with the same kind of lease share this function
         counts[lease] = max(counts.get(lease, 1), -(-workloads.gpus(case) // nodes))
     with contextlib.ExitStack() as stack:
         leases = [stack.enter_context(lease(count)) for lease, count in counts.items()]

@@ -1,6 +1,6 @@
 """Measure a case: run fresh workers one after the other on a quiet machine, and record their results.
 
-`worker.py` defines what is timed; the protocol of the configuration, how long sampling continues.
+`worker.py` defines what is timed. The protocol of the configuration defines how long sampling continues.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import code, fingerprint
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible
@@ -26,13 +26,13 @@ from ladder.statistics import intervals
 
 @contextlib.contextmanager
 def start_workers(case, protocol, data, reference, launcher, prelude=()):
-    """A context with a list of ready workers, to which more may be appended; all are stopped at its end."""
+    """A context that yields a list of ready workers and stops them at its end; the caller may append more workers."""
     workers = []
     try:
-        # All start at once, since imports run side by side; then one measures while the others wait.
-        at_once = protocol["processes"] if devices.of(case).share_start(case, launcher) else 1
-        workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(at_once)]
-        intervals.quantile()  # needed at the end, imported while the workers import
+        # All start together, so that their imports overlap; then one measures while the others wait.
+        count = protocol["processes"] if devices.of(case).can_start_together(case, launcher) else 1
+        workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(count)]
+        intervals.student_quantile()  # its slow imports overlap with those of the workers
         for worker in workers:
             worker.wait_ready()
         yield workers
@@ -45,7 +45,7 @@ def results_of(workers, protocol, variables, start_worker):
     """The results of these workers in order, and of further ones from `start_worker()` until the median converges."""
     results = []
     deadline = time.monotonic() + protocol["cap"]
-    for worker in workers:  # a list that grows in the loop
+    for worker in workers:  # the loop appends to this list
         results.append(worker.go(variables))
         worker.stop()
         if len(results) < len(workers):
@@ -82,17 +82,17 @@ def measure(
 ):
     """Measure a case and write its record to `out`. Raises LadderError, and writes nothing, if anything is wrong.
 
-    `granted` is the number of cores that Snakemake grants. `prelude` holds the variables that a cluster node's prelude
-    has set.
+    `granted` is the number of cores that Snakemake grants the job; `prelude` holds the variables that a cluster node's
+    prelude has set.
     """
     if granted is not None and granted < case.cores:
         raise LadderError(
-            f"The case asks for {counted(case.cores, 'thread')}, but Snakemake grants {counted(granted, 'core')}: "
+            f"The case asks for {pluralize(case.cores, 'thread')}, but Snakemake grants {pluralize(granted, 'core')}: "
             "raise --cores, or lower `cores` in the configuration so that the case is skipped."
         )
     workloads.require_sound(case)
     require_met(case, reference)
-    sources, origin = fingerprint(case), revision.of(code(case))
+    sources, revision_before = fingerprint(case), revision.of_files(code(case))
     job = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them while these start.
     with hold_machine(case):
@@ -100,14 +100,15 @@ def measure(
             precompile(case, protocol, prelude)
         with start_workers(*job) as workers, lease_devices(case) as leases:
             clocks = partial(devices.of(case).clocks, leases)
-            began, before, beginning = datetime.now(UTC), clocks(), time.monotonic()
+            started, clocks_before, start = datetime.now(UTC), clocks(), time.monotonic()
             results = results_of(workers, protocol, leases, start_worker=partial(Worker, *job))
-            wall, after = time.monotonic() - beginning, clocks()
-    times = {"started": began.isoformat(timespec="seconds"), "wall": wall, "clocks": {"before": before, "after": after}}
+            wall, clocks_after = time.monotonic() - start, clocks()
+    times = {"started": started.isoformat(timespec="seconds"), "wall": wall}
+    times["clocks"] = {"before": clocks_before, "after": clocks_after}
     document = document_of(case, results, protocol, environment.of_worker(case, prelude) | leases)
     if ceilings is not None:
         require_plausible(case, results, cost_of_results(case, results), ceilings)
-    source = {"sources": sources, "source": revision.combine(origin, revision.of(code(case)))}
+    source = {"sources": sources, "source": revision.combine(revision_before, revision.of_files(code(case)))}
     place = {"machine": machine, "campaign": campaigns.of_run(), "description": description.describe()}
     record.write(out, document | times | source | place)
 
@@ -117,7 +118,7 @@ def document_of(case, results, protocol, variables_of_worker):
     require_phases(results)
     agreement.require_same(results, "The processes of the case")
     for result in results[1:]:
-        result["curve"] = []  # the record keeps curve and trace of the first process, and the checks of all
+        result["curve"] = []  # the record keeps the checks of all processes, but only the first one's curve and trace
         result.pop("trace", None)
     return {
         "schema": record.SCHEMA,

@@ -6,10 +6,11 @@ from ladder.errors import LadderError
 
 
 def require_plausible(case, results, cost, ceilings):
-    """Refuse samples faster than the measured ceilings allow: the clock or the kernel must be wrong.
+    """Refuse samples faster than the measured ceilings allow, since the clock or the kernel must be wrong.
 
-    `ceilings` holds the best rates measured on this machine: FLOP/s of one core by precision, B/s of all cores; under a
-    device's name the same for one such device; and the `margin` by which a sample may exceed them.
+    `ceilings` holds the best rates measured on this machine: `flops`, {precision: FLOP/s of one core}; `bandwidth`, B/s
+    of all cores; `cache_bytes`, the size of the caches; `margin`, the factor by which a sample may exceed the rates.
+    The key `cuda` holds a dict with the same keys for one GPU.
     """
     kind = devices.of(case).CEILINGS
     limits = ceilings if kind == "host" else ceilings.get(kind)

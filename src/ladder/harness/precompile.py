@@ -11,18 +11,18 @@ from ladder.records.files import read_json, write_atomically
 
 
 def precompile(case, protocol, prelude=()):
-    """Have Numba compile the functions that a case's kind of problem needs, unless that is done; returns a note of it.
+    """Have Numba compile the functions for a case's kind of problem, unless that is done; returns the note about it.
 
-    A variant that fails here only leaves `failed` in the note: its measurement reports the error.
+    If the variant fails, nothing is raised: the note holds the error as `failed`, and a measurement will report it.
     """
-    small, path = compilation.smallest(case), compilation.note_path(case)
+    small_case, path = compilation.representative(case), compilation.note_path(case)
     variables = environment.of_worker(case, prelude)
     state = compilation.state(case, variables)
-    # Of two processes that write to one index of Numba's, one would be lost.
-    with locks.alone_in(compilation.folder(case, variables)):
+    # If two processes wrote to the same index of Numba's cache, the entries of one would be lost.
+    with locks.folder_lock(compilation.folder(case, variables)):
         if path.exists() and (note := read_json(path)).get("state") == state:
             return note
-        worker = Worker(small, protocol, prelude=prelude)
+        worker = Worker(small_case, protocol, prelude=prelude)
         try:
             worker.wait_ready()
             result = worker.compile()

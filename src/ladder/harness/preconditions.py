@@ -32,14 +32,14 @@ def require_reference(case, path):
             )
         return
     reference = archives.read(path, "a reference written by the verb `reference`")
-    # Until November 2026 only the path that the workflow gives a reference said what it belongs to.
+    # References from before November 2026 don't name their owner; only the path that the workflow chose does.
     owner = str(reference.get("of", f"{Path(path).parent.name}/{Path(path).stem}"))
     if sizes and owner != (expected := identity(case.workload, sizes)):
         raise LadderError(f"{path} isn't the reference of {expected}: write that with the verb `reference`.")
 
 
 def identity(workload, sizes):
-    """What a reference belongs to, as text: the workload and the sizes that it depends on."""
+    """The owner of a reference, as text: the workload and the sizes on which the reference depends."""
     return f"{workload}/{Case(workload, 'reference', sizes, {}).slug.removesuffix(',cache=cold')}"
 
 

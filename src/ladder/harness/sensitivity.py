@@ -1,10 +1,10 @@
 """Measure the sensitivity of the checks: inject errors into a correct result, and find the smallest one refused.
 
-A case is run once, as a worker runs it before timing, and so is a later round if it has checks of its own: a variant
-must pass them all. Errors are injected one at a time into the arrays that a run has written: into one element, or into
-all elements of one row (one index along the first axis) by the same relative amount. Bisection finds the smallest error
-that is refused. Its size is the largest change of an element, after rounding, divided by the largest absolute value of
-the array. The bounds of the checks are not used.
+A case is run once, as a worker runs it before timing; a later round is run too if it has other checks. Errors are
+injected one at a time into the arrays that a run has written: into one element, or into all elements of one row (one
+index along the first axis) by the same relative amount. Bisection finds the smallest error that a check refuses. The
+size of an error is the largest change of an element, after rounding, divided by the largest absolute value of the
+array. The bounds of the checks are not used.
 """
 
 from dataclasses import dataclass, replace
@@ -20,23 +20,23 @@ from ladder.harness.worker import make_problem, worst_by_name
 from ladder.records.case import Case
 
 ELEMENT, ROW = "one element", "one row"
-# All checks of a result together: refused by at least one.
+# The name for all checks together, which refuse a result if at least one does.
 ANY = "any"
-# The first, the last, and a random one.
-PLACES = 3
-# The largest errors tried, relative to the largest value: a check that refuses none of them is blind to the fault.
-LARGE = range(0, -5, -1)  # powers of two
-NOTHING = -1100  # a power of two that is 0 in every type
-HALVINGS = 7  # after the power of two: errors are then accurate to 1 %
+PLACES = 3  # per array and kind of fault: the first, the last, and a random one
+# Powers of two: the largest errors, relative to the largest value. A check that refuses none of them is blind to the
+# fault.
+LARGE_EXPONENTS = range(0, -5, -1)
+ZERO_EXPONENT = -1100  # two to this power is 0 in every dtype
+HALVINGS = 7  # of the interval between two powers of two, so that errors are accurate to 1 %
 
 
 @dataclass(frozen=True)
 class Sensitivity:
     """The sensitivity of one check to one kind of fault in one array.
 
-    `share` is the part of its bound that the correct result uses, NaN for a check that a correct result doesn't have.
-    In `seen` of `places` the check refuses some error; `error` is the smallest one in the worst of these, None if the
-    check is blind to the fault.
+    `share` is the error of the correct result as a share of the check's bound; NaN for a check that only wrong results
+    have. The check refuses an error in `seen` of `places` places. `error` is the smallest refused error, the maximum
+    over these places; None if it refuses none.
     """
 
     array: str
@@ -49,7 +49,7 @@ class Sensitivity:
 
 
 def cases(dtypes="all"):
-    """The cases that workloads declare in SENSITIVITY, [(variant, tuning, sizes), ...], for all dtypes or the first."""
+    """The cases that workloads list as SENSITIVITY, (variant, tuning, sizes), for `all` dtypes or the `first`."""
     count = 1 if dtypes == "first" else None
     return [
         Case(name, variant, workloads.complete(name, sizes | {"dtype": dtype}), tuning)
@@ -60,10 +60,10 @@ def cases(dtypes="all"):
 
 
 def sensitivities(case, data, seed=1):
-    """The Sensitivity of every check to every kind of fault in every array that a run writes: a list.
+    """A list of the Sensitivity of every check to every kind of fault in every array that a run writes.
 
-    `data` holds the paths of data sets by name; `seed` draws the places. Raises LadderError for a case that isn't on
-    the host, and if the result isn't correct without an injected error.
+    `data` holds the paths of data sets by name; `seed` is that of the random places. Raises LadderError if the case
+    isn't on the host, or if its result is wrong without an injected error.
     """
     sensitivities, result, checks = {}, Result(case, data), set()
     for round in result.rounds():
@@ -83,13 +83,13 @@ def sensitivities(case, data, seed=1):
 
 def merge(a, b):
     """The Sensitivity of a check to a fault over two rounds: the one that refuses the smaller error."""
-    better = min(a, b, key=lambda each: (-each.seen, np.inf if each.error is None else each.error))
-    return replace(better, share=max(a.share, b.share))
+    best = min(a, b, key=lambda row: (-row.seen, np.inf if row.error is None else row.error))
+    return replace(best, share=max(a.share, b.share))
 
 
 def evaluate(result, name, kind, faults):
     """Yield the Sensitivity of every check to Faults of one kind."""
-    failed = {check for fault in faults for power in LARGE for check in fault.failed_checks(2.0**power)}
+    failed = {check for fault in faults for exponent in LARGE_EXPONENTS for check in fault.failed_checks(2.0**exponent)}
     for check in [*result.shares, *sorted(failed - set(result.shares))]:
         errors = [error for fault in faults if (error := smallest_error(fault, check)) is not None]
         share = result.shares.get(check, float("nan"))
@@ -106,10 +106,10 @@ def faults(result, array, kind, generator):
 
 def smallest_error(fault, check):
     """The smallest error of a Fault that a check refuses, to two digits; None if it refuses none."""
-    refused = [power for power in LARGE if check in fault.failed_checks(2.0**power)]
-    if not refused:
+    exponents = [exponent for exponent in LARGE_EXPONENTS if check in fault.failed_checks(2.0**exponent)]
+    if not exponents:
         return None
-    low, high = NOTHING, refused[-1]
+    low, high = ZERO_EXPONENT, exponents[-1]
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if check in fault.failed_checks(2.0**middle) else (middle, high)
@@ -121,7 +121,7 @@ def smallest_error(fault, check):
 
 
 class Fault:
-    """An error of any amount in one place of a correct result, which is restored after every check."""
+    """An error in one place of a correct result. Its amount is an argument of the methods, which restore the result."""
 
     def __init__(self, result, array, place):
         """`place` is the index of an element or, with fewer axes, of a row."""
@@ -131,18 +131,18 @@ class Fault:
         self.cache = {}
 
     def perturb(self, amount):
-        """The wrong value: an element changed by `amount` of the largest value, or a row by `amount` of itself."""
+        """The wrong value: an element plus `amount` times the array's largest value, or a row times 1 + `amount`."""
         value = self.value.astype(np.float64)
         wrong = value + amount * (value if value.ndim else self.largest)
         return (np.rint(wrong) if self.value.dtype.kind in "iu" else wrong).astype(self.value.dtype)
 
     def error(self, amount):
-        """The largest change of an element, divided by the largest value."""
+        """The largest change of an element, divided by the largest value of the array."""
         change = np.abs(self.perturb(amount).astype(np.float64) - self.value)
         return float(change.max()) / self.largest
 
     def failed_checks(self, amount):
-        """The names of the checks that refuse the result with this error, with ANY if there are any."""
+        """The names of the checks that refuse the result with this error; with ANY unless there are none."""
         if amount not in self.cache:
             self.array[self.place] = self.perturb(amount)
             names = {check.name for check in self.result.checks() if not check.passed}
@@ -154,8 +154,8 @@ class Fault:
 class Result:
     """A case's correct result in a round, and its checks.
 
-    `arrays` holds what the run has written, by name: the outputs, and the inputs that it has changed. `shares` holds
-    the part of its bound that each check uses, and the largest of these for ANY.
+    `arrays` holds the arrays that the run has written, by name: the outputs and the changed inputs. `shares` holds the
+    error of each check as a share of its bound, and the largest of these for ANY.
     """
 
     def __init__(self, case, data):
@@ -165,8 +165,10 @@ class Result:
         variant, sizes = workloads.load_variant(case.workload, case.variant), case.sizes
         name = self.workload.data_set(sizes)
         self.data = datasets.load(self.workload, data[name]) if name else None
-        used = self.workload.reference_sizes(sizes)
-        self.reference = None if used is None else self.workload.reference.compute(used, self.data)
+        reference_sizes = self.workload.reference_sizes(sizes)
+        self.reference = (
+            None if reference_sizes is None else self.workload.reference.compute(reference_sizes, self.data)
+        )
         self.problem = make_problem(self.workload, case, device, variant)
         generated = self.workload.GENERATED
         self.inputs = {name: array for name, array in self.problem.inputs.items() if name not in generated}
@@ -175,7 +177,7 @@ class Result:
         self.solve(0)
 
     def rounds(self):
-        """The rounds that can be solved independently: for a workload with state, only the first."""
+        """The rounds that can be solved independently; only the first if the workload has state."""
         return range(1 if self.workload.STATEFUL else self.workload.rounds(self.case.sizes))
 
     def begin(self, round):

@@ -1,4 +1,4 @@
-"""What a variant's `setup` returns: the timed steps, by phase, and the steps that prepare them."""
+"""Steps, the result of a variant's `setup`: the timed steps, and the steps that prepare them, by phase."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Steps:
-    """Lists of (phase, function).
+    """The timed and untimed steps of a run; `run` and `prepare` are lists of (phase, function).
 
-    `run` is timed, both in one call and by phase. If there is a function `at_once`, such as a graph's launch, it is
-    that one call. `prepare` runs whenever the inputs have been written, outside the timed call: a transposition, for
-    example, or the first distribution of a matrix. It is timed among the phases.
+    `run` is timed both as one call and by phase. The one call is `at_once` if given, such as the launch of a graph.
+    `prepare` runs after the inputs have been written, outside the timed call: for example, a transposition or the first
+    distribution of a matrix. It is only timed by phase.
 
-    `trace` makes one untimed run and returns what ran when: rows (lane, name, start, end) in seconds since the start of
-    that run, see `traces.py`.
+    `trace` makes one untimed run and returns rows (lane, name, start, end) that say when each part of it ran, in
+    seconds since the start of that run, see `traces.py`.
     """
 
     run: list
@@ -33,7 +33,7 @@ class Steps:
         return self.at_once or in_order(self.run)
 
     def by_phase(self):
-        """The steps with a phase: one list of those that prepare, and one of the others."""
+        """The steps that have a phase: two lists, of `prepare` and of `run`."""
         return [[(name, step) for name, step in steps if name] for steps in (self.prepare, self.run)]
 
 

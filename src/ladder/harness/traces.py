@@ -1,7 +1,7 @@
-"""Traces: what runs concurrently in one run of a case, as rows of a lane, a name, a start and an end.
+"""Traces: the parts of one run of a case and when each ran, as rows of a lane, a name, a start and an end.
 
-A lane does one thing at a time, such as a GPU's stream. A variant's `Steps` may hold the function that makes such a
-run; `cuda/trace.py` records one on a GPU.
+A lane is something that runs one part at a time, such as a GPU's stream. The function `Steps.trace` of a variant makes
+the traced run; `cuda/trace.py` records it on a GPU.
 """
 
 import math
@@ -23,7 +23,7 @@ def validate(rows, case):
     rows = [*rows]
     if len(rows) > MAX_ROWS:
         raise LadderError(
-            f"The trace of {case.key} has {len(rows)} rows, but a record holds at most {MAX_ROWS}: trace fewer things, "
+            f"The trace of {case.key} has {len(rows)} rows, but a record holds at most {MAX_ROWS}: trace fewer parts, "
             "or record no trace of such a case."
         )
     return [to_builtin(row, case) for row in rows]
@@ -41,7 +41,7 @@ def to_builtin(row, case):
 
 
 def is_valid(row):
-    """Whether a row is two texts and two finite times, the first at least 0 and at most the second."""
+    """Whether a row is two non-empty texts and two finite times, with 0 <= start <= end."""
     if not isinstance(row, (tuple, list)) or len(row) != len(COLUMNS):
         return False
     *texts, start, end = row

@@ -1,9 +1,9 @@
 """Train a network outside of any measurement, epoch by epoch, from initial weights or from a saved state.
 
 A workload that can be trained has STATEFUL, an epoch as its round, one output whose mean is the error of the epoch, and
-`state(sizes)`, the names of the inputs that an epoch leaves for the next one. These are saved; everything else follows
-from the sizes. A training that is restarted ends with the same bits as an uninterrupted one if its variant sums in a
-fixed order: on one thread, or without atomics and dynamic schedules.
+`state(sizes)`, the names of the inputs that an epoch changes for the next one. These are saved; everything else follows
+from the sizes. A restarted training ends with the same bits as an uninterrupted one if its variant sums in a fixed
+order: on one thread, or without atomics and dynamic schedules.
 """
 
 import io
@@ -14,7 +14,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.catalogue import datasets, workloads
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.harness import archives
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
@@ -29,7 +29,7 @@ class State(NamedTuple):
 
 
 class Training:
-    """A case whose epochs are run one after the other; `epochs` counts those done."""
+    """A case whose epochs are run one after the other; `epochs` is the number completed so far."""
 
     def __init__(self, case, data, state=None):
         """`data` holds the paths of data sets by name. Raises LadderError if the case can't be trained."""
@@ -49,11 +49,11 @@ class Training:
         self.steps = Steps.of(variant.setup(self.problem, **case.tuning))
 
     def upload(self, names):
-        """Copy staged arrays to the device."""
+        """Copy the staged arrays of these names to the device."""
         self.device.upload(self.staged, {name: self.problem.inputs[name] for name in names})
 
     def epoch(self):
-        """Run the next epoch: (error, seconds). Raises LadderError if the error is NaN or infinite."""
+        """Run the next epoch; returns (error, seconds). Raises LadderError if the error is NaN or infinite."""
         if self.epochs:
             self.upload(self.workload.fill(self.staged, self.case.sizes, self.epochs, self.data))
         in_order(self.steps.prepare)()
@@ -103,19 +103,19 @@ def save(path, case, state):
 
 
 def load(path, case):
-    """The State that `save` wrote for this case. Raises LadderError for that of another case or a broken file."""
+    """The State that `save` wrote for this case. Raises LadderError for a broken file or the state of another case."""
     what = "a training written by `train --save`"
     arrays = archives.read(path, what)
     try:
         header = json.loads(str(arrays.pop("training")))
         epochs = header.pop("epochs")
-    except archives.BROKEN as error:
+    except archives.READ_ERRORS as error:
         raise LadderError(f"{path} isn't {what}, or is broken: {error}.") from None
     require_same(path, header, identity(case))
     require_arrays(path, arrays, case)
     if not isinstance(epochs, int) or not 1 <= epochs < case.sizes["epochs"]:
         raise LadderError(
-            f"{path} has {counted(epochs, 'epoch')}, and the case ends at {case.sizes['epochs']}: raise `epochs`."
+            f"{path} has {pluralize(epochs, 'epoch')}, and the case ends at {case.sizes['epochs']}: raise `epochs`."
         )
     return State(epochs, arrays)
 

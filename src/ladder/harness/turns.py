@@ -13,7 +13,7 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import code, fingerprint
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.measure import document_of
@@ -33,13 +33,13 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
     cases = list(jobs)
     if granted is not None and granted < (cores := max(case.cores for case in cases)):
         raise LadderError(
-            f"A case asks for {counted(cores, 'thread')}, but Snakemake grants {counted(granted, 'core')}: raise "
+            f"A case asks for {pluralize(cores, 'thread')}, but Snakemake grants {pluralize(granted, 'core')}: raise "
             "--cores, or lower `cores` in the configuration so that the case is skipped."
         )
     for case, (_, reference) in jobs.items():
         workloads.require_sound(case)
         require_met(case, reference)
-    origins = {case: (fingerprint(case), revision.of(code(case))) for case in cases}
+    origins = {case: (fingerprint(case), revision.of_files(code(case))) for case in cases}
     results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
     start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
     with hold_machine(*cases):
@@ -61,7 +61,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             "campaign": campaign,
             "description": about,
             "sources": sources,
-            "source": revision.combine(origin, revision.of(code(case))),
+            "source": revision.combine(origin, revision.of_files(code(case))),
             "started": began,
             "wall": walls[case],
             "clocks": {"before": before, "after": after},
@@ -78,9 +78,9 @@ def start_worker(case, data, reference, protocol, launcher, prelude):
 def groups(cases, launcher):
     """Lists of cases whose workers start together, at most as many as there are cores."""
     together = max(1, cpus.cores())
-    for share_start, group in groupby(cases, lambda case: devices.of(case).share_start(case, launcher)):
-        group, size = list(group), together if share_start else 1
-        yield from (group[index : index + size] for index in range(0, len(group), size))
+    for can_start_together, group in groupby(cases, lambda case: devices.of(case).can_start_together(case, launcher)):
+        members, size = list(group), together if can_start_together else 1
+        yield from (members[index : index + size] for index in range(0, len(members), size))
 
 
 def measure_group(jobs, start, leases, results, walls):

@@ -1,10 +1,10 @@
-"""Check a variant's results: poisoned before the run, finite and within an error bound after it.
+"""Check a variant's results: outputs are poisoned before a run, and must be within an error bound after it.
 
 A bound follows from the arithmetic. For a sum of k products in working precision u, Higham (Accuracy and Stability of
-Numerical Algorithms, 2002, section 3.1) gives |error| <= k u |a|.|b| in the worst case, and Higham and Mary (A New
-Approach to Probabilistic Rounding Error Analysis, 2019) lambda sqrt(k) u |a|.|b| with overwhelming probability. The
-smaller of the two is tight enough to detect a kernel of lower precision than it claims. `product_factor` holds for all
-data and is multiplied by |a|.|b|; `random_sum_factor` holds for products of random signs. Sums of products of
+Numerical Algorithms, 2002, section 3.1) gives |error| <= k u |a|.|b| in the worst case. Higham and Mary (A New
+Approach to Probabilistic Rounding Error Analysis, 2019) give lambda sqrt(k) u |a|.|b| with overwhelming probability.
+The smaller of the two is tight enough to detect a kernel whose precision is lower than declared. `product_factor` holds
+for all data and is multiplied by |a|.|b|; `random_sum_factor` holds for products of random signs. Sums of products of
 `whole_numbers` are exact in any order, so their bound is 0.
 """
 
@@ -14,18 +14,19 @@ import numpy as np
 
 from ladder.errors import LadderError
 
-# The significant bits that tensor cores keep of a product's operands, while they sum in float32. In tf32x3 an operand
-# is the sum of two TF32 numbers; the product of the two low parts is omitted.
+# The significant bits of a product's operands on tensor cores, which sum in float32. In tf32x3 an operand is the sum of
+# two TF32 numbers; the product of the two low parts is omitted.
 OPERAND_BITS = {"tf32": 11, "float16": 11, "bfloat16": 8, "tf32x3": 22}
 # Higham and Mary's lambda: one sum exceeds its bound with a probability below 2 exp(-lambda^2 / 2) = 3e-8.
 CONFIDENCE = 6.0
 # The probability that a correct sum of random signs exceeds its bound.
-RARE = 1e-9
-# The standard deviation of a rounding error, in u |sum|. The error is uniform within half a spacing, at most u |sum|;
-# averaged over numbers of all magnitudes, whose first digits follow Benford's law, its square is 0.54 of that.
-ROUNDING = (3 / (8 * np.log(2)) / 3) ** 0.5
-# The longest sums whose float64 results are compared with a reference in `np.longdouble`.
-SHORT = 64
+FALSE_ALARM = 1e-9
+# The standard deviation of a rounding error, in units of u |sum|. The error is uniform in [-h, h], where h is half the
+# spacing of numbers, so its variance is h^2 / 3. For sums whose first digits follow Benford's law, the mean of h^2 is
+# 3 / (8 log 2) = 0.54 of (u |sum|)^2.
+ROUNDING_DEVIATION = (3 / (8 * np.log(2)) / 3) ** 0.5
+# The number of terms up to which sums in float64 are compared with a reference in `np.longdouble`.
+MAX_SHORT_LENGTH = 64
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ def unit_roundoff(dtype):
 def rounding_factor(length, dtype):
     """The factor before |a|.|b| in the error bound of a sum of `length` products in a dtype or precision."""
     if dtype in OPERAND_BITS:  # both operands of each product are rounded once, and tf32x3 omits a part
-        lost = (3 if dtype == "tf32x3" else 2) * unit_roundoff(dtype)
-        return lost + rounding_factor(length, np.float32)
+        operand_errors = (3 if dtype == "tf32x3" else 2) * unit_roundoff(dtype)
+        return operand_errors + rounding_factor(length, np.float32)
     return min(length, CONFIDENCE * length**0.5) * unit_roundoff(dtype)
 
 
@@ -63,23 +64,23 @@ def product_factor(length, dtype):
 def random_sum_factor(length, dtype):
     """The factor before the root of the sum of squared products, in the error bound of a sum of `length` products.
 
-    For products whose signs are random (Higham and Mary, Sharper Probabilistic Backward Error Analysis for Basic Linear
-    Algebra Kernels with Random Data, 2020). In the worst case, adding one after the other, the partial sums are a
-    random walk, and each is rounded. Given the walk, the error is normal; its variance is that of a rounding times the
-    sum of squared partial sums. That sum, in units of `length` times the squared root, exceeds x with a probability of
-    about exp(-pi^2 x / 8) (Cameron and Martin, The Wiener Measure of Hilbert Neighborhoods, 1944), so the error exceeds
-    t of its units with probability exp(-pi t / 2), here RARE. The roundings of the products come in addition. For short
-    sums k u |a|.|b| is smaller, whatever the signs, since |a|.|b| is at most sqrt(k) times that root (Cauchy-Schwarz).
+    It holds for products of random signs (Higham and Mary, Sharper Probabilistic Backward Error Analysis for Basic
+    Linear Algebra Kernels with Random Data, 2020). The worst order adds one product after the other: the partial sums
+    are a random walk, and each is rounded. Given the walk, the error is normal; its variance is that of a rounding
+    times the sum of squared partial sums. This sum, in units of `length` times the squared root, exceeds x with a
+    probability of about exp(-pi^2 x / 8) (Cameron and Martin, The Wiener Measure of Hilbert Neighborhoods, 1944). So
+    the error exceeds t of its units with probability exp(-pi t / 2), here FALSE_ALARM. The roundings of the products
+    are added. For short sums, k u |a|.|b| is smaller: |a|.|b| is at most sqrt(k) times the root (Cauchy-Schwarz).
 
     In a precision of tensor cores, rounding the operands adds errors of random signs to the products, and truncating
-    them a mean of equal size: three times their unit. This does not hold for tf32x3, whose operands are no less exact
-    than the sums, which tensor cores truncate.
+    them adds a mean error of equal size: three times their unit. This does not hold for tf32x3, whose operands are as
+    exact as the sums, which tensor cores truncate.
     """
     if dtype in OPERAND_BITS:
         return 3 * CONFIDENCE * unit_roundoff(dtype) + random_sum_factor(length, np.float32)
-    rarity = 2 * np.log(2 / RARE)
+    rarity = 2 * np.log(2 / FALSE_ALARM)
     walk, products = rarity / np.pi * length**0.5, rarity**0.5
-    return min(length**1.5, ROUNDING * (walk + products)) * unit_roundoff(dtype)
+    return min(length**1.5, ROUNDING_DEVIATION * (walk + products)) * unit_roundoff(dtype)
 
 
 def growing_sum_factor(length, dtype):
@@ -87,18 +88,18 @@ def growing_sum_factor(length, dtype):
 
     Partial sums grow evenly; their mean square is a third of the sum's. The error is normal as in `random_sum_factor`.
     """
-    return min(length, ROUNDING * (2 * np.log(2 / RARE) * length / 3) ** 0.5) * unit_roundoff(dtype)
+    return min(length, ROUNDING_DEVIATION * (2 * np.log(2 / FALSE_ALARM) * length / 3) ** 0.5) * unit_roundoff(dtype)
 
 
 def reference_type(length, dtype):
     """The type of the reference for sums of `length` products: of higher precision for short sums in float64."""
-    return np.longdouble if length <= SHORT and dtype == "float64" else np.float64
+    return np.longdouble if length <= MAX_SHORT_LENGTH and dtype == "float64" else np.float64
 
 
 def whole_bits(length, dtype):
-    """The maximum bits of integers for which `length` products and all their sums are exact in a dtype, at most 7.
+    """The maximum number of bits, up to 7, of integers whose `length` products and their sums are exact in a dtype.
 
-    The operands of every precision hold 7 bits and a sign. Raises LadderError for sums that are too long.
+    The operands of every precision hold 7 bits and a sign. Raises LadderError if `length` is too large for 1 bit.
     """
     bits = min(7, (int(np.finfo(dtype).nmant) + 1 - int(np.ceil(np.log2(max(length, 1))))) // 2)
     if bits < 1:
@@ -121,11 +122,11 @@ def poison(outputs):
 def compare(name, actual, expected, bound):
     """The Check of `actual` against the float64 array `expected`, elementwise within `bound`.
 
-    It is scaled so that the bound is 1: `error` is the maximum of |actual - expected| / bound. Another shape, a NaN or
-    an infinity, in `expected` too, gives an infinite error. Elements whose bound is 0 must match exactly.
+    The Check's `error` is the maximum of |actual - expected| / bound, so its `bound` is 1. Different shapes give an
+    infinite error, as do a NaN or an infinity in one of the arrays. Elements whose bound is 0 must match exactly.
     """
     actual, expected, bound = np.asarray(actual), np.asarray(expected), np.asarray(bound, dtype=np.float64)
-    if actual.shape != expected.shape or not all(np.isfinite(each).all() for each in (actual, expected, bound)):
+    if actual.shape != expected.shape or not all(np.isfinite(array).all() for array in (actual, expected, bound)):
         return Check(name, float("inf"), 1.0)
     difference = np.abs(actual.astype(np.float64) - expected)
     excess = np.divide(difference, bound, out=np.where(difference > 0, np.inf, 0.0), where=bound > 0)
@@ -140,10 +141,10 @@ def require_finite(outputs, expected_kinds):
             raise LadderError(
                 f"The result {name!r} is {array.dtype} {array.shape}, but {np.dtype(dtype)} {tuple(shape)} is expected."
             )
-        bad = array.size - int(np.isfinite(array).sum())
-        if bad:
+        invalid = array.size - int(np.isfinite(array).sum())
+        if invalid:
             raise LadderError(
-                f"{bad} of the {array.size} elements of the result {name!r} are NaN or infinite: "
+                f"{invalid} of the {array.size} elements of the result {name!r} are NaN or infinite: "
                 "the variant left them unwritten or computed nonsense."
             )
 

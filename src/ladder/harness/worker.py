@@ -1,8 +1,8 @@
 """The worker: a fresh process that checks one case, then times it. `workers.py` starts it and talks to it by pipes.
 
-It receives its job as one line of JSON and answers `ready` once everything is imported. It waits for a second line,
-`compile` or `go` with environment variables in JSON, and answers with one line of JSON. A waiting worker uses almost no
-time, so the start-up of one overlaps with other work.
+It receives its job as one line of JSON and answers `ready` once everything is imported. Then it waits for an order, the
+line `compile` or `go` with environment variables in JSON, and answers with one line of JSON. A waiting worker uses
+almost no CPU time, so workers can start up while another one measures.
 """
 
 import errno
@@ -24,8 +24,8 @@ from ladder.machine import processes
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
 
-# Errors of a disk that is full or read-only.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+# Error numbers of a disk that is full or read-only.
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def main():
@@ -69,22 +69,25 @@ def main():
 
 
 def refusal_of_system(error):
-    """What the system has refused, which is not the variant's fault, as a sentence; None for another error."""
+    """A sentence for an error caused by the system and not by the variant; None for any other error."""
     if processes.is_at_limit(error):
         return processes.AT_LIMIT
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         return f"A file can't be written: {error.strerror}. Free some space, then run again."
     return None
 
 
 def report_crash(send, error):
-    """Send what has stopped the variant, whose traceback follows for its author."""
+    """Send the error that has stopped the variant; its traceback follows on standard error."""
     send(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
 
 
 def run_case(case, workload, variant, job):
-    """Set up, check, warm up, sample, check again, time the phases: the result as a dict for JSON, times in seconds."""
-    began = time.perf_counter()
+    """Set up, check, warm up, sample, check again, time the phases; returns a dict for JSON, with times in seconds.
+
+    A round is a run on its own inputs. All rounds are checked; only round 0 is timed.
+    """
+    start = time.perf_counter()
     device = devices.load(variant.DEVICE)
     name = workload.data_set(case.sizes)
     data = datasets.load(workload, job.data[name]) if name else None
@@ -93,12 +96,13 @@ def run_case(case, workload, variant, job):
     problem = make_problem(workload, case, device, variant)
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
     staged = device.staging(inputs)
-    steps, last_fill = Steps([]), (None, [])
+    steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
 
     def begin(round):
+        """Write the inputs of a round, and prepare its run."""
         nonlocal last_fill
         if problem.inputs:
-            # Staged arrays that are separate from those that a run may change are filled once per round.
+            # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
                 last_fill = round, workload.fill(staged, case.sizes, round, data)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
@@ -107,30 +111,31 @@ def run_case(case, workload, variant, job):
         in_order(steps.prepare)()
 
     def check(round):
+        """Check the outputs of a round's run; returns its Checks and the points of its curve."""
         if not problem.outputs:
             return [], None
         outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
         validation.require_finite(outputs, problem.output_kinds)
-        used = staged
+        check_inputs = staged
         if workload.STATEFUL:  # some inputs are results too
-            used = {name: device.to_host(array) for name, array in problem.inputs.items()}
-        new_checks, points = workload.check(case.sizes, used, outputs, round, data, reference, precision)
+            check_inputs = {name: device.to_host(array) for name, array in problem.inputs.items()}
+        new_checks, points = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
         validation.require(new_checks, f"round {round + 1}")
         return new_checks, points
 
     begin(0)
-    inputs_ready = time.perf_counter()
+    inputs_end = time.perf_counter()
     steps = Steps.of(variant.setup(problem, **case.tuning))
     run = steps.timed()
     in_order(steps.prepare)()
-    ready = time.perf_counter()
+    setup_end = time.perf_counter()
 
-    checks, curve, first = [], [], None
+    checks, curve, first_seconds = [], [], None
     for round in range(workload.rounds(case.sizes)):
         begin(round)
         validation.poison(problem.outputs)
         seconds = device.stopwatch(run)
-        first = seconds if first is None else first
+        first_seconds = seconds if first_seconds is None else first_seconds
         new_checks, points = check(round)
         checks += new_checks
         curve += [points] if isinstance(points, dict) else points or []
@@ -141,7 +146,7 @@ def run_case(case, workload, variant, job):
     # Timing repeats round 0; a workload with state starts from the same state each time.
     begin(0)
     flush = device.flusher() if case.cache == "cold" else lambda: None
-    checked = time.perf_counter()
+    check_end = time.perf_counter()
     reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
     samples = sample(device, run, flush, reset, job)
     state = device.state(run) | (device.energy(run) if job.energy else {})
@@ -153,12 +158,12 @@ def run_case(case, workload, variant, job):
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
     return {
         "samples": samples,
-        "setup": ready - inputs_ready,
-        "first": first,
-        "check": checked - ready,
-        "total": time.perf_counter() - began,
+        "setup": setup_end - inputs_end,
+        "first": first_seconds,
+        "check": check_end - setup_end,
+        "total": time.perf_counter() - start,
         **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
-        "checks": [vars(each) for each in worst_by_name(checks)],
+        "checks": [vars(worst) for worst in worst_by_name(checks)],
         "facts": facts,
         "curve": curves.thin(curves.validate(curve, case, workload.CURVE)),
         "threads": threads,
@@ -169,7 +174,7 @@ def run_case(case, workload, variant, job):
 
 
 def run_once(case, workload, variant):
-    """Set up and run on zeros, so that Numba's cache holds what a first run compiles; returns an empty result."""
+    """Set up and run once on zeros, so that Numba compiles all functions into its cache; returns an empty dict."""
     problem = make_problem(workload, case, devices.load(variant.DEVICE), variant)
     for array in {**problem.inputs, **problem.outputs}.values():
         array[...] = 0
@@ -179,9 +184,9 @@ def run_once(case, workload, variant):
 
 
 def make_problem(workload, case, device, variant=None):
-    """The argument of a variant's `setup`: sizes, device, and every array by its name, None if this case has none.
+    """The argument of a variant's `setup`: sizes, device, and every array as an attribute, None if the case lacks it.
 
-    A variant may determine where the pages of new arrays lie, by touching them first.
+    A variant may have a function `first_touch`, which determines on which NUMA nodes the pages of new arrays lie.
     """
     inputs, outputs = workload.arrays(case.sizes)
     names = getattr(workload, "ARRAYS", [*inputs, *outputs])
@@ -213,14 +218,14 @@ def sample(device, run, flush, reset, job):
     gc.disable()
     reset()
     flush()
-    run()  # warm up: the check has left other data in the caches
+    run()  # warm up: the checks have left other data in the caches
     while True:
         reset()
         flush()
         samples.append(device.stopwatch(run))
-        enough = len(samples) >= job.samples and is_converged(samples, job.target)
-        late = device.broadcast(time.monotonic() > deadline) and len(samples) >= job.least
-        if enough or late or len(samples) >= job.most:
+        is_enough = len(samples) >= job.samples and is_converged(samples, job.target)
+        is_late = device.broadcast(time.monotonic() > deadline) and len(samples) >= job.least
+        if is_enough or is_late or len(samples) >= job.most:
             break
     gc.enable()
     return samples
@@ -233,21 +238,21 @@ def is_converged(samples, target):
 
 
 def phases(device, parts, reset, flush, job):
-    """{phases}: seconds per named phase in separate passes, [{phase: seconds}, ...]; {by_rank}: the same by rank.
+    """{"phases": [{phase: seconds}, ...]}, timed in separate passes; on ranks also `by_rank`, the seconds by rank.
 
     `parts` are lists of (phase, function). Each part starts with the caches in the state of a timed call.
     """
     passes, by_rank = [], []
     for _ in range(job.phase_passes):
         reset()
-        spent, ranks = {}, {}
+        seconds, rank_seconds = {}, {}
         for steps in parts:
             flush()
             for name, step in steps:
-                spent[name] = spent.get(name, 0.0) + device.stopwatch(step)
-                ranks[name] = device.by_rank()
-        passes.append(spent)
-        by_rank.append(ranks)
+                seconds[name] = seconds.get(name, 0.0) + device.stopwatch(step)
+                rank_seconds[name] = device.by_rank()
+        passes.append(seconds)
+        by_rank.append(rank_seconds)
     return {"phases": passes} | ({"by_rank": by_rank} if any(by_rank[0].values()) else {})
 
 
@@ -259,7 +264,7 @@ def run_trace(trace, reset, flush, case):
 
 
 def worst_by_name(checks):
-    """For each name, the check nearest its bound."""
+    """For each name of a check, the result nearest to its bound, or farthest above it."""
     worst = {}
     for check in checks:
         if check.name not in worst or check.error / check.bound > worst[check.name].error / worst[check.name].bound:

@@ -1,4 +1,4 @@
-"""Worker processes as the harness controls them: starting them, orders and answers through pipes, ending them."""
+"""The harness's side of worker processes: it starts them, exchanges orders and answers through pipes, and ends them."""
 
 import contextlib
 import json
@@ -17,10 +17,9 @@ from ladder.harness import environment
 from ladder.machine.processes import die_with_parent
 from ladder.records import locks
 
-# Seconds that a worker has to start, which takes long on a slow file system, to release its resources after its answer,
-# and to end after SIGTERM.
-START, LEAVE, PATIENCE = 300, 60, 5
-# What may have killed a worker, by its exit status: OpenBLAS interrupts a process in which it can start no thread.
+# Seconds for a worker to start, which takes long on a slow file system; to exit after its answer; to end after SIGTERM.
+START_TIMEOUT, EXIT_TIMEOUT, TERM_TIMEOUT = 300, 60, 5
+# What may have killed a worker, by its exit status. OpenBLAS raises SIGINT if it can't start a thread.
 HINTS = {-signal.SIGKILL: " (out of memory?)", -signal.SIGINT: " (too few processes and threads allowed?)"}
 
 
@@ -40,9 +39,9 @@ class Worker:
             env=variables,
             preexec_fn=partial(die_with_parent, os.getpid()),
             pass_fds=locks.descriptors,
-            start_new_session=True,  # so that what a launcher has started can be ended with it
+            start_new_session=True,  # so that processes started by a launcher can be ended together with it
             encoding="utf-8",
-            errors="replace",  # what a launcher prints
+            errors="replace",  # a launcher may print bytes that aren't UTF-8
         )
         self.job = {
             "workload": case.workload,
@@ -79,8 +78,8 @@ class Worker:
         raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
 
     def wait_ready(self):
-        """Wait until the worker, or every rank of its launcher, is ready. Raises LadderError after START seconds."""
-        limit = threading.Timer(START, self.give_up)
+        """Wait until the worker, or every rank of its launcher, is ready. Raises LadderError after START_TIMEOUT s."""
+        limit = threading.Timer(START_TIMEOUT, self.give_up)
         limit.start()
         try:
             self.receive()
@@ -92,11 +91,11 @@ class Worker:
             limit.join()
         if self.is_late:
             hint = f": {self.device.launcher_hint()}" if self.is_launched else "."
-            raise LadderError(f"The measuring process wasn't ready after {START} s{hint}")
+            raise LadderError(f"The measuring process wasn't ready after {START_TIMEOUT} s{hint}")
         self.is_ready = True
 
     def give_up(self):
-        """End the worker because it isn't ready in time."""
+        """End the worker because it wasn't ready in time."""
         self.is_late = True
         self.end()
 
@@ -111,7 +110,7 @@ class Worker:
         return self.last_answer()
 
     def last_answer(self):
-        """The answer to an order, after which the worker ends."""
+        """The answer to an order; the worker ends after it."""
         answer = self.receive()
         self.has_answered = True
         return answer
@@ -126,26 +125,26 @@ class Worker:
         self.process.stdout.close()
 
     def end(self):
-        """Wait for a launcher that has answered; terminate anything else, then kill the rest of its session."""
-        if not (self.is_launched and self.has_answered and self.ends_within(LEAVE)):
+        """Wait for the exit of a launcher that has answered; terminate any other. Then kill the rest of its session."""
+        if not (self.is_launched and self.has_answered and self.ends_within(EXIT_TIMEOUT)):
             self.process.terminate()
-            if not self.ends_within(PATIENCE):
+            if not self.ends_within(TERM_TIMEOUT):
                 self.process.kill()
-                if self.is_launched:  # ranks on other nodes, which no signal reaches, are ended by their guards
-                    time.sleep(PATIENCE)
+                if self.is_launched:  # ranks on other nodes get no signal, but notice the launcher's death
+                    time.sleep(TERM_TIMEOUT)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def ends_within(self, seconds):
-        """Wait at most this long for the worker's end; returns whether it has ended."""
+        """Wait up to `seconds` for the worker to end; returns whether it has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
         return self.process.returncode is not None
 
 
 def parse_answer(line):
-    """The dict at the beginning of a line, or None. Ranks that fail together may share a line."""
+    """The dict at the beginning of a line, or None. Ranks that fail at the same time may write to the same line."""
     try:
         answer, _ = json.JSONDecoder().raw_decode(line)
     except json.JSONDecodeError:

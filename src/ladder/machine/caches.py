@@ -1,6 +1,7 @@
 """The CPUs' caches: their sizes, and how to flush them."""
 
 import functools
+import itertools
 import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +11,10 @@ import numpy as np
 
 CPUS = Path("/sys/devices/system/cpu")
 UNITS = {"K": 2**10, "M": 2**20}
-# Assumed if the sizes are unknown.
-USUAL_SHARED, USUAL_PRIVATE = 32 * 2**20, 2 * 2**20
-MIN_FLUSH = 64 * 2**20
-
-
-# Linux's names of the kinds, and the letters that they add to a cache's name.
+# Bytes assumed for the last level and for an L2 cache if Linux reports none.
+DEFAULT_SHARED, DEFAULT_L2 = 32 * 2**20, 2 * 2**20
+MIN_FLUSHED_BYTES = 64 * 2**20
+# Linux's names of the kinds of caches, and the letters that mark them in a cache's name, such as L1d.
 LETTERS = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
@@ -41,43 +40,43 @@ def data_caches():
 
 
 def last_level():
-    """The total size in bytes of the machine's largest level of caches.
+    """The total bytes of the level of caches that is largest in total, usually the last one.
 
-    The maximum of Linux's list and of the C library's values, since either may be wrong in a virtual machine.
+    It is the maximum of the values of Linux and of the C library, either of which may be too low in a virtual machine.
     """
     levels = Counter()
     for (level, _), size in data_caches().items():
         levels[level] += size
-    return max(*levels.values(), sysconf("SC_LEVEL2_CACHE_SIZE"), sysconf("SC_LEVEL3_CACHE_SIZE")) or USUAL_SHARED
+    return max(*levels.values(), sysconf("SC_LEVEL2_CACHE_SIZE"), sysconf("SC_LEVEL3_CACHE_SIZE")) or DEFAULT_SHARED
 
 
 def sysconf(name):
-    """Bytes of a cache by the C library; 0 if unknown."""
+    """Bytes of a cache as the C library reports them; 0 if unknown."""
     try:
         return max(os.sysconf(name), 0)
     except (ValueError, OSError):
         return 0
 
 
-def private():
+def largest_l2():
     """Bytes of the largest L2 cache of any core; 2 MiB if Linux reports none."""
-    return max((size for (level, _), size in data_caches().items() if level == 2), default=USUAL_PRIVATE)
+    return max((size for (level, _), size in data_caches().items() if level == 2), default=DEFAULT_L2)
 
 
 def flusher(cpus, processes=1):
     """A function that flushes these CPUs' private caches and, together with other processes, the shared ones.
 
-    A thread on each CPU writes twice the size of its private caches, and sleeps otherwise. The caller then writes twice
-    the size of the shared ones, or this process's part of it, so that it is awake when the timed call begins: after
-    waiting, Linux might wake it on a CPU that a thread of the timed call needs, which costs milliseconds.
+    A thread on each CPU writes a buffer of twice the L2 cache, and sleeps otherwise. The caller then writes a buffer of
+    twice the last level, divided by the number of processes. It comes last so that the caller is awake when the timed
+    call begins: Linux might wake it on a CPU that a thread of the timed call needs, which costs milliseconds.
     """
     threads = [ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {cpu})) for cpu in cpus]
-    buffers = [np.zeros(2 * private(), np.uint8) for _ in cpus]
-    shared = np.zeros(max(MIN_FLUSH, 2 * last_level()) // processes, np.uint8)
-    state = iter(range(2**62))
+    buffers = [np.zeros(2 * largest_l2(), np.uint8) for _ in cpus]
+    shared = np.zeros(max(MIN_FLUSHED_BYTES, 2 * last_level()) // processes, np.uint8)
+    counter = itertools.count()
 
     def flush():
-        value = next(state) % 251
+        value = next(counter) % 251  # a byte, other than that of the previous flush
         futures = [thread.submit(buffer.fill, value) for thread, buffer in zip(threads, buffers, strict=True)]
         for future in futures:
             future.result()

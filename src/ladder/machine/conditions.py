@@ -1,5 +1,5 @@
-"""The conditions under which a process runs: the machine's settings, its own limits, and the code paths that its
-libraries choose for this CPU. They affect its times: `records/agreement.py` refuses to pool processes that differ.
+"""The conditions that affect a process's times: the machine's settings, the process's limits, and the code paths that
+its libraries choose for this CPU. `records/agreement.py` refuses to pool processes whose conditions differ.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ladder.machine import control_groups
 
-# Files of Linux's that hold one word, or several with the active one in brackets.
+# Files in /proc and /sys that hold one word, or several with the active one in brackets.
 SETTINGS = {
     "smt/control": "sys/devices/system/cpu/smt/control",
     "smt/active": "sys/devices/system/cpu/smt/active",
@@ -29,26 +29,26 @@ SETTINGS = {
     "numa_balancing": "proc/sys/kernel/numa_balancing",
     "sched_autogroup": "proc/sys/kernel/sched_autogroup_enabled",
     "sched_rt_runtime_us": "proc/sys/kernel/sched_rt_runtime_us",
-    "personality": "proc/self/personality",  # one bit of which disables randomisation for this process
+    "personality": "proc/self/personality",  # one of its bits disables address-space randomisation
 }
-# Settings of each CPU, in its folder.
+# Settings of each CPU, in its folder below /sys/devices/system/cpu.
 SETTINGS_OF_CPU = {
     "frequency/driver": "cpufreq/scaling_driver",
     "frequency/governor": "cpufreq/scaling_governor",
     "frequency/preference": "cpufreq/energy_performance_preference",
 }
-# Lines of the process's status.
+# Lines of /proc/self/status.
 STATUS = ("Mems_allowed_list", "THP_enabled", "Speculation_Store_Bypass")
 LIMITS = {"stack": resource.RLIMIT_STACK, "memlock": resource.RLIMIT_MEMLOCK}
 POLICIES = {getattr(os, f"SCHED_{name}"): name.lower() for name in ("OTHER", "BATCH", "IDLE", "FIFO", "RR")}
-# The prefixes of LLVM's names of vector units.
+# The prefixes of LLVM's names of CPU features that are vector units.
 VECTORS = ("sse", "avx", "fma", "neon", "sve", "vsx", "altivec")
 
 
 def of_process(cpus, root=Path("/")):
-    """The conditions of this process, which may run on `cpus`, {fact: text or number}, without unknown ones.
+    """The known conditions of this process, {fact: text or number}.
 
-    `root` is the folder of /proc and /sys.
+    `cpus` are the numbers of the CPUs that it may run on; `root` is the folder that holds /proc and /sys.
     """
     facts = {name: setting(root / path) for name, path in SETTINGS.items()}
     facts |= {name: settings_of(root, cpus, path) for name, path in SETTINGS_OF_CPU.items()}
@@ -62,7 +62,7 @@ def of_process(cpus, root=Path("/")):
 
 
 def setting(path):
-    """The word in a file of Linux's, of several the one in brackets; None if unreadable."""
+    """The text of a file, or the word in brackets if it has one; None if the file can't be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -72,13 +72,13 @@ def setting(path):
 
 
 def settings_of(root, cpus, path):
-    """The different settings of these CPUs."""
+    """The distinct values of a setting of these CPUs, sorted."""
     folders = (root / f"sys/devices/system/cpu/cpu{cpu}" for cpu in cpus)
     return ", ".join(sorted({word for folder in folders if (word := setting(folder / path))}))
 
 
 def status(path):
-    """The lines of the process's status that STATUS lists, {name: text}."""
+    """The lines of a process's status file that STATUS names, {name: text}."""
     with contextlib.suppress(OSError):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         pairs = (line.partition(":") for line in lines)
@@ -87,13 +87,13 @@ def status(path):
 
 
 def limit(kind):
-    """The soft limit of a resource for this process, in bytes."""
+    """The soft limit of a resource for this process in bytes, or "unlimited"."""
     soft, _ = resource.getrlimit(kind)
     return "unlimited" if soft == resource.RLIM_INFINITY else soft
 
 
 def blas():
-    """The name, version, kernels for this CPU and threading layer of each loaded BLAS, by its file."""
+    """The name, version, kernel family and threading layer of each loaded BLAS, {blas/<file>/<property>: text}."""
     from threadpoolctl import threadpool_info
 
     return {
@@ -122,6 +122,6 @@ def vectors():
         )
         facts["numba/optimisation"] = int(config.OPT)
     if "torch" in sys.modules:
-        with contextlib.suppress(AttributeError):  # of older versions
+        with contextlib.suppress(AttributeError):  # older versions lack the function
             facts["torch/vectors"] = sys.modules["torch"].backends.cpu.get_cpu_capability()
     return facts

@@ -1,8 +1,8 @@
-"""The CPU quota of this process by its control groups, in both versions of Linux's interface.
+"""The CPU quota that control groups set for this process, in both versions of Linux's interface.
 
-A quota is CPU time, summed over all CPUs, in each period of, by default, 100 ms: a group that has used it up is
-throttled for the rest of the period. It limits a group with all groups inside it, so that the strictest quota of a
-process's group and of those above it counts. Inside a container, the groups above its root are invisible.
+A quota is the CPU time, summed over all CPUs, that a group may use in each period, by default 100 ms; then the group is
+throttled until the period ends. It includes nested groups, so a process has the strictest quota of its group and of
+those above. Inside a container, the groups above the container's root are invisible.
 """
 
 import re
@@ -26,24 +26,24 @@ def limit(folder):
             time, period = map(int, " ".join((folder / name).read_text(encoding="ascii") for name in names).split())
             return time / period if time > 0 else None
         except (OSError, ValueError, ZeroDivisionError):
-            continue  # not of this version, or without a limit, "max"
+            continue  # the other version, or no limit, written as "max"
     return None
 
 
 def folders(process):
-    """The folders of this process's groups that may have a quota, from its own up to the root that is mounted."""
+    """The folders of a process's groups that may have a quota, from the innermost up to the root of the mount."""
     group_paths = groups(process)
-    for version, root, mounted in mounts(process):
+    for version, root, mount_point in mounts(process):
         path = PurePosixPath(group_paths.get(version, "/"))
-        # If the group is outside of the mounted hierarchy, as in some containers, use the root of the mount.
+        # The group may be outside of what is mounted, as in some containers: then only the root of the mount counts.
         inside = path.relative_to(root).parts if path.is_relative_to(root) else ()
         inside = () if ".." in inside else inside
         for depth in range(len(inside), -1, -1):
-            yield mounted.joinpath(*inside[:depth])
+            yield mount_point.joinpath(*inside[:depth])
 
 
 def groups(process):
-    """The paths of this process's groups in the hierarchies that control CPUs: {version: path}."""
+    """The paths of a process's groups in the hierarchies that control CPUs, {version: path}."""
     paths = {}
     for line in lines(process / "cgroup"):
         number, controllers, path = line.split(":", 2)
@@ -55,12 +55,12 @@ def groups(process):
 
 
 def mounts(process):
-    """The mounts of hierarchies that control CPUs: (version, the mounted path in the hierarchy, folder)."""
+    """The mounts of hierarchies that control CPUs: (version, root of the mount in the hierarchy, mount point)."""
     for line in lines(process / "mountinfo"):
         mount, _, kind = (part.split() for part in line.partition(" - "))
-        _, _, _, root, folder, *_ = (re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), word) for word in mount)
+        _, _, _, root, point, *_ = (re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), word) for word in mount)
         if kind[0] == "cgroup2" or (kind[0] == "cgroup" and "cpu" in kind[-1].split(",")):
-            yield 2 if kind[0] == "cgroup2" else 1, root, Path(folder)
+            yield 2 if kind[0] == "cgroup2" else 1, root, Path(point)
 
 
 def lines(path):

@@ -1,6 +1,6 @@
-"""The CPUs that this process may use, and their properties, from the files of Linux's kernel.
+"""The CPUs that this process may use, and their properties, read from /proc and /sys.
 
-Names and format are those of lscpu, whose own output depends on the user's language and on its version.
+Properties are named and formatted as by lscpu, which isn't used because its output depends on language and version.
 """
 
 import math
@@ -8,60 +8,59 @@ import os
 import re
 from pathlib import Path
 
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, control_groups
 from ladder.machine.programs import output
 
-INFORMATION = Path("/proc/cpuinfo")
+CPUINFO = Path("/proc/cpuinfo")
 NODES = Path("/sys/devices/system/node")
 
 
 def cores():
-    """The number of CPUs that this process may use: by its affinity and its control groups' quota, at least 1."""
+    """The number of CPUs that its affinity and its control groups' quota, rounded down, let this process use; min 1."""
     affinity, quota = len(os.sched_getaffinity(0)), control_groups.quota()
     return affinity if quota is None else max(1, min(affinity, math.floor(quota)))
 
 
 def require_quota(threads):
-    """Refuse to time more threads than a control group's quota allows: it would throttle them in every period."""
+    """Refuse to time more threads than the control groups' quota allows, which would throttle them in every period."""
     quota = control_groups.quota()
     if quota is not None and quota < threads:
         raise LadderError(
-            f"The case uses {counted(threads, 'CPU')}, but the control group of this process has a quota of "
-            f"{quota:.3g}: it would be throttled in every tenth of a second while it is timed. "
-            "Raise the quota (`--cpus` of a container, "
-            "CPUQuota of systemd), or lower `cores` in the configuration."
+            f"The case uses {pluralize(threads, 'CPU')}, but the control group of this process has a quota of "
+            f"{quota:.3g}: it would be throttled in every tenth of a second while it is timed. Raise the quota "
+            "(`--cpus` of a container, CPUQuota of systemd), or lower `cores` in the configuration."
         )
 
 
 def cpu():
     """The CPU's model, topology, caches and vector units, {property: text}; "unknown" if Linux doesn't report it."""
-    properties = information()
+    properties = first_cpu()
     threads, packages = siblings("thread_siblings"), siblings("core_siblings")
     flags = set(properties.get("flags", "").split())
     return {
-        "Model name": model(properties),
-        "Socket(s)": known(len(packages)),
-        "Core(s) per socket": known(len(threads) // max(1, len(packages))),
-        "Thread(s) per core": known(max(map(size_of, threads), default=0)),
-        "NUMA node(s)": known(len(list(NODES.glob("node[0-9]*")))),
+        "Model name": model_name(properties),
+        "Socket(s)": count_or_unknown(len(packages)),
+        "Core(s) per socket": count_or_unknown(len(threads) // max(1, len(packages))),
+        "Thread(s) per core": count_or_unknown(max(map(count_cpus, threads), default=0)),
+        "NUMA node(s)": count_or_unknown(len(list(NODES.glob("node[0-9]*")))),
         **{f"{name} cache": text for name, text in caches_by_name().items()},
         "Vector units": next((unit for unit in ("avx512f", "avx2", "avx", "sse2") if unit in flags), "unknown"),
     }
 
 
-def information():
-    """The properties of the first CPU in /proc/cpuinfo, {property: text}; empty if it can't be read."""
+def first_cpu():
+    """The properties of the first CPU in /proc/cpuinfo, {property: text}; empty if the file can't be read."""
     try:
-        text = INFORMATION.read_text(encoding="utf-8", errors="replace")
+        text = CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
     pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def model(properties):
-    """The model's name: on x86 from Linux; other vendors' numbers are decoded by lscpu."""
+def model_name(properties):
+    """The CPU's model: on x86 its name from /proc/cpuinfo; elsewhere lscpu, which decodes the vendor's numbers."""
     if "flags" in properties and "model name" in properties:
         return properties["model name"]
     match = re.search(r"^Model name:[ \t]*(\S.*)", output("lscpu"), re.MULTILINE)
@@ -69,38 +68,38 @@ def model(properties):
 
 
 def siblings(kind):
-    """The sets of CPUs that share a core or a package, as hexadecimal masks."""
+    """The sets of CPUs that share a core (`thread_siblings`) or a package (`core_siblings`), as hexadecimal masks."""
     masks = set()
     for path in caches.CPUS.glob(f"cpu[0-9]*/topology/{kind}"):
         try:
             masks.add(path.read_text(encoding="ascii").strip())
         except OSError:
-            continue  # the CPU has been switched off meanwhile
+            continue  # the CPU was switched off meanwhile
     return masks
 
 
-def size_of(mask):
+def count_cpus(mask):
     """The number of CPUs in a mask."""
     return int(mask.replace(",", ""), 16).bit_count()
 
 
-def known(count):
+def count_or_unknown(count):
     return str(count) if count else "unknown"
 
 
 def caches_by_name():
-    """The total size of the caches of each name, and their number: {"L2": "1 MiB (2 instances)"}."""
+    """The total size and the number of the caches of each name, such as {"L2": "1 MiB (2 instances)"}."""
     sizes = {}
     for (level, kind, _), size in caches.all_caches().items():
         sizes.setdefault(f"L{level}{caches.LETTERS.get(kind, '')}", []).append(size)
     return {
-        name: f"{binary(sum(sizes[name]))} ({len(sizes[name])} instance{'s' * (len(sizes[name]) > 1)})"
+        name: f"{in_binary_units(sum(sizes[name]))} ({len(sizes[name])} instance{'s' * (len(sizes[name]) > 1)})"
         for name in sorted(sizes)
     }
 
 
-def binary(size):
-    """Bytes in the largest binary unit that isn't larger than them, to a tenth."""
+def in_binary_units(size):
+    """A number of bytes in the largest binary unit that gives at least 1, with one decimal, such as "1.3 MiB"."""
     unit = max(0, (size.bit_length() - 1) // 10)
     tenths = (20 * size + 2 ** (10 * unit)) // 2 ** (10 * unit + 1)  # rounds half up
     return f"{tenths / 10:g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"

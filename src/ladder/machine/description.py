@@ -1,4 +1,4 @@
-"""The machine in a record: its label, hardware, software and clocks, and the Slurm job."""
+"""What a record says about the machine: its label, hardware, software and clocks, and the Slurm job."""
 
 import contextlib
 import os
@@ -13,14 +13,14 @@ LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "scikit-learn", "s
 
 
 def label():
-    """A name for this class of machine that can be part of a path: the CPU's model and the number of cores."""
+    """A default label for machines of this kind, usable in paths: the CPU's model and the number of cores."""
     model = re.sub(r"\(.*?\)|\bCPU\b|\bProcessor\b|@.*|\d+-Core", " ", cpu()["Model name"])
     words = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-") or platform.machine()
     return f"{words}-{cores()}c"
 
 
 def clocks(uuid=None):
-    """The CPUs' lowest and highest current clock in MHz, by /proc/cpuinfo, and the state of a GPU as `gpu`.
+    """The `lowest` and `highest` current clock of the CPUs in MHz, and as `gpu` the state of the GPU of this UUID.
 
     Values that the machine doesn't report are missing.
     """
@@ -62,7 +62,7 @@ def versions():
 
 
 def node():
-    """This machine's name; in a Slurm job that of the node, which differs between virtual nodes too."""
+    """This machine's host name; in a Slurm job the node's name, since virtual nodes share one host."""
     return os.environ.get("SLURMD_NODENAME") or platform.node()
 
 

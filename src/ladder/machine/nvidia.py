@@ -7,11 +7,11 @@ import re
 
 from ladder.errors import LadderError
 
-# The beginning of a word of CUDA_VISIBLE_DEVICES that names a GPU; for a UUID also what follows it.
+# The beginning of a word of CUDA_VISIBLE_DEVICES that selects a GPU; a UUID is split from the text that follows it.
 NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 UUID = re.compile(r"GPU-([0-9a-fA-F-]*)(.*)", re.DOTALL)
 
-# Reasons for a GPU's clock: the bits that NVML calls nvmlClocksEventReason...
+# Why a GPU has its current clock: the bits that NVML calls nvmlClocksEventReason...
 REASONS = {
     0x1: "gpu_idle",
     0x2: "applications_clocks_setting",
@@ -24,7 +24,7 @@ REASONS = {
     0x100: "display_clock_setting",
 }
 
-# The reasons that throttle it for power or temperature.
+# The reasons that mean throttling, by power or by temperature.
 THROTTLING = {"sw_power_cap", "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"}
 
 
@@ -41,26 +41,26 @@ def library():
 
 
 def gpus():
-    """The GPUs that this process may use, [{name, uuid, memory, driver, capability}]; empty without any.
+    """The GPUs that CUDA shows to this process, in its order, [{name, uuid, memory, driver, capability}].
 
-    They are those that CUDA sees, in its order. Raises LadderError if the order can't be known.
+    Raises LadderError if the order can't be known.
     """
     if not (nvml := library()):
         return []
     descriptions = {}
     for index in range(nvml.nvmlDeviceGetCount()):
-        with contextlib.suppress(nvml.NVMLError):  # a GPU that has failed is skipped
+        with contextlib.suppress(nvml.NVMLError):  # skips a GPU that has failed
             descriptions[index] = description(nvml, nvml.nvmlDeviceGetHandleByIndex(index))
     return visible(descriptions, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def visible(gpus, choice):
-    """Of the GPUs, {number: description}, those that CUDA sees if CUDA_VISIBLE_DEVICES is `choice`, None for unset.
+    """The descriptions of the GPUs that CUDA shows if CUDA_VISIBLE_DEVICES is `choice`, None for unset.
 
-    This reproduces the observed behaviour of the driver. The first word decides whether all words are numbers or UUIDs;
-    a unique beginning of a UUID suffices. A word of the other kind, or one that matches no GPU or several, ends the
-    list; a GPU that is listed twice empties it. Raises LadderError for numbers if the GPUs differ, unless they are
-    numbered by the bus.
+    `gpus` are all GPUs, {number: description}. The rules are the driver's observed behaviour: The first word decides
+    whether all words are numbers or UUIDs. A UUID may be shortened to a unique beginning. A word of the other kind, or
+    a word that matches no GPU or several, ends the list. A GPU that is listed twice makes the list empty. Raises
+    LadderError if different GPUs are selected by number, unless they are numbered in the order of the bus.
     """
     if choice is None:
         return list(gpus.values())
@@ -69,15 +69,15 @@ def visible(gpus, choice):
         require_bus_order(choice)
     numbers = []
     for word in choice.split(","):
-        named = [number for number, gpu in gpus.items() if is_uuid_of(gpu, word)] if by_uuid else numbered(word)
-        if len(named) != 1 or named[0] not in gpus:
+        matches = [number for number, gpu in gpus.items() if is_uuid_of(gpu, word)] if by_uuid else leading_number(word)
+        if len(matches) != 1 or matches[0] not in gpus:
             break
-        numbers += named
+        numbers += matches
     return [gpus[number] for number in numbers] if len(set(numbers)) == len(numbers) else []
 
 
-def numbered(word):
-    """The number at the beginning of a word, in a list, as strtoul reads it into 32 bits; empty without a number."""
+def leading_number(word):
+    """A list of the number at the beginning of a word, as C's strtoul reads it into 32 bits; empty without a number."""
     match = NUMBER.match(word)
     if not match:
         return []
@@ -86,7 +86,7 @@ def numbered(word):
 
 
 def is_uuid_of(gpu, word):
-    """Whether a word is a GPU's UUID, whatever follows it, or the beginning of it; hyphens are ignored."""
+    """Whether a word begins with a GPU's UUID, or is a beginning of the UUID; hyphens are ignored."""
     if not (match := UUID.match(word)):
         return False
     digits, uuid = (text.replace("-", "").lower() for text in (match[1], gpu["uuid"].removeprefix("GPU-")))
@@ -95,7 +95,7 @@ def is_uuid_of(gpu, word):
 
 
 def require_bus_order(choice):
-    """Refuse numbers of GPUs in CUDA's default order, fastest first, which can't be known here."""
+    """Refuse GPU numbers unless they follow the bus: CUDA's default order, fastest first, can't be known here."""
     if os.environ.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":
         raise LadderError(
             f"CUDA_VISIBLE_DEVICES={choice} names GPUs by numbers, and this machine's GPUs differ, so that CUDA may "
@@ -105,7 +105,7 @@ def require_bus_order(choice):
 
 
 def description(nvml, handle):
-    """A GPU in a record: texts, the memory in MiB."""
+    """The description of a GPU in a record; all values are texts, the memory in MiB."""
     major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
     return {
         "name": nvml.nvmlDeviceGetName(handle),
@@ -127,7 +127,7 @@ def uuid_at(address):
 def state(uuid):
     """The current state of the GPU of this UUID: clocks in MHz, temperature in °C, power in W, and `reasons`.
 
-    The reasons for the clock are of REASONS. Values that the GPU doesn't report are missing.
+    `reasons` are the REASONS for the current clock. Values that the GPU doesn't report are missing.
     """
     return query(
         uuid,
@@ -146,7 +146,7 @@ def energy(uuid):
 
 
 def query(uuid, **functions):
-    """The values of functions of NVML and a GPU's handle, {name: value}, without those that it doesn't report."""
+    """Call functions with NVML and a GPU's handle: {name: value}, without values that the GPU doesn't report."""
     values, nvml = {}, library()
     if nvml:
         with contextlib.suppress(nvml.NVMLError):
@@ -158,6 +158,6 @@ def query(uuid, **functions):
 
 
 def reasons(mask):
-    """The names of the bits in a mask of REASONS; an unknown bit as a hexadecimal number."""
+    """The REASONS whose bits are set in a mask; an unknown bit as a hexadecimal number."""
     bits = [1 << position for position in range(mask.bit_length()) if mask >> position & 1]
     return [REASONS.get(bit, hex(bit)) for bit in bits]

@@ -1,4 +1,4 @@
-"""Child processes that end with their parent and inherit the run's lock, so that others can't time while they work.
+"""Child processes that die with their parent and inherit its locks, so that no other process times beside them.
 
 `python -m ladder.machine.processes MODULE ...` runs a Python module as a job of a run.
 """
@@ -16,11 +16,13 @@ from functools import partial
 from ladder.errors import LadderError
 from ladder.records import locks
 
-LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
-PR_SET_PDEATHSIG = 1
-PARENT = "LADDER_PARENT"
-joined = {}
-LOST = b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
+PARENT = "LADDER_PARENT"  # the variable by which a run tells its jobs the ids of its processes
+run_parents = {}  # the variable as this job got it, {name: value}
+LOST_MESSAGE = (
+    b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
+)
 AT_LIMIT = (
     "No more processes and threads can be started: raise the limit (`ulimit -u`, pids.max of the control group, "
     "`--pids-limit` of a container), or end others."
@@ -30,37 +32,37 @@ AT_LIMIT = (
 def die_with_parent(*parents):
     """Have Linux kill this process when its parent dies, so that a killed run leaves no process behind.
 
-    `parents` are the numbers of processes of which one must be the parent, which may already have died. For Linux, the
-    parent is the thread that started this process: that thread must live as long.
+    One of the process ids `parents` must be the parent's; otherwise the parent has died already, and the process exits.
+    Linux takes the thread that started this process for its parent, so that thread must not end earlier.
     """
-    if LIBRARY:
-        LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if LIBC:
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() not in parents:
             with contextlib.suppress(OSError):
-                os.write(2, LOST)
+                os.write(2, LOST_MESSAGE)
             os._exit(1)
 
 
 def join_run():
-    """Die with the run whose rule started this process, given by LADDER_PARENT; whether there is one.
+    """Make this process die with the run that started it, according to LADDER_PARENT; return False without a run.
 
-    Exits with a sentence if the variable is wrong, which only a user can have set.
+    Exits with a message if the variable is invalid, which only a user can have caused.
     """
     if parents := os.environ.pop(PARENT, ""):
-        joined[PARENT] = parents  # needed if this process replaces itself by exec
+        run_parents[PARENT] = parents  # `exec` of the same program passes it on
         try:
             numbers = list(map(int, parents.split()))
         except ValueError:
-            sys.exit(f"ladder: {PARENT}={parents!r} is no number of a process: unset it, only the workflow sets it.")
+            sys.exit(f"ladder: {PARENT}={parents!r} isn't a list of process ids: unset it, only the workflow sets it.")
         die_with_parent(*numbers)
     return bool(parents)
 
 
 def run(command, capture_output=False, check=False, timeout=None, **options):
-    """`subprocess.run` of a command that dies with this process and inherits its locks.
+    """Like `subprocess.run`, for a command that dies with this process and inherits its locks.
 
-    At the end of its time all that it has started dies too, which would otherwise keep the pipes of its output open.
-    Raises LadderError at a limit of processes, which is no sign that the command's program is missing.
+    After `timeout` seconds its child processes are killed too, since they could keep the pipes of its output open.
+    Raises LadderError, not OSError, if the limit of processes is reached: callers take OSError for a missing program.
     """
     if capture_output:
         options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -75,25 +77,25 @@ def run(command, capture_output=False, check=False, timeout=None, **options):
         except BaseException:
             kill_tree(process.pid)
             raise
-    done = subprocess.CompletedProcess(command, process.returncode, output, errors)
+    completed = subprocess.CompletedProcess(command, process.returncode, output, errors)
     if check:
-        done.check_returncode()
-    return done
+        completed.check_returncode()
+    return completed
 
 
 def kill_tree(number):
-    """Kill a process and all that it has started."""
+    """Kill a process and its children, at any depth."""
     import psutil
 
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(number)
-        for each in (process, *process.children(recursive=True)):
+        for member in (process, *process.children(recursive=True)):
             with contextlib.suppress(psutil.Error):
-                each.kill()
+                member.kill()
 
 
 def is_at_limit(error):
-    """Whether an error means that the system lets this process start no other process, or no thread."""
+    """Whether an error means that the limit of processes and threads is reached."""
     return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
 
 
@@ -112,7 +114,7 @@ def main():
     """Run a module as a job of a run."""
     join_run()
     del sys.argv[0]
-    with locks.quiet_machine(shared=True):
+    with locks.timing_lock(shared=True):
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 

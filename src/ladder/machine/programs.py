@@ -1,4 +1,4 @@
-"""Other programs: their output, independent of the user's language, and the launcher of MPI's ranks."""
+"""Running other programs, with output that doesn't depend on the user's language, and finding MPI's launcher."""
 
 import shlex
 import shutil
@@ -13,34 +13,34 @@ from ladder.machine import processes, variables
 def launcher(choice):
     """The command line of the launcher of MPI's ranks; None without one.
 
-    `auto` selects the mpiexec beside this Python, else the one on the PATH.
+    `choice` is a command line, None, or `auto`: the mpiexec beside this Python, else the one on the PATH.
     """
     if choice != "auto":
         if choice is not None:
-            words(choice, "The launcher of MPI's ranks, the key `mpi`,")
+            split_command(choice, "The launcher of MPI's ranks, the key `mpi`,")
         return choice
-    beside = Path(sys.executable).with_name("mpiexec")
-    path = str(beside) if beside.exists() else shutil.which("mpiexec")
+    sibling = Path(sys.executable).with_name("mpiexec")
+    path = str(sibling) if sibling.exists() else shutil.which("mpiexec")
     return path and shlex.quote(path)
 
 
-def words(text, what):
-    """The words of a command line, at least one. Raises LadderError, which calls the command line `what`."""
+def split_command(text, name):
+    """Split a command line into words, at least one. Raises LadderError, whose message calls it `name`."""
     try:
         words = shlex.split(text)
     except ValueError as error:  # an unclosed quotation mark, a backslash at the end
-        raise LadderError(f"{what} is {text!r}, which is no command line: {error}.") from None
+        raise LadderError(f"{name} is {text!r}, which isn't a command line: {error}.") from None
     if not words:
-        raise LadderError(f"{what} is empty: name a program.")
+        raise LadderError(f"{name} is empty: name a program.")
     return words
 
 
 def run(*command, timeout=None):
-    """Run a program; its CompletedProcess, with untranslated output as text.
+    """Run a program and return its CompletedProcess, with untranslated output as text.
 
-    It inherits only the variables that a measurement inherits, so that no variable of the user's, such as CPATH or
-    NVCC_APPEND_FLAGS, changes a compiler's output. Raises OSError if it can't be started, and
-    subprocess.TimeoutExpired.
+    The program inherits only the variables that a measurement inherits, so that a user's variables, such as CPATH or
+    NVCC_APPEND_FLAGS, don't change a compiler's output. Raises OSError if the program can't be started, and
+    subprocess.TimeoutExpired after `timeout` seconds.
     """
     return processes.run(
         command,
@@ -54,17 +54,17 @@ def run(*command, timeout=None):
 
 
 def output(*command):
-    """The output of a command; empty if there is no such program or it takes over 10 s."""
+    """What a command prints on standard output; empty if there is no such program or it takes over 10 s."""
     return attempt(*command).stdout
 
 
 def messages(*command):
-    """What a command prints as errors; empty if there is no such program or it takes over 10 s."""
+    """What a command prints on standard error; empty if there is no such program or it takes over 10 s."""
     return attempt(*command).stderr
 
 
 def attempt(*command):
-    """A program's CompletedProcess, without output if it can't be started or takes over 10 s."""
+    """Run a program for up to 10 s; if it can't be started or takes longer, return status 1 without output."""
     try:
         return run(*command, timeout=10)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,14 +1,14 @@
-"""The revision of the source: its commit, and whether the code that measures was changed since.
+"""The revision of the sources: their commit, and whether they are dirty, that is, changed since the commit.
 
-Git is asked for two things: which commit this is, and which files it has. The project must be among them: an archive
-unpacked inside another repository has an unknown commit. Whether a file was changed is decided by the digest of its
-content, not by git: an index may be locked, corrupt or told to overlook changes, and settings may name another work
-tree, a filter or a monitor that hides them. Nor do a caller's `GIT_*` variables have an effect, which a hook sets.
+Git only says which commit is checked out and which files it holds. If this module isn't among them, as in an archive
+unpacked inside another repository, the commit is unknown. Whether a file has changed follows from the digest of its
+content, not from git: an index may be locked, corrupt or set to overlook changes, and git's configuration may name
+another work tree, or a filter or a monitor that hides changes. `GIT_*` variables, which hooks set, have no effect.
 
-The source is changed if any file differs from the commit that may affect a measurement: not the project's output in
-`results`, published or not, nor its documents, its paper and its tests. So it is if any file under `src` is not in the
-commit, ignored or not: a new variant measures without being added. A sparse clone may lack files that no job depends
-on. Whatever can't be determined counts as changed, so that an unknown commit is never clean.
+The sources are dirty if a file that may affect a measurement differs from the commit; results, documents, the paper and
+tests can't. They are also dirty if a file under `src` isn't in the commit, even one that git ignores: a new variant can
+be measured before `git add`. A sparse clone may lack files that no job depends on. What can't be determined counts as
+changed, so an unknown commit is always dirty.
 """
 
 import functools
@@ -23,26 +23,26 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.records.files import shortened
+from ladder.records.files import abbreviate
 
 DIRTY = "-dirty"
 UNKNOWN = {"commit": "unknown", "dirty": True}
 PATIENCE = 10  # seconds for one command of git
 COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
-GIVEN = re.compile(f"(?:{COMMIT.pattern})(?:{DIRTY})?|{UNKNOWN['commit']}")  # as `format` writes a revision
+REVISION = re.compile(f"(?:{COMMIT.pattern})(?:{DIRTY})?|{UNKNOWN['commit']}")  # a text by `format`
 ENTRY = re.compile(r"\d{6} \w+ ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git's list of files: mode, kind, digest, path
-# Paths from the project's folder.
-HERE = "src/ladder/machine/revision.py"
-OTHERS = ("results", "docs", "paper", "tests")
-MEASURING = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # what a job depends on
-CACHES = ("__pycache__", "*.egg-info", ".*", "*~")  # files and folders under `src` that no measurement reads
+# Paths relative to the project's folder.
+THIS_FILE = "src/ladder/machine/revision.py"
+IRRELEVANT = ("results", "docs", "paper", "tests")  # whose changes don't affect measurements
+RELEVANT = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # on which jobs depend
+IGNORED = ("__pycache__", "*.egg-info", ".*", "*~")  # patterns of names under `src` that no measurement reads
 
 
 def current():
-    """The source's commit and whether it was changed since: {commit, dirty}.
+    """The revision of the sources, {commit, dirty}.
 
-    LADDER_COMMIT sets it for a copy of the sources without their history; raises LadderError if that is no commit. An
-    unknown one is reported on stderr, once.
+    LADDER_COMMIT gives it for a copy of the sources without history; raises LadderError if that isn't a commit. An
+    unknown commit is reported once, on standard error.
     """
     project = Path(__file__).resolve().parents[3]
     if commit := os.environ.get("LADDER_COMMIT", "").strip():
@@ -58,50 +58,50 @@ def current():
         return UNKNOWN
 
 
-def of(files):
-    """The revision of code in these files. In a folder of the user's it is in no commit, and counts as changed."""
+def of_files(files):
+    """The revision of code in these files; it is dirty if a file is in a user's folder, outside of the commit."""
     source, revision = Path(__file__).resolve().parents[2], current()
     return revision | {"dirty": revision["dirty"] or not all(path.resolve().is_relative_to(source) for path in files)}
 
 
 def of_variable(text):
-    """The revision that LADDER_COMMIT gives, {commit, dirty}. Raises LadderError unless it is one."""
-    if not GIVEN.fullmatch(text):
+    """The revision that LADDER_COMMIT gives, {commit, dirty}. Raises LadderError if the text is invalid."""
+    if not REVISION.fullmatch(text):
         raise LadderError(
-            f"LADDER_COMMIT={shortened(text)!r} is no commit: write its 40 or 64 hexadecimal digits, as "
+            f"LADDER_COMMIT={abbreviate(text)!r} isn't a commit: write its 40 or 64 hexadecimal digits, as "
             f"`git rev-parse HEAD` prints them, and append {DIRTY} if the sources were changed since."
         )
     return parse(text)
 
 
 def revision_of(project, folder):
-    """The revision of the project in a folder. Raises LadderError, with the reason, if its commit is unknown."""
+    """The project's revision; git's output goes to files in `folder`. Raises LadderError if the commit is unknown."""
     commit = run(project, folder, "rev-parse", "--verify", "HEAD^{commit}").strip()
     if not COMMIT.fullmatch(commit):
-        raise LadderError(f"git prints {shortened(commit)!r} in {project} instead of a commit; is it git?")
+        raise LadderError(f"git prints {abbreviate(commit)!r} in {project} instead of a commit; is it git?")
     entries = map(ENTRY.fullmatch, run(project, folder, "ls-tree", "-r", "-z", commit).split("\0"))
     committed = {entry[2]: entry[1] for entry in entries if entry}
-    if HERE not in committed:
+    if THIS_FILE not in committed:
         raise LadderError(f"{project} is in a git repository whose commit doesn't contain its files.")
     is_changed = any(differs(project, path, digest) for path, digest in committed.items())
     return {"commit": commit, "dirty": is_changed or not committed.keys() >= set(sources(project))}
 
 
 def differs(project, path, digest):
-    """Whether a file of the commit may affect a measurement and isn't as it is there."""
+    """Whether a file may affect a measurement and differs from the commit, where its content has this digest."""
     top = path.partition("/")[0]
-    if top in OTHERS:
+    if top in IRRELEVANT:
         return False
     try:
         return object_id(project / path, "sha1" if len(digest) == 40 else "sha256") != digest
     except (FileNotFoundError, NotADirectoryError):
-        return top in MEASURING
+        return top in RELEVANT
     except OSError:
         return True
 
 
 def object_id(path, algorithm):
-    """The digest by which git names the content of a file, or the target of a link; "" for anything else."""
+    """Git's object id of a file's content or a link's target, in hexadecimal; "" for anything else."""
     kind = path.lstat().st_mode
     if not (stat.S_ISLNK(kind) or stat.S_ISREG(kind)):
         return ""
@@ -110,24 +110,24 @@ def object_id(path, algorithm):
 
 
 def sources(project):
-    """The paths, from the project's folder, of the files under `src` and of links to folders."""
+    """The paths of the files under `src` and of links to folders there, relative to the project's folder."""
     for folder, folders, names in os.walk(project / "src"):
-        folders[:] = [name for name in folders if not is_cache(name)]
+        folders[:] = [name for name in folders if not is_ignored(name)]
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in [*links, *names]:
-            if not is_cache(name):
+            if not is_ignored(name):
                 yield Path(folder, name).relative_to(project).as_posix()
 
 
-def is_cache(name):
-    return any(fnmatch(name, pattern) for pattern in CACHES)
+def is_ignored(name):
+    return any(fnmatch(name, pattern) for pattern in IGNORED)
 
 
 def for_jobs():
-    """The source's revision, and the variable that passes it to jobs, {name: value}.
+    """The revision of the sources, and the environment variable that passes it to jobs, {name: value}.
 
-    Unchanged sources may be changed before a job begins: it uses the passed revision while no file has changed, and
-    queries git itself otherwise. Changed ones stay changed.
+    Clean sources may change before a job starts, so the job gets their state too, and queries git if they have changed.
+    Dirty sources stay dirty.
     """
     state = state_of(Path(__file__).resolve().parents[3])  # before git is queried, so that no change is missed
     revision = current()
@@ -136,8 +136,8 @@ def for_jobs():
 
 
 def state_of(project):
-    """A digest of the paths, sizes and times of the files that a job depends on; "" if one disappears meanwhile."""
-    tops = [Path(project, name) for name in MEASURING]
+    """A digest of the paths, inodes, sizes and times of the files that jobs depend on; "" if one can't be read."""
+    tops = [Path(project, name) for name in RELEVANT]
     paths = [top for top in tops if top.is_file()]
     for folder, folders, names in (step for top in tops for step in os.walk(top)):
         folders[:] = [name for name in folders if name != "__pycache__"]
@@ -153,11 +153,11 @@ def state_of(project):
 
 
 def run(project, folder, *command):
-    """The output of git in the project's folder, through files in `folder`. Raises LadderError."""
-    out, err = Path(folder, "out"), Path(folder, "err")  # not pipes, which a child of git may keep open
+    """Run git in the project's folder, with output to files in `folder`; return the output. Raises LadderError."""
+    out, err = Path(folder, "out"), Path(folder, "err")  # a child of git could keep pipes open
     try:
         with out.open("wb") as stdout, err.open("wb") as stderr:
-            done = subprocess.run(
+            completed = subprocess.run(
                 ["git", "-C", project, *command],
                 env=environment(),
                 stdin=subprocess.DEVNULL,
@@ -169,24 +169,24 @@ def run(project, folder, *command):
         raise LadderError(f"`git {command[0]}` takes more than {PATIENCE} s in {project}.") from None
     except OSError as error:
         raise LadderError(f"git can't be run ({error.strerror}); is it installed?") from None
-    if done.returncode:
+    if completed.returncode:
         raise LadderError(reason(err.read_text(encoding="utf-8", errors="replace"), project))
     return os.fsdecode(out.read_bytes())
 
 
 def environment():
-    """The caller's environment without the variables that git reads, except those of its configuration."""
+    """The environment for git: the caller's without variables that redirect git."""
     inherited = {name: value for name, value in os.environ.items() if is_inherited(name)}
     return inherited | {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 
 
 def is_inherited(name):
-    """Whether git may inherit a variable: the environment may set `safe.directory`, too."""
+    """Whether git inherits a variable: `GIT_CONFIG_*` may set `safe.directory`, other `GIT_*` variables are dropped."""
     return name.startswith("GIT_CONFIG_") or not name.startswith("GIT_")
 
 
 def reason(complaint, project):
-    """The meaning of git's complaint about a project, and what to do."""
+    """An explanation of git's error message about a project, with advice."""
     if "safe.directory" in complaint:
         return f"{project} belongs to another user: `git config --global --add safe.directory {project}` trusts it."
     if "not a git repository" in complaint:
@@ -203,18 +203,18 @@ def warn_once(sentence):
 
 
 def combine(before, after):
-    """The revision of a process that started at one revision and ended at another: changed if they differ."""
+    """The revision of a process that started at one revision and ended at another; it is dirty if they differ."""
     return before | {"dirty": before != after or before["dirty"]}
 
 
 def format(revision):
-    """The commit of a revision, with `-dirty` appended if it was changed since; an unknown one has no suffix."""
+    """A revision as text: the commit, followed by `-dirty` if it is dirty; "unknown" has no suffix."""
     if revision["commit"] == UNKNOWN["commit"]:
         return UNKNOWN["commit"]
     return revision["commit"] + (DIRTY if revision["dirty"] else "")
 
 
 def parse(text):
-    """The revision, {commit, dirty}, of a text by `format`."""
+    """The revision, {commit, dirty}, in a text by `format`."""
     commit = text.removesuffix(DIRTY)
     return {"commit": commit, "dirty": text.endswith(DIRTY) or commit == UNKNOWN["commit"]}

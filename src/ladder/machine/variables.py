@@ -1,9 +1,9 @@
-"""The variables of the environment that a measurement inherits; all others are dropped, or set by its case.
+"""The environment variables that a measurement inherits; all others are dropped, or set by its case.
 
-Runtimes read hundreds of variables that affect a measurement: `OMP_THREAD_LIMIT`, `NUMBA_OPT`, `OPENBLAS_CORETYPE`,
-`NPY_DISABLE_CPU_FEATURES`, `NVIDIA_TF32_OVERRIDE`, `LD_PRELOAD`, `GLIBC_TUNABLES` … No list of them is complete, so
-this is a list of the variables that a process needs to find its files, its job and its GPUs. The encoding is UTF-8, the
-language of messages English, and Python never imports from the working folder.
+Runtimes read hundreds of variables that affect a measurement, such as `OMP_THREAD_LIMIT`, `OPENBLAS_CORETYPE` or
+`LD_PRELOAD`. No list of them would be complete, so this module lists the variables that a process needs to find its
+files, its job and its GPUs. Three more are fixed: the encoding is UTF-8, messages are English, and Python never imports
+from the working folder.
 """
 
 import os
@@ -18,12 +18,12 @@ PLACES = (
 ).split()
 # Which GPUs this process may use.
 GPUS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
-# Variables of schedulers, which launchers in their jobs need, and the project's own.
+# Variables of schedulers, which MPI's launchers need in a job, and of this project.
 PREFIXES = ("SLURM_", "SLURMD_", "SRUN_", "LSB_", "LSF_", "JSM_", "PBS_", "PALS_", "OAR_", "FLUX_", "LADDER_")
-# Without the last a user's `random.py` in the working folder would replace that of Python.
+# Without PYTHONSAFEPATH, a user's `random.py` in the working folder would replace Python's.
 FIXED = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
-# Variables that configure runtimes, which a cluster's prelude may set for its measurements. They are unset before the
-# prelude runs, so that none of them is the user's.
+# The prefixes of variables that configure runtimes. A cluster's prelude, shell code that runs before each job, may set
+# them for the cluster's measurements. They are unset before it runs, so that none comes from the user.
 FAMILIES = (
     "NUMBA_ OMP_ GOMP_ KMP_ LIBOMP OPENBLAS_ GOTO_ MKL_ BLIS_ ARMPL_ NPY_ NUMPY_ SCIPY_ TBB_ DNNL_ ONEDNN_ "
     "MPICH_ MPIR_ MPIEXEC_ HYDRA_ PMI_ PMIX_ OMPI_ OPAL_ PRTE_ I_MPI_ MV2_ MPI4PY_ UCX_ UCC_ FI_ PSM2_ PSM3_ IBV_ "
@@ -32,7 +32,7 @@ FAMILIES = (
 ).split()
 NODES = "LADDER_NODES"
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
-# Variables that a record omits: they are private, don't affect the measurement, or are elsewhere in the record.
+# The prefixes of variables that a record omits: private, without effect on the measurement, or recorded elsewhere.
 OMITTED = (
     "PATH",
     "HOME",
@@ -52,12 +52,12 @@ def nodes():
     """The number of nodes on which this job's case runs, as LADDER_NODES says. Raises LadderError if it is wrong."""
     text = os.environ.get(NODES, "1")
     if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
-        raise LadderError(f"{NODES}={text!r} is no number of nodes: unset it, only the workflow sets it.")
+        raise LadderError(f"{NODES}={text!r} isn't a number of nodes: unset it, only the workflow sets it.")
     return int(text)
 
 
 def inherited(variables=None):
-    """The variables that a measurement inherits from these, by default this process's, and the FIXED ones."""
+    """The variables that a measurement inherits from `variables`, by default this process's, with the FIXED ones."""
     variables = os.environ if variables is None else variables
     return {name: value for name, value in variables.items() if is_inherited(name)} | FIXED
 
@@ -67,7 +67,7 @@ def is_inherited(name):
 
 
 def of_prelude():
-    """The variables of runtimes in this process, set by a cluster's prelude (`on_node` of the workflow)."""
+    """The runtimes' variables in this process, which the cluster's prelude has set (`on_node` of the workflow)."""
     return {name: value for name, value in os.environ.items() if is_of_runtime(name)}
 
 
@@ -76,12 +76,12 @@ def is_of_runtime(name):
 
 
 def unset_families():
-    """A line of bash that unsets the variables of all FAMILIES except inherited ones."""
+    """A line of bash that unsets the variables of all FAMILIES, except those that a measurement inherits."""
     names = " ".join(f"${{!{family}@}}" for family in FAMILIES)
     inherited = "|".join(name for name in (*PLACES, *GPUS, *FIXED) if name.startswith(tuple(FAMILIES)))
     return f'for name in {names}; do case "$name" in {inherited}) ;; *) unset "$name" ;; esac; done'
 
 
 def for_record(variables):
-    """The variables of a worker that its record holds, sorted by name."""
+    """The variables of a worker, which runs a measurement, that its record holds, sorted by name."""
     return {name: value for name, value in sorted(variables.items()) if not name.startswith(OMITTED)}

@@ -14,22 +14,23 @@ from ladder.errors import LadderError
 from ladder.machine import programs
 from ladder.planning.yaml_files import parse, read
 from ladder.records import documents
-from ladder.records.files import shortened
+from ladder.records.files import abbreviate
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
 PROJECT = Path(__file__).parents[3]
 SITE_SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
 HINT = "See config/README.md for every key."
-# A protocol's keys for minima, each with that of its maximum.
+# Pairs of keys of a protocol: a minimum and the maximum that it must not exceed.
 LIMITS = (("processes", "most_processes"), ("samples", "most"), ("least", "most"))
-# Texts that look like numbers of other languages: 1e5, 0,5, 1_000, 08, 1.5D+00.
+# Texts that are numbers to people or other languages, but not to YAML: 1e5, 0,5, 1_000, 08, 1.5D+00.
 NUMBER = re.compile(r"[-+]?[\d_.,]*\d[\d_.,]*([eEdD][-+]?\d+)?")
+# Python's types by their names in JSON Schema.
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
 
 
 def shipped(project=PROJECT):
-    """The configuration file that is always read: that of the working directory, else the project's."""
+    """The path of the configuration file that is always read: in the working directory, else in the project."""
     return SHIPPED if SHIPPED.exists() else project / SHIPPED
 
 
@@ -42,9 +43,9 @@ def load(paths, changes=None):
 
 
 def merge(base, overrides):
-    """Override keys of `base`, mappings key by key, as Snakemake does with `--configfile`; returns `base`.
+    """Override keys of `base`, nested mappings key by key, as Snakemake does with `--configfile`; returns `base`.
 
-    Every mapping is copied, so that two keys with the same YAML alias can be changed independently.
+    Every mapping is copied, so keys that share a YAML alias can be changed independently.
     """
     for key, value in overrides.items():
         if isinstance(value, dict):
@@ -56,9 +57,9 @@ def merge(base, overrides):
 
 
 def of_command_line(entries):
-    """{key: value} of entries `key=value`, parsed as in a file; values of keys that take only text stay as written.
+    """{key: value} of entries `key=value`. Values are parsed as in a file, except if their key takes only text.
 
-    Snakemake itself takes "0815" for 815, and anything inside of braces or brackets for text. Raises LadderError.
+    Snakemake itself would read "0815" as 815, and everything inside braces or brackets as text. Raises LadderError.
     """
     rules = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["properties"]
     pairs = (entry.partition("=")[::2] for entry in entries or ())
@@ -82,7 +83,7 @@ def as_list(value):
 
 
 def validate(config):
-    """A copy with defaults filled in, without dropped experiments. Raises LadderError naming a wrong key."""
+    """A validated copy with defaults filled in, without dropped experiments. Raises LadderError naming a wrong key."""
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     config = copy.deepcopy(config)
     for key, rule in schema["properties"].items():
@@ -111,7 +112,7 @@ def claims(config):
 
 
 def require_folders(folders):
-    """Raises LadderError for a folder whose name can't be in a search path."""
+    """Raises LadderError for a folder whose name can't be part of a search path."""
     for folder in folders:
         if {":", "\0"} & set(folder):
             raise LadderError(f"The folder {folder!r} of variant_folders can't be used: its name has a ':' or a null.")
@@ -160,25 +161,25 @@ def refuse_misspelt(experiments):
     """Raises LadderError for an incomplete experiment whose name resembles that of another one."""
     for name, reason in incomplete(experiments if isinstance(experiments, dict) else {}):
         others = [str(other) for other in experiments if other != name]
-        for near in difflib.get_close_matches(str(name), others, n=1):
+        for suggestion in difflib.get_close_matches(str(name), others, n=1):
             raise LadderError(
-                f"The configuration is wrong at experiments.{name}: {reason}. Did you mean {near}? {HINT}"
+                f"The configuration is wrong at experiments.{name}: {reason}. Did you mean {suggestion}? {HINT}"
             )
 
 
 def incomplete(experiments):
-    """The experiments that are incomplete or dropped without existing, and why: (name, reason)."""
+    """Yield (name, reason) of experiments that are incomplete, or are dropped although they don't exist."""
     for name, experiment in experiments.items():
         if isinstance(experiment, dict) and "workload" not in experiment:
             yield name, "it has no workload"
     dropped = [name for name, experiment in experiments.items() if experiment is None]
     if dropped and shipped().exists():
-        known = read(shipped())["experiments"]
-        yield from ((name, "there is no such experiment to drop") for name in dropped if name not in known)
+        shipped_names = read(shipped())["experiments"]
+        yield from ((name, "there is no such experiment to drop") for name in dropped if name not in shipped_names)
 
 
 def validate_site(site, path):
-    """A copy of a cluster's description from a file, with defaults filled in. Raises LadderError naming a wrong key."""
+    """A validated copy of a cluster's description, read from `path`, with defaults filled in. Raises LadderError."""
     schema = json.loads(SITE_SCHEMA_FILE.read_text(encoding="utf-8"))
     site = copy.deepcopy(site)
     require_fit(site, schema, f"The cluster's description {path}", "See docs/cluster.md for every key.")
@@ -187,7 +188,7 @@ def validate_site(site, path):
         fill_defaults(nodes, schema["$defs"]["kind"])
         for key, text in (("launcher", nodes["launcher"]), ("options", " ".join(nodes["options"]))):
             if text:
-                programs.words(text, f"The cluster's description {path} is wrong: nodes.{kind}.{key}")
+                programs.split_command(text, f"The cluster's description {path} is wrong: nodes.{kind}.{key}")
         if nodes["count"] > 1 and kind == "cpu":
             raise LadderError(
                 f"The cluster's description {path} is wrong at nodes.cpu.count: only MPI ranks, of nodes.mpi and "
@@ -205,16 +206,16 @@ def require_fit(values, schema, what, hint):
     errors = extend(Draft202012Validator, type_checker=types)(schema).iter_errors(values)
     for error in sorted(errors, key=lambda error: len(error.absolute_path)):
         where = ".".join(map(str, error.absolute_path)) or "the top level"
-        raise LadderError(f"{what} is wrong at {where}: {shortened(error.message)}. {advice(error)}{hint}")
+        raise LadderError(f"{what} is wrong at {where}: {abbreviate(error.message)}. {advice(error)}{hint}")
 
 
 def is_whole(_, value):
-    """Whether a value is an int. To JSON Schema 3.0 is an integer too, but nobody can start 3.0 processes."""
+    """Whether a value is an int. JSON Schema also accepts 3.0 as an integer."""
     return type(value) is int
 
 
 def advice(error):
-    """What to do about a value to which YAML has given the wrong type, as a sentence and a blank."""
+    """A hint, with a trailing blank, for a value that YAML has read as another type; empty for other errors."""
     if error.validator != "type":
         return ""
     value = error.instance
@@ -229,12 +230,12 @@ def advice(error):
 
 
 def number_advice(text):
-    """The same about a text that looks like a number."""
+    """The hint for a text that looks like a number."""
     return f"{text!r} is text to YAML: as a number write {as_number(text)}. "
 
 
 def fill_defaults(config, schema):
-    """Write the schema's defaults into a mapping, in place, nested mappings included."""
+    """Write the schema's defaults into a mapping and its nested mappings, in place."""
     for key, rule in schema.get("properties", {}).items():
         if "default" in rule:
             config.setdefault(key, copy.deepcopy(rule["default"]))
@@ -243,5 +244,5 @@ def fill_defaults(config, schema):
 
 
 def protocol(changes):
-    """A full measuring protocol: the defaults with some keys changed. Raises LadderError for an unknown key."""
+    """The complete protocol of a measurement: the defaults with changes. Raises LadderError for an unknown key."""
     return validate({"protocol": changes, "experiments": {}})["protocol"]

@@ -14,30 +14,30 @@ from pathlib import Path
 
 from ladder import devices
 from ladder.catalogue import datasets, sources, workloads
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
-from ladder.planning.reasons import Skipped
+from ladder.planning.reasons import SkipReason
 from ladder.planning.targets import nodes_of, target_of
 from ladder.records import documents, files, record
 from ladder.records.case import Case
 
-PATIENCE = 60  # seconds to load a library from a slow file system
+TIMEOUT = 60  # seconds to load a library, perhaps from a slow file system
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A case of an experiment, why it is skipped (None: it runs), its machine's label, and its measuring protocol."""
+class PlannedCase:
+    """A case of an experiment: why it is skipped (None: it runs), the label of its machine, and its protocol."""
 
     experiment: str
     case: Case
-    skipped: Skipped | None
+    skipped: SkipReason | None
     machine: str
     protocol: dict = field(default_factory=dict, hash=False)
 
 
 def plan(config, targets):
-    """Every case of every experiment as Planned, in the configuration's order.
+    """Every case of every experiment as PlannedCase, in the configuration's order.
 
     Raises LadderError for a case that can't exist, or that two experiments measure under different protocols.
     """
@@ -49,16 +49,16 @@ def plan(config, targets):
             target = target_of(targets, case)
             with naming_experiment(name), naming_variant(case.workload, case.variant):
                 reason = skip_reason(case, config["peers"], target)
-            planned.append(Planned(name, case, reason, target.label, protocol))
+            planned.append(PlannedCase(name, case, reason, target.label, protocol))
     require_one_protocol(planned)
     return planned
 
 
 def require_one_protocol(planned):
     """Refuse a case that experiments measure under different protocols: it has one record."""
-    first = {}
+    first_items = {}
     for item in planned:
-        other = first.setdefault(item.case.key, item)
+        other = first_items.setdefault(item.case.key, item)
         if other.protocol != item.protocol:
             keys = sorted(key for key, value in item.protocol.items() if other.protocol[key] != value)
             raise LadderError(
@@ -79,7 +79,7 @@ def naming_experiment(name):
 
 @contextlib.contextmanager
 def naming_variant(workload, variant):
-    """A context that names the variant whose constants or tunings can't be read as text."""
+    """A context that names the variant in errors about constants or tunings that can't be read as text."""
     try:
         yield
     except (AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
@@ -90,7 +90,7 @@ def naming_variant(workload, variant):
 
 
 def cases(name, experiment):
-    """The cases of one experiment, each once."""
+    """The cases of an experiment, without duplicates. Raises LadderError for a case that can't exist."""
     workload, unique = experiment["workload"], {}
     with naming_experiment(name):
         workloads.require_contract(workload)
@@ -99,7 +99,7 @@ def cases(name, experiment):
         for sizes in every_size:
             datasets.files_of(workload, sizes)
         for variant, tunings in experiment["variants"].items():
-            if tunings is None:  # dropped by an overriding configuration
+            if tunings is None:  # dropped by an overriding configuration; its name must exist
                 workloads.variant_path(workload, variant)
                 continue
             with naming_variant(workload, variant):
@@ -113,7 +113,7 @@ def cases(name, experiment):
                 ):
                     texts = {variable: str(value) for variable, value in environment.items()}
                     case = Case(workload, variant, sizes, tuning, cache, texts)
-                    for other in workloads.used(case):
+                    for other in workloads.used_variants(case):
                         workloads.variant_path(*other)
                     workloads.require_variables(case)
                     unique[case.key] = case
@@ -128,48 +128,48 @@ def experiments_of(planned):
     return names
 
 
-def grid(choices):
-    """Every combination of a mapping's choices, or of each mapping of a list: {name: value}."""
-    for mapping in as_list(choices):
+def grid(mappings):
+    """Yield every combination {name: value} of a mapping {name: value or values}, or of each mapping of a list."""
+    for mapping in as_list(mappings):
         for values in itertools.product(*(as_list(value) for value in mapping.values())):
             yield dict(zip(mapping, values, strict=True))
 
 
 def skip_reason(case, peers, target):
-    """Why a case doesn't run on its target, as Skipped, or None; `peers` says whether peers are measured."""
+    """Why a case is skipped on its target, as SkipReason, or None; `peers` says whether peers are measured."""
     nodes, gpus = min(nodes_of(target, case), target.nodes), workloads.gpus(case)
     if (cores := -(-case.ranks // nodes) * case.threads) > target.cores:
-        return Skipped("cores of a node" if nodes > 1 else "cores", cores, target.cores)
+        return SkipReason("cores of a node" if nodes > 1 else "cores", cores, target.cores)
     if target.quota is not None and cores > target.quota:
-        return Skipped("quota", counted(cores, "core"), f"{target.quota:.3g}")
+        return SkipReason("quota", pluralize(cores, "core"), f"{target.quota:.3g}")
     if case.ranks > 1 and not target.launcher:
-        return Skipped("launcher")
+        return SkipReason("launcher")
     if gpus > (available := target.gpus * (target.nodes if case.ranks > 1 else 1)) > 0:
-        return Skipped("GPUs of a node" if available < target.gpus * target.nodes else "GPUs", gpus, available)
-    if sentence := workloads.beyond_limits(case) or files.beyond_limits(log_of(case, target)):
-        return Skipped("other", sentence)
-    variants = [(case.workload, case.variant), *workloads.used(case)]
+        return SkipReason("GPUs of a node" if available < target.gpus * target.nodes else "GPUs", gpus, available)
+    if sentence := workloads.beyond_limits(case) or files.too_long_reason(log_of(case, target)):
+        return SkipReason("other", sentence)
+    variants = [(case.workload, case.variant), *workloads.used_variants(case)]
     for constants in (workloads.constants(*variant) for variant in variants):
         if constants["DEVICE"] in ("cuda", "mpi_cuda", "offload") and not target.gpus:
-            return Skipped("GPU")
+            return SkipReason("GPU")
         if constants.get("PEER") and not peers:
-            return Skipped("peer")
+            return SkipReason("peer")
         for library in constants["REQUIRES"]:
-            # For a cluster (a target with Slurm resources) the machine that plans needs neither CuPy nor MPI.
+            # If the target is a cluster, with Slurm resources, the planning machine needs neither CuPy nor MPI.
             if not is_installed(library) and not (library == "cupy" and target.slurm_resources):
-                return Skipped("CuPy" if library == "cupy" else "library", library)
-            if library == "mpi4py" and not target.slurm_resources and not finds_mpi():
-                return Skipped("MPI")
+                return SkipReason("CuPy" if library == "cupy" else "library", library)
+            if library == "mpi4py" and not target.slurm_resources and not has_mpi_library():
+                return SkipReason("MPI")
         for program in constants.get("PROGRAMS", ()):
             if not shutil.which(program):
-                return Skipped("program", program)
+                return SkipReason("program", program)
     return None
 
 
 def log_of(case, target):
-    """The file with the longest name among those of a case.
+    """The path of a case's file with the longest name, which must not exceed the limits of the file system.
 
-    On a cluster this is the log of Snakemake's Slurm executor, whose name holds all wildcards of the job.
+    On a cluster, this is the log of Snakemake's Slurm executor, whose name holds all wildcards of the job.
     """
     path = record.path_of(target.label, case.key)
     return path.replace("/", "_") if target.slurm_resources else path
@@ -180,38 +180,38 @@ def is_installed(library):
     """Whether a library could be imported, without importing it."""
     try:
         return importlib.util.find_spec(library) is not None
-    except ModuleNotFoundError:  # of the package that the module is in
+    except ModuleNotFoundError:  # a parent package is missing
         return False
 
 
 @functools.cache
-def finds_mpi():
-    """Whether mpi4py finds an MPI library; tested in a separate process, which doesn't start MPI."""
+def has_mpi_library():
+    """Whether mpi4py finds an MPI library, tested by an import in a separate process, without starting MPI."""
     program = "import mpi4py; mpi4py.rc.initialize = False; import mpi4py.MPI"
-    line = [sys.executable, "-c", program]
+    command = [sys.executable, "-c", program]
     try:
-        # As a worker would find it, whatever the user has set.
-        done = processes.run(
-            line, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, env=variables.inherited()
+        # In the environment of a worker, not of the user.
+        result = processes.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, env=variables.inherited()
         )
-        return done.returncode == 0
+        return result.returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
 
 def shuffled(keys):
-    """The keys in a pseudo-random order that is always the same, so that drift affects no particular variant."""
+    """The keys in a reproducible pseudo-random order, so that drift affects no particular variant."""
     keys = sorted(keys)
     random.Random(hashlib.sha256("".join(keys).encode()).hexdigest()).shuffle(keys)
     return keys
 
 
-def measured(planned):
-    """The plan with cases that have no record skipped; empty if no case has a record."""
+def skip_unmeasured(planned):
+    """The plan in which cases without a record are skipped too; empty if no case has a record."""
 
     def reason(item):
         path = record.path_of(item.machine, item.case.key)
-        return item.skipped or (None if Path(path).exists() else Skipped("record"))
+        return item.skipped or (None if Path(path).exists() else SkipReason("record"))
 
     planned = [replace(item, skipped=reason(item)) for item in planned]
     return planned if any(not item.skipped for item in planned) else []
@@ -220,7 +220,7 @@ def measured(planned):
 def document(planned, experiment):
     """The plan of one experiment as `ladder collect` reads it, with the fingerprint of every case's code.
 
-    Its digest detects a byte that a disk has changed: a case with another name would be one without a record.
+    Its digest detects bytes changed by a faulty disk: under a changed key, a case would seem to have no record.
     """
     cases = [
         {
@@ -236,7 +236,7 @@ def document(planned, experiment):
     return contents | {"digest": record.digest(contents)}
 
 
-def published(choice, folder="results/published"):
+def published_folders(choice, folder="results/published"):
     """The folders below `folder` of the published machines that a configuration's `published` names, and campaigns.
 
     Raises LadderError for a machine of which nothing is published.

@@ -1,9 +1,9 @@
-"""Why cases are skipped: data, which become a sentence where they are printed or written."""
+"""Why cases are skipped: a reason is data, and becomes a sentence when it is printed or written."""
 
 import re
 from dataclasses import dataclass
 
-# By kind, the sentence about what a case needs and what is available.
+# {kind of reason: sentence with what a case needs and what is available}.
 SENTENCES = {
     "quota": "needs {needed}, but the control group has a quota of {available}",
     "cores": "needs {needed} cores, {available} available",
@@ -20,14 +20,15 @@ SENTENCES = {
     "record": "not measured",
     "other": "{needed}",
 }
+# Patterns that parse these sentences.
 PATTERNS = {
     kind: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text))) for kind, text in SENTENCES.items()
 }
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """Why a case is skipped: a kind of SENTENCES, what the case needs, and what is available."""
+class SkipReason:
+    """Why a case is skipped: a kind (a key of SENTENCES), what the case needs, and what is available."""
 
     kind: str
     needed: object = None
@@ -38,7 +39,7 @@ class Skipped:
 
 
 def parse(sentence):
-    """The Skipped of a sentence in a table, its numbers as text."""
-    sentence = re.sub(r"to be\shad$", "available", sentence)  # the words of early publications
+    """The SkipReason that a sentence in a table states; its numbers are text."""
+    sentence = re.sub(r"to be\shad$", "available", sentence)  # the wording of early publications
     matches = ((kind, pattern.fullmatch(sentence)) for kind, pattern in PATTERNS.items())
-    return next(Skipped(kind, **match.groupdict()) for kind, match in matches if match)
+    return next(SkipReason(kind, **match.groupdict()) for kind, match in matches if match)

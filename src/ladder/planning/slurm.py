@@ -15,13 +15,14 @@ from ladder.errors import LadderError
 from ladder.machine import programs
 from ladder.planning.plan import is_installed
 
-TIMEOUT = 60  # seconds for Slurm to answer
+TIMEOUT = 60  # seconds for a Slurm command to answer
 
 
 def require_accepted(site, path, kinds):
-    """Test the largest job on these kinds of nodes of a validated site, which was read from the file `path`.
+    """Have Slurm test the largest job on each of these kinds of nodes. Nothing is submitted.
 
-    Raises LadderError naming the key to change, and if there is no Slurm.
+    `site` is the validated description that was read from the file `path`. Raises LadderError naming the key to change,
+    or if there is no Slurm.
     """
     if not shutil.which("sbatch"):
         raise LadderError(
@@ -32,14 +33,14 @@ def require_accepted(site, path, kinds):
         require_free(nodes["options"], f"nodes.{kind}.options of {path}")
         options = options_of(nodes, site)
         if reason := refusal(options):
-            wrong = [key for key in options if not refusal({**options, key: []})]
-            if not wrong and not site["account"] and "account" in reason:
-                wrong = ["account"]
+            wrong_keys = [key for key in options if not refusal({**options, key: []})]
+            if not wrong_keys and not site["account"] and "account" in reason:
+                wrong_keys = ["account"]
             values = {name: "null" if value is None else value for name, value in (site | nodes).items()}
-            change = " or ".join(f"`{key}: {values[key]}`" for key in wrong)
+            change = " or ".join(f"`{key}: {values[key]}`" for key in wrong_keys)
             raise LadderError(
                 f"Slurm refuses jobs for the nodes `{kind}` of {path}: {reason}. "
-                + (f"Change {change} there. " if wrong else "No single key is to blame. ")
+                + (f"Change {change} there. " if wrong_keys else "No single key is to blame. ")
                 + '`sinfo -o "%P %D %c %m %G %l"` lists what the cluster has.'
             )
     for account in (site["account"] or "").split(","):
@@ -60,7 +61,7 @@ def require_free(options, where):
 
 
 def options_of(nodes, site):
-    """The options of sbatch for the largest job on a kind of nodes of a site, {key of the description: options}."""
+    """sbatch's options for the largest job on one kind of nodes: {key of the description: [option, ...]}."""
     gpus = f"{nodes['model']}:{nodes['gpus']}" if nodes["model"] else nodes["gpus"]
     return {
         "account": [f"--account={site['account']}"] if site["account"] else [],
@@ -77,10 +78,12 @@ def options_of(nodes, site):
 
 
 def refusal(options):
-    """Why Slurm refuses a job with these options of sbatch, lists by key; None if it accepts the job."""
-    done = run("sbatch", "--test-only", *itertools.chain.from_iterable(options.values()), "--wrap", "true")
-    text = " ".join(done.stderr.replace("sbatch: error: ", "").replace("allocation failure: ", "").split("\n")).strip()
-    return (text or f"sbatch ended with status {done.returncode}") if done.returncode else None
+    """Why Slurm refuses a job with the options of `options_of`; None if it accepts the job."""
+    result = run("sbatch", "--test-only", *itertools.chain.from_iterable(options.values()), "--wrap", "true")
+    text = " ".join(
+        result.stderr.replace("sbatch: error: ", "").replace("allocation failure: ", "").split("\n")
+    ).strip()
+    return (text or f"sbatch ended with status {result.returncode}") if result.returncode else None
 
 
 def require_account(account, path):
@@ -119,21 +122,21 @@ def require_packages(cases):
 def cancel_stray(limit=60):
     """Cancel the Slurm jobs that a killed run in this folder has left; returns their numbers.
 
-    A run that holds the lock of this folder calls it before it submits the same cases again, so that each is measured
-    once. Raises LadderError if jobs remain after `limit` seconds.
+    The caller holds the lock of this folder, and submits the same cases again afterwards; each is to be measured
+    only once. Raises LadderError if jobs remain after `limit` seconds.
     """
-    stray = stray_jobs()
+    cancelled = remaining = stray_jobs()
     deadline = time.monotonic() + limit
-    left = stray
-    while left:
+    while remaining:
         if time.monotonic() > deadline:
             raise LadderError(
-                f"The jobs {' '.join(left)} of an earlier run don't end: cancel them with `scancel`, then start again."
+                f"The jobs {' '.join(remaining)} of an earlier run don't end: cancel them with `scancel`, then "
+                "start again."
             )
-        query("scancel", "--quiet", *left)  # some may have ended meanwhile
+        query("scancel", "--quiet", *remaining)  # some may have ended meanwhile
         time.sleep(1)
-        left = stray_jobs()
-    return stray
+        remaining = stray_jobs()
+    return cancelled
 
 
 def stray_jobs():
@@ -149,10 +152,10 @@ def stray_jobs():
 
 def query(*command):
     """The output of a Slurm command. Raises LadderError with its message if it fails."""
-    done = run(*command)
-    if done.returncode:
-        raise LadderError(f"`{command[0]}` of Slurm fails: {done.stderr.strip()}")
-    return done.stdout
+    result = run(*command)
+    if result.returncode:
+        raise LadderError(f"`{command[0]}` of Slurm fails: {result.stderr.strip()}")
+    return result.stdout
 
 
 def run(*command):

@@ -1,10 +1,10 @@
-"""The status of a run, determined from files only, while it is at work and later.
+"""The status of a run, read only from files, during the run and after it.
 
 | file | says |
 | --- | --- |
-| `.snakemake/ladder-run.json` | which cases the last run was to measure, written before its first job |
-| `.snakemake/incomplete/` | Snakemake's markers of jobs that have started and not ended |
-| the cases' records and logs | done; failed, if there is a log and no record |
+| `.snakemake/ladder-run.json` | the cases that the last run had to measure, written before its first job |
+| `.snakemake/incomplete/` | Snakemake's markers of jobs that have started but not ended |
+| the cases' records and logs | a case is done if it has a record, and failed if it only has a log |
 """
 
 import base64
@@ -17,36 +17,39 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.records import documents, record, runs
 from ladder.records.files import read_json, write_atomically
 
 FOLDER = Path(".snakemake")
-RUN = "ladder-run.json"
+RUN_FILE = "ladder-run.json"
 STATES = ("done", "running", "waiting", "failed", "cut off", "not begun", "skipped")
 
 
 def write(planned, records, folder=FOLDER):
-    """Write the cases of a new run, which is to write the records of the paths `records`; returns what `read` does.
+    """Write the cases of a new run, which has to write the records at the paths `records`; returns the same as `read`.
 
     Raises LadderError if the file can't be written.
     """
     run = {"cases": cases_of(planned, records)}
-    write_atomically(folder / RUN, json.dumps(run) + "\n")
+    write_atomically(folder / RUN_FILE, json.dumps(run) + "\n")
     return read(folder)
 
 
 def read(folder=FOLDER):
     """The last run: its cases, and the time of its start in nanoseconds. Raises LadderError if there was none."""
-    path = folder / RUN
+    path = folder / RUN_FILE
     if not path.exists():
         raise LadderError("No run has begun here yet: start one with `snakemake`, or name a --configfile.")
-    # By the clock of the file system, like the times of all other files.
+    # The time of the file, not of this machine's clock: other files' times may come from a file server's clock.
     return {"began": modified_ns(path), **documents.read(path, "run")}
 
 
 def cases_of(planned, records=()):
-    """The cases of a plan, each once: [{key, machine, left_out, due}]."""
+    """The cases of a plan without duplicates: [{key, machine, left_out, due}].
+
+    `left_out` is the reason for skipping a case, or None; `due` says whether the run has to measure it.
+    """
     cases = {}
     for item in planned:
         path = record.path_of(item.machine, item.case.key)
@@ -69,10 +72,11 @@ def modified_ns(path):
 
 
 def markers(folder=FOLDER):
-    """The files whose jobs have started and not ended: {path: (start, Slurm's ID of a waiting job, or None)}.
+    """The files whose jobs have started but not ended: {path: (start in ns, Slurm's ID if the job waits)}.
 
-    Snakemake has no function that only reads them. The name of a marker is the file's path in base 64, split, if it is
-    long, into folders that begin with `@`. The marker of a Slurm job holds its ID until the node overwrites it.
+    Snakemake has no function that only reads these markers. The name of a marker is the file's path in base 64;
+    a long one is split into folders that begin with `@`. The marker of a Slurm job holds its ID until the node
+    overwrites it.
     """
     started, root = {}, folder / "incomplete"
     for parent, _, names in os.walk(root):
@@ -82,7 +86,7 @@ def markers(folder=FOLDER):
                 code = "".join(part.removeprefix("@") for part in path.relative_to(root).parts)
                 file = base64.urlsafe_b64decode(code).decode()
             except ValueError:
-                continue  # not one of these markers
+                continue  # not a marker
             try:
                 job_id = json.loads(path.read_text(encoding="utf-8"))["external_jobid"]
             except FileNotFoundError:
@@ -94,7 +98,11 @@ def markers(folder=FOLDER):
 
 
 def state_of(case, started, began, at_work):
-    """One of STATES, from the markers of started jobs, the start of the run, and whether a Snakemake is at work."""
+    """The state of a case, one of STATES.
+
+    `started` holds the markers of started jobs, and `began` the start of the run in ns. `at_work` says whether
+    Snakemake is running.
+    """
     path = record.path_of(case["machine"], case["key"])
     if case["left_out"]:
         return "skipped"
@@ -114,14 +122,14 @@ def states(cases, began, at_work, folder=FOLDER):
     """The state of every case, in their order."""
     started = markers(folder)
     first = [state_of(case, started, began, at_work) for case in cases]
-    # A job that has started since may have a log and no record too: by now it has a marker or its record.
+    # A job that started in between may seem failed, with a log and no record: by now it has a marker or a record.
     started = markers(folder)
     pairs = zip(cases, first, strict=True)
     return [state_of(case, started, began, at_work) if state == "failed" else state for case, state in pairs]
 
 
 def reason(log):
-    """The last message of a failed job's log, as one line."""
+    """The last message in the log of a failed job, as one line."""
     try:
         text = Path(log).read_bytes().decode(errors="replace").strip()
     except OSError as error:
@@ -138,8 +146,8 @@ def reason(log):
 
 
 def report(cases, run=None):
-    """What `ladder status` prints about cases, those of `run` if there is one."""
-    at_work = runs.is_at_work()
+    """The text that `ladder status` prints about cases; `run` is the run that they belong to, if any."""
+    at_work = runs.may_be_running()
     current = states(cases, run["began"] if run else 0, at_work)
     began = f"The last run began on {datetime.fromtimestamp(run['began'] / 1e9):%Y-%m-%d at %H:%M:%S}. " if run else ""
     head = f"{began}Snakemake is {'' if at_work else 'not '}at work."
@@ -147,22 +155,23 @@ def report(cases, run=None):
 
 
 def summary(run):
-    """The outcome of a run that ends, in a few lines; empty if it had nothing to measure."""
+    """The outcome of a finished run in a few lines; empty if it had nothing to measure."""
     if not any(case["due"] for case in run["cases"]):
         return ""
     pairs = zip(run["cases"], states(run["cases"], run["began"], at_work=False), strict=True)
-    # If only a few tables were requested, the other cases count only if they are done or skipped.
+    # If only some tables were requested, other cases count only if they are done or skipped.
     pairs = [(case, state) for case, state in pairs if case["due"] or state in ("done", "skipped")]
-    cases, final = zip(*pairs, strict=True)
-    new = [case for case, state in pairs if case["due"] and state == "done"]
-    walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in new]
-    counts = Counter(final)
+    cases, final_states = zip(*pairs, strict=True)
+    new_cases = [case for case, state in pairs if case["due"] and state == "done"]
+    walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in new_cases]
+    counts = Counter(final_states)
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [
-        f"ladder: Of {counted(len(cases), 'case')} {len(new)} measured now, {counts['done'] - len(new)} before, "
-        f"{counts['failed']} failed, {unmeasured} not begun or cut off, {counts['skipped']} skipped. "
+        f"ladder: Of {pluralize(len(cases), 'case')} {len(new_cases)} measured now, "
+        f"{counts['done'] - len(new_cases)} before, {counts['failed']} failed, {unmeasured} not begun or cut off, "
+        f"{counts['skipped']} skipped. "
         f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(walls))} of it measuring.",
-        *details(cases, final, limit=10),
+        *details(cases, final_states, limit=10),
     ]
     if counts["failed"] or unmeasured:
         lines.append(
@@ -177,7 +186,7 @@ def duration(seconds):
 
 
 def table(cases, states):
-    """Lines that count the states of cases, by machine."""
+    """Yield the lines of a table of the number of cases by machine and state."""
     counts = Counter((case["machine"], state) for case, state in zip(cases, states, strict=True))
     rows = {case["machine"]: [counts[case["machine"], state] for state in STATES] for case in cases}
     if len(rows) > 1:
@@ -188,7 +197,7 @@ def table(cases, states):
 
 
 def details(cases, states, limit=sys.maxsize):
-    """Lines on which cases failed or were cut off, at most `limit` of each, and on how many are skipped and why."""
+    """Yield lines that list failed and cut-off cases, at most `limit` of each, and count skipped cases by reason."""
     pairs = list(zip(cases, states, strict=True))
     for selected, title in (("failed", "Failed:"), ("cut off", "Cut off; the next run measures them again:")):
         selection = [case for case, state in pairs if state == selected]

@@ -1,4 +1,4 @@
-"""Where cases run: on this machine, or on the kinds of nodes of a cluster that a file describes."""
+"""Targets, on which cases run: this machine, or the kinds of nodes of a cluster that a file describes."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
 from ladder.planning import configuration, yaml_files
 
-# Kinds of cases, by what they require: cores of one node, MPI ranks, GPUs.
+# Kinds of cases by their main resource: cores of one node, MPI ranks, GPUs.
 KINDS = ("cpu", "mpi", "gpu")
 SITE = "cluster/site.yaml"
 SITE_VARIABLE = "LADDER_SITE"
@@ -19,10 +19,10 @@ SITE_VARIABLE = "LADDER_SITE"
 class Target:
     """Machines of one kind: the label of their results, what one case may use there, and the resources of its job.
 
-    `cores` and `gpus` are those of a node, and a case's ranks may be on up to `nodes`. `quota` is the number of CPUs
-    whose time control groups allow, possibly a fraction, None if unlimited. `launcher` starts MPI ranks, None if there
-    is none. `model` is the scheduler's name for the type of the GPUs, or None. `slurm_resources` are those of
-    Snakemake's Slurm executor, None for those not requested; it is empty for the machine that plans.
+    `cores` and `gpus` are numbers per node; `nodes` is the maximum number of nodes for a case's ranks. `launcher` is
+    the command that starts MPI ranks, or None. `model` is the scheduler's name for the type of the GPUs, or None.
+    `slurm_resources` has the resources for Snakemake's Slurm executor, with None for those not requested; it is empty
+    for this machine. `quota` is the number of CPUs, possibly a fraction, whose time control groups allow, or None.
     """
 
     label: str
@@ -43,12 +43,12 @@ def kind_of(case):
 
 
 def target_of(targets, case):
-    """The Target on which a case runs: that of its kind, else that of `cpu`."""
+    """The Target on which a case runs: that of the case's kind, else that of `cpu`."""
     return targets.get(kind_of(case), targets["cpu"])
 
 
 def nodes_of(target, case):
-    """The number of nodes of a case on its target: enough for its GPUs or, without GPUs, all nodes."""
+    """The number of nodes that a case uses: enough for its GPUs or, without GPUs, all nodes of the target."""
     gpus = workloads.gpus(case)
     return -(-gpus // target.gpus) if gpus and target.gpus else target.nodes
 
@@ -68,7 +68,7 @@ def labels(targets):
     return list(dict.fromkeys([targets["cpu"].label, *(target.label for target in targets.values())]))
 
 
-def here(config, max_cores=None):
+def this_machine(config, max_cores=None):
     """This machine as the only target, with at most `max_cores` cores: {kind: Target}."""
     cores = cpus.cores() if config["cores"] == "auto" else config["cores"]
     gpus = len(nvidia.gpus()) if config["gpus"] == "auto" else config["gpus"]
@@ -84,7 +84,7 @@ def of_cluster(site):
 
 
 def of_nodes(nodes, shared):
-    """The Target of one kind of nodes. A case gets whole nodes, so that no other work disturbs its timing."""
+    """The Target of one kind of nodes; cases get whole nodes, so that no other work disturbs their timing."""
     resources = shared | {
         "slurm_partition": nodes["partition"],
         "mem_mb": nodes["memory"],
@@ -96,7 +96,7 @@ def of_nodes(nodes, shared):
 
 
 def site_path():
-    """The file that describes the cluster: that of the variable LADDER_SITE, else cluster/site.yaml."""
+    """The path of the cluster's description: that in the variable LADDER_SITE, else cluster/site.yaml."""
     return workloads.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
 
 

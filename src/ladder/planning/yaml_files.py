@@ -1,7 +1,7 @@
-"""YAML files that users write, read by one loader for the verbs and for Snakemake, whose own ends in a traceback.
+"""One loader of users' YAML files for the verbs and for Snakemake, whose own loader reports errors by tracebacks.
 
-The loader is stricter than YAML 1.1. It refuses what would silently become another value than the one written, such as
-a duplicate key or `0100`, which is 64, and names both readings.
+The loader is stricter than YAML 1.1. It refuses texts that YAML reads otherwise than they look, such as a duplicate key
+or `0100`, which YAML reads as 64, and its messages name both readings.
 """
 
 import json
@@ -13,15 +13,15 @@ import yaml
 
 from ladder.errors import LadderError
 
-# Far above any configuration: bytes of a file, and values in it with every alias expanded.
+# Limits far above any configuration: the bytes of a file, and its number of values after expanding aliases.
 MAX_BYTES = 2**20
 MAX_VALUES = 100_000
-MAX_DEPTH = 100  # of nested brackets: the loader takes minutes for thousands
-# Numbers that YAML reads as every other language does.
-PLAIN = re.compile(
+MAX_DEPTH = 100  # of nested brackets; for thousands of levels the loader would take minutes
+# Numbers that YAML reads like other languages.
+PLAIN_NUMBER = re.compile(
     r"[-+]?(0|[1-9][0-9]*)|[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.(inf|nan)", re.IGNORECASE
 )
-# How YAML 1.1 reads the others, by a part of their text.
+# For all other numbers: (part of their text, how YAML 1.1 reads them).
 READINGS = (
     (":", "reads numbers with a ':' between them in base 60"),
     ("_", "ignores each '_'"),
@@ -30,19 +30,19 @@ READINGS = (
     ("", "reads a leading 0 as octal"),
 )
 TAGS = ("int", "float", "bool", "null", "timestamp")
-# A null, and surrogates.
-UNUSABLE = re.compile("[\0\ud800-\udfff]")
+# A null character and surrogates.
+UNUSABLE_CHARACTERS = re.compile("[\0\ud800-\udfff]")
 
 
-class Misread(yaml.MarkedYAMLError):
+class MisreadError(yaml.MarkedYAMLError):
     """A text that YAML reads as another value than the one written."""
 
 
 class Loader(yaml.SafeLoader):
-    """YAML 1.1 without its surprises."""
+    """A loader of YAML 1.1 that refuses duplicate keys, ambiguous scalars and deep nesting."""
 
     def compose_mapping_node(self, anchor):
-        """A mapping without duplicate keys, whose first value would be lost."""
+        """Compose a mapping; refuses duplicate keys, of which only the last would count."""
         node, keys = super().compose_mapping_node(anchor), set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in keys:
@@ -51,30 +51,30 @@ class Loader(yaml.SafeLoader):
         return node
 
     def compose_node(self, parent, index):
-        """A node; `index` is the node of its key, or its index in a list."""
+        """Compose a node; refuses misread scalars. `index` is the node of the key, or the index in a list."""
         node = super().compose_node(parent, index)
-        if isinstance(node, yaml.ScalarNode) and (wrong := self.misreading(node)):
+        if isinstance(node, yaml.ScalarNode) and (misreading := self.misreading(node)):
             key = f"{index.value}: " if isinstance(index, yaml.ScalarNode) else ""
             text = node.value.encode("utf-8", "backslashreplace").decode()
-            raise Misread(problem=f"{key}{text} {wrong}", problem_mark=node.start_mark)
+            raise MisreadError(problem=f"{key}{text} {misreading}", problem_mark=node.start_mark)
         return node
 
     def fetch_flow_collection_start(self, token):
-        """The beginning of a list or a mapping in brackets."""
+        """Scan an opening bracket; refuses too many nested ones."""
         if self.flow_level >= MAX_DEPTH:
             raise RecursionError
         super().fetch_flow_collection_start(token)
 
     def misreading(self, node):
-        """What is wrong with a scalar that YAML misreads or can't read; None for any other."""
+        """The predicate of a sentence about a scalar that YAML misreads or can't read; None for any other scalar."""
         kind = node.tag.rpartition(":")[2]
-        if UNUSABLE.search(node.value):
+        if UNUSABLE_CHARACTERS.search(node.value):
             return "has a character that no name, number or sentence has: remove it"
         if kind in TAGS and node.tag != self.resolve(yaml.ScalarNode, node.value, (True, False)):
             return f"doesn't match its tag, !!{kind}: remove the tag"
         if kind == "timestamp":
             return f"is a date to YAML. Put it in quotes: '{node.value}'"
-        if kind not in ("int", "float") or PLAIN.fullmatch(node.value):
+        if kind not in ("int", "float") or PLAIN_NUMBER.fullmatch(node.value):
             return None
         value = self.construct_object(node)
         reading = next(reading for part, reading in READINGS if part in node.value.lower())
@@ -84,7 +84,7 @@ class Loader(yaml.SafeLoader):
 
 
 def read(path, what="configuration"):
-    """The mapping in a file. Raises LadderError."""
+    """The mapping in a file; `what` names the kind of file in errors. Raises LadderError."""
     name = f"The {what} {path}"
     value = parse(text_of(path, name), name)
     if not isinstance(value, dict):
@@ -112,7 +112,7 @@ def text_of(path, name):
 
 
 def parse(text, name):
-    """The value of a text. Raises LadderError, in which `name` says what the text is."""
+    """The value of a text; `name` names the text in errors. Raises LadderError."""
     try:
         value = load(text)
         if count_values(value, {}) > MAX_VALUES:
@@ -127,7 +127,7 @@ def parse(text, name):
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", error)
         where = f" in line {mark.line + 1}" if mark else ""
-        verb = "can be misread" if isinstance(error, Misread) else "isn't YAML"
+        verb = "can be misread" if isinstance(error, MisreadError) else "isn't YAML"
         raise LadderError(f"{name} {verb}{where}: {problem}.") from None
     except RecursionError:
         raise LadderError(f"{name} contains itself or is nested too deeply: write it without aliases.") from None
@@ -136,7 +136,7 @@ def parse(text, name):
 
 
 def load(text):
-    """The value of a text in JSON, such as the report's configuration, or in YAML, which reads 1e-05 as text."""
+    """The value of a text in JSON, such as the report's configuration, else in YAML, which would read 1e-05 as text."""
     try:
         return json.loads(text, object_pairs_hook=mapping)
     except json.JSONDecodeError:
@@ -154,7 +154,10 @@ def mapping(pairs):
 
 
 def count_values(value, counts):
-    """The number of values in one, including itself. RecursionError for one that contains itself."""
+    """The number of values in a nested value, including itself. Raises RecursionError if it contains itself.
+
+    `counts` caches the numbers by the identity of values.
+    """
     if isinstance(value, dict | list) and id(value) not in counts:
         inner = value.values() if isinstance(value, dict) else value
         counts[id(value)] = 1 + sum(count_values(item, counts) for item in inner)
@@ -162,10 +165,10 @@ def count_values(value, counts):
 
 
 def serve_snakemake():
-    """Have Snakemake read configuration files with `read`, also those of --configfile, before it reads the Snakefile.
+    """Have Snakemake read all configuration files, including those of --configfile, with `read`.
 
-    The profiles call it; it is the first code of the project that runs. A file that is refused ends Snakemake with the
-    sentence alone.
+    The profiles call this function; no other code of the project runs earlier. A refused file ends Snakemake with the
+    message and no traceback.
     """
     from snakemake.common import configfile
     from snakemake.settings import types

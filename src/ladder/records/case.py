@@ -1,9 +1,8 @@
-"""A case, one job of the study, and its slug: the one string that is path, command, log name and key.
+"""A case is one job of the study; its slug is the string that identifies it in paths, arguments, log names and keys.
 
-A slug reads `form=nn,m=17,n=65,k=1,dtype=float64,cache=cold,threads=2`: the workload's sizes in their own order,
-then the cache protocol, then the variant's tuning sorted by name, last the variables of the environment that the
-configuration sets for the case, as in `NUMBA_OPT=0`, with `%2F` for a slash and the like. `Case.slug` and `Case.parse`
-are exact inverses.
+An example is `form=nn,m=17,n=65,k=1,dtype=float64,cache=cold,threads=2`: the sizes in the workload's order, the cache
+protocol, the variant's tuning sorted by name, and last, sorted too, the environment variables that the configuration
+sets for the case, such as `NUMBA_OPT=0`, in percent-encoding. `Case.slug` and `Case.parse` are exact inverses.
 """
 
 import re
@@ -18,7 +17,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]*")
 INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
-LIST = re.compile(r"[0-9]+(-[0-9]+)+")
+LIST = re.compile(r"[0-9]+(-[0-9]+)+")  # such as the widths of layers
 REAL = re.compile(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?|-?[0-9]+e-?[0-9]+")
 
 
@@ -43,14 +42,14 @@ def from_text(text):
     raise LadderError(f"{text!r} is neither a number nor a word of letters, digits, '_', '.', ':' and '-'.")
 
 
-def quoted(text):
-    """A variable's value as it is written in a slug: `%` and two digits for other than letters, digits and '_.:-'."""
+def quote_value(text):
+    """A variable's value in percent-encoding, as a slug has it: only letters, digits and '_.:-' stay as they are."""
     return urllib.parse.quote(text, safe=":").replace("~", "%7E")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One job: workload, variant, sizes, tuning, cache protocol, and variables of the environment, {name: text}."""
+    """One job of the study; `variables` are the environment variables that it sets, {name: text}."""
 
     workload: str
     variant: str
@@ -67,7 +66,7 @@ class Case:
     def slug(self):
         pairs = [*self.sizes.items(), ("cache", self.cache), *sorted(self.tuning.items())]
         texts = [f"{key}={to_text(value)}" for key, value in pairs]
-        return ",".join([*texts, *(f"{name}={quoted(value)}" for name, value in sorted(self.variables.items()))])
+        return ",".join([*texts, *(f"{name}={quote_value(value)}" for name, value in sorted(self.variables.items()))])
 
     @property
     def key(self):
@@ -89,10 +88,10 @@ class Case:
 
     @classmethod
     def parse(cls, workload, variant, slug):
-        """The case of a slug. Raises LadderError for a slug that `slug` would not produce."""
+        """The case that a slug identifies. Raises LadderError for a text that isn't the slug of any case."""
         for name in (workload, variant):
             if not NAME.fullmatch(name):
-                raise LadderError(f"{name!r} is no name of a workload or variant: use small letters, digits and '_'.")
+                raise LadderError(f"{name!r} can't name a workload or variant: use lower-case letters, digits and '_'.")
         sizes, tuning, variables, cache = {}, {}, {}, None
         for pair in slug.split(","):
             key, equals, text = pair.partition("=")
@@ -107,8 +106,8 @@ class Case:
                 raise LadderError(f"The case {slug!r} names {key!r} twice.")
             values[key] = urllib.parse.unquote(text) if is_variable else from_text(text)
         if cache is None:
-            raise LadderError(f"The case {slug!r} doesn't say which cache protocol it means: add cache=cold.")
+            raise LadderError(f"The case {slug!r} has no cache protocol: add cache=cold.")
         case = cls(workload, variant, sizes, tuning, cache, variables)
         if case.slug != slug:
-            raise LadderError(f"The case {slug!r} isn't written as the project writes it: {case.slug!r}.")
+            raise LadderError(f"The case {slug!r} isn't in its canonical form: {case.slug!r}.")
         return case

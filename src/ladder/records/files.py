@@ -9,34 +9,34 @@ from pathlib import Path
 
 from ladder.errors import LadderError
 
-FUTURE = 10**9  # nanoseconds by which a disk's clock may be ahead of this machine's
+MAX_CLOCK_SKEW = 10**9  # nanoseconds by which a disk's clock may be ahead of this machine's
 
 
-def part_of(path):
-    """The temporary path of a file before it is renamed into place; the next writer replaces a killed one's."""
+def temporary_path(path):
+    """The path to which a file is written before it is renamed; the next writer overwrites what a killed one left."""
     return path.with_name(f".{path.name}.part")
 
 
-def beyond_limits(path):
+def too_long_reason(path):
     """Why a path is too long for the file system, or None; most allow names of 255 bytes."""
-    part = part_of(Path(path).absolute())
-    folder = next(folder for folder in part.parents if os.path.isdir(folder))  # noqa: PTH112, that of Path may raise
+    part = temporary_path(Path(path).absolute())
+    folder = next(folder for folder in part.parents if os.path.isdir(folder))  # noqa: PTH112, Path.is_dir may raise
     longest, limit = max(part.parts, key=lambda name: len(os.fsencode(name))), os.pathconf(folder, "PC_NAME_MAX")
     if (count := len(os.fsencode(longest))) > limit:
-        return f"the file system allows names of at most {limit} bytes, and {shortened(longest)} has {count}"
+        return f"the file system allows names of at most {limit} bytes, and {abbreviate(longest)} has {count}"
     if (count := len(os.fsencode(part))) >= (limit := os.pathconf(folder, "PC_PATH_MAX")):
-        return f"the file system allows paths of less than {limit} bytes, and {shortened(part)} has {count}"
+        return f"the file system allows paths of less than {limit} bytes, and {abbreviate(part)} has {count}"
     return None
 
 
-def shortened(text):
-    """The two ends of a long text."""
+def abbreviate(text):
+    """A long text reduced to its beginning and its end."""
     text = str(text)
     return f"{text[:40]}...{text[-40:]}" if len(text) > 83 else text
 
 
 def require_utf8(*folders):
-    """Refuse folders whose paths aren't UTF-8, or are not in this locale: no JSON, log or digest can hold them."""
+    """Refuse folders whose paths aren't UTF-8 or can't be encoded in this locale: JSON, logs and digests need both."""
     for folder in folders:
         try:
             str(folder).encode() and os.fsencode(folder).decode()
@@ -48,9 +48,9 @@ def require_utf8(*folders):
 
 
 def write_atomically(path, contents):
-    """Replace a file's contents by a text or bytes atomically, making its folder; an error leaves the old file."""
+    """Replace a file by one with these contents, text or bytes, and create its folder; an error leaves the old file."""
     path = Path(path)
-    part = part_of(path)
+    part = temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
@@ -72,37 +72,37 @@ def require_writable(path):
     A file is replaced by a new one, which must not happen to a link, a device or a pipe.
     """
     path = Path(path)
-    if reason := beyond_limits(path):
-        raise LadderError(f"{shortened(path)} can't be written: {reason}. Give it a shorter name.")
+    if reason := too_long_reason(path):
+        raise LadderError(f"{abbreviate(path)} can't be written: {reason}. Give it a shorter name.")
     if path.is_dir():
         raise LadderError(f"{path} can't be written: it is a folder. Name a file.")
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise LadderError(f"{path} can't be replaced: it is a link, a device or a pipe. Name a plain file.")
     try:
-        with tempfile.TemporaryFile(dir=above(path)):
+        with tempfile.TemporaryFile(dir=nearest_folder(path)):
             pass
     except OSError as error:
         raise LadderError(f"{path} can't be written: {error.strerror}. Name another file, or allow writing.") from None
 
 
-def bring_to_now(folder):
-    """Set future modification times, from before the clock was set back, to now, keeping their order.
+def clamp_future_times(folder):
+    """Set modification times that lie in the future, since the clock was set back, to now, in the same order.
 
-    Snakemake compares these times: it would refuse everything made from such a file until the clock reaches it.
+    Snakemake compares these times: it would consider everything made from such a file outdated.
     """
     now, future = time.time_ns(), []
     for path in Path(folder).rglob("*"):
-        with contextlib.suppress(OSError):  # another process replaces or removes it
-            if path.is_file() and (modified := path.stat().st_mtime_ns) > now + FUTURE:
+        with contextlib.suppress(OSError):  # another process may replace or remove it
+            if path.is_file() and (modified := path.stat().st_mtime_ns) > now + MAX_CLOCK_SKEW:
                 future.append((modified, path))
-    for number, (_, path) in enumerate(sorted(future), start=1 - len(future)):
-        with contextlib.suppress(OSError):  # a file of another user
-            os.utime(path, ns=(now + number * 1000,) * 2)
+    for number, (_, path) in enumerate(sorted(future), start=1 - len(future)):  # the last file is number 0
+        with contextlib.suppress(OSError):  # it may belong to another user
+            os.utime(path, ns=(now + number * 1000,) * 2)  # 1 µs apart
 
 
 def require_writable_folders(paths):
     """Refuse files whose folders can't be written."""
-    for folder in sorted({above(Path(path)) for path in paths}):
+    for folder in sorted({nearest_folder(Path(path)) for path in paths}):
         try:
             with tempfile.TemporaryFile(dir=folder):
                 pass
@@ -112,19 +112,19 @@ def require_writable_folders(paths):
             ) from None
 
 
-def above(path):
-    """The nearest existing folder above a path."""
+def nearest_folder(path):
+    """The innermost existing folder above a path."""
     return next(folder for folder in path.absolute().parents if folder.exists())
 
 
 def read_json(path, *keys):
-    """The object in a JSON file written by the project, which must have the `keys`. Raises LadderError."""
+    """The JSON object in a file. Raises LadderError if the file can't be read or the object lacks one of the keys."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:  # torn JSON, or bytes that are no text
+    except (ValueError, RecursionError) as error:  # truncated JSON, or bytes that aren't UTF-8
         raise LadderError(f"{path} is not JSON ({error}). Delete it and make it again.") from None
     if not isinstance(document, dict) or not set(keys) <= set(document):
-        raise LadderError(f"{path} isn't what is needed here: a JSON object with {', '.join(keys) or 'keys'}.")
+        raise LadderError(f"{path} must be a JSON object with {', '.join(keys) or 'keys'}.")
     return document

@@ -1,4 +1,4 @@
-"""The holders of locks: a holder signs the lock's file, so that a waiting process can report who holds it."""
+"""The holders of locks: a process that holds a lock signs its file, so that a waiting process can report the holder."""
 
 import json
 import os
@@ -8,20 +8,20 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-# A signature's fields: the process's number, its command, its folder, since when, and on which machine.
+# A signature's fields: process id, command, working folder, start of holding (Unix time), host name, boot id.
 SIGNATURE = {"process": int, "does": str, "folder": str, "since": float, "host": str, "boot": str}
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 MAX_LENGTH = 200  # characters of a command line in a signature
 
 
-def sign(file, beside=False):
-    """Sign a lock's file as its holder; `beside` others who share it.
+def sign(file, append=False):
+    """Sign a lock's file as its holder; `append` keeps the signatures of others who share the lock.
 
-    A full disk is ignored: the lock is held all the same.
+    Errors such as a full disk are ignored: the lock is held without a signature too.
     """
     line = json.dumps(signature()).encode() + b"\n"
     with suppress(OSError):
-        if not beside:
+        if not append:
             file.truncate(0)
         file.write(line)
 
@@ -31,10 +31,10 @@ def signature():
     return {
         "process": os.getpid(),
         "does": command(sys.argv),
-        "folder": folder(),
+        "folder": working_folder(),
         "since": time.time(),
         "host": platform.node(),
-        "boot": boot(),
+        "boot": boot_id(),
     }
 
 
@@ -50,7 +50,7 @@ def command(arguments):
     return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
 
 
-def folder():
+def working_folder():
     """The working directory, which may have been deleted."""
     try:
         return str(Path.cwd())
@@ -58,7 +58,7 @@ def folder():
         return "a deleted folder"
 
 
-def boot():
+def boot_id():
     """The kernel's boot id, the same in containers; empty if it is unavailable."""
     try:
         return BOOT.read_text(encoding="ascii").strip()
@@ -67,7 +67,7 @@ def boot():
 
 
 def signatures(file):
-    """The signatures in a lock's file, in order; torn or foreign lines are skipped."""
+    """The signatures in a lock's file, in order; incomplete and other lines are skipped."""
     entries = []
     with suppress(OSError):
         os.lseek(file.fileno(), 0, os.SEEK_SET)
@@ -79,16 +79,19 @@ def signatures(file):
     return entries
 
 
-def report_waiting(file, what):
-    """Report on standard error, in one line, who holds the lock that this process waits for."""
+def report_waiting(file, resource):
+    """Report on standard error, in one line, who holds the lock that this process waits for.
+
+    `resource` is what the lock protects, in words.
+    """
     entries = signatures(file)
-    # Some who shared it may have left. If a holder has died, a process that it started still holds the lock.
+    # Processes that shared the lock may have ended. If all have, a child of the last one still holds it.
     entries = [entry for entry in entries if is_alive(entry["process"])] or entries[-1:]
-    who = f"another process, which holds {what}"
+    holder = f"another process, which holds {resource}"
     if entries:
         others = f" and {len(entries) - 1} more, which have" if entries[1:] else ", which has"
-        who = f"{describe(entries[0])}{others} held {what} since {clock(entries[0]['since'])}"
-    print(f"ladder: waits for {printable(who)}.", file=sys.stderr, flush=True)
+        holder = f"{describe(entries[0])}{others} held {resource} since {time_of_day(entries[0]['since'])}"
+    print(f"ladder: waits for {printable(holder)}.", file=sys.stderr, flush=True)
 
 
 def describe(entry):
@@ -96,13 +99,13 @@ def describe(entry):
     return f"`{entry['does']}`, process {entry['process']} in {entry['folder']}"
 
 
-def clock(seconds):
-    """A time of day, with its date unless that is today."""
+def time_of_day(seconds):
+    """A Unix time as the time of day, with the date unless that is today."""
     try:
-        when = time.localtime(seconds)
-    except (ValueError, OverflowError, OSError):  # a signature may say anything
+        local = time.localtime(seconds)
+    except (ValueError, OverflowError, OSError):  # a signature may hold any number
         return "an unknown time"
-    return time.strftime("%H:%M:%S" if when[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M:%S", when)
+    return time.strftime("%H:%M:%S" if local[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M:%S", local)
 
 
 def printable(text):
@@ -111,7 +114,7 @@ def printable(text):
 
 
 def is_alive(process):
-    """Whether a process of this number is alive on this machine."""
+    """Whether a process with this id is alive on this machine."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

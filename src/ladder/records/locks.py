@@ -1,4 +1,4 @@
-"""Locks by flock, which the kernel releases when the last process that holds them ends, however it ends."""
+"""Locks by flock, which the kernel releases when the last process that holds them ends, even if it is killed."""
 
 import fcntl
 import io
@@ -12,69 +12,70 @@ from pathlib import Path
 from ladder.errors import LadderError
 from ladder.records.holders import report_waiting, sign
 
-# The folders of a user's locks on a machine; no variable of the environment changes them. A lock is held in both, since
-# a service may have a private /tmp, and a cleaner may delete files in /tmp while they are locked.
+# The folders of a user's locks on a machine, the same in every environment. A process holds a lock in both, since a
+# service may have a private /tmp, and locked files in /tmp may be deleted as temporary.
 FOLDERS = (Path("/tmp"), Path("/dev/shm"))
-# The descriptors of the machine's locks that this process holds. The processes that it starts inherit them, so that one
+# The file descriptors of the machine's locks that this process holds. Its child processes inherit them, so that a child
 # that outlives it still keeps others from timing.
 descriptors = set()
 
 
 @contextmanager
-def alone_in(folder):
-    """Hold a folder's lock; other processes wait for it. Raises LadderError if it can't be written."""
-    with locked(lambda: [opened_in(folder)], fcntl.LOCK_EX, f"{folder} for compiling") as (file,):
+def folder_lock(folder):
+    """Hold a folder's lock for compiling, after waiting for it. Raises LadderError if the folder can't be written."""
+    with hold_files(lambda: [open_in(folder)], fcntl.LOCK_EX, f"{folder} for compiling") as (file,):
         sign(file)
         yield
 
 
 @contextmanager
-def quiet_machine(shared=False):
-    """Hold the machine's lock for timing, across runs; `shared` with others that hold it shared.
+def timing_lock(shared=False):
+    """Hold the machine's lock for timing, which all runs use; `shared` with others that hold it shared.
 
-    One process at a time waits for the holders, the others for their turn: else overlapping shared holders would starve
-    a process that needs the machine alone.
+    A process that waits for the holders has the lock `turn`, on which later processes queue: otherwise shared holders
+    that overlap would starve a process that needs the machine exclusively.
     """
-    timing, what = partial(opened, "timing"), "the machine for timing"
+    timing, resource = partial(open_machine_lock, "timing"), "the machine for timing"
     with ExitStack() as stack:
-        with locked(partial(opened, "turn"), fcntl.LOCK_EX, what, holder_files=timing):
-            # The first of those who share it overwrites the file.
-            first = stack.enter_context(attempted(timing)) if shared else None
+        with hold_files(partial(open_machine_lock, "turn"), fcntl.LOCK_EX, resource, holder_files=timing):
+            # The first shared holder replaces the signatures, later ones append theirs.
+            first = stack.enter_context(try_hold_files(timing)) if shared else None
             kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-            files = first or stack.enter_context(locked(timing, kind, what))
+            files = first or stack.enter_context(hold_files(timing, kind, resource))
             for file in files:
-                sign(file, beside=shared and not first)
+                sign(file, append=shared and not first)
                 fcntl.flock(file, kind)
-        stack.enter_context(inherited(files))
+        stack.enter_context(inheritable(files))
         yield
 
 
 @contextmanager
-def first_free(names):
-    """Hold and yield the first of these names, of GPUs for example, that nobody else holds. Waits for one."""
+def first_free_lock(names):
+    """Hold the lock of the first of these names, such as GPUs, that no other process holds; yield the name."""
     has_reported = False
     while True:
         for name in names:
-            with attempted(partial(opened, name)) as files:
+            with try_hold_files(partial(open_machine_lock, name)) as files:
                 if files:
                     for file in files:
                         sign(file)
-                    with inherited(files):
+                    with inheritable(files):
                         yield name
                     return
         if not has_reported:
-            say_waiting(partial(opened, names[0]), names[0] if len(names) == 1 else f"{names[0]}, as others the rest,")
+            resource = names[0] if len(names) == 1 else f"{names[0]}, the first of {len(names)},"
+            report_holder(partial(open_machine_lock, names[0]), resource)
             has_reported = True
         time.sleep(0.1)
 
 
-def opened(name):
-    """The files of a lock shared by all processes of this user on this machine. Raises LadderError if there is none."""
+def open_machine_lock(name):
+    """Open the files of a named lock of this user on this machine, one per folder. Raises LadderError if all fail."""
     files, reasons = [], []
     for folder in FOLDERS:
         path = folder / f"ladder-{name}-{os.getuid()}.lock"
         try:
-            files.append(open_own(path))
+            files.append(open_private(path))
         except OSError as error:
             if os.path.lexists(path):
                 raise LadderError(
@@ -86,9 +87,9 @@ def opened(name):
     return files
 
 
-def open_own(path):
-    """The file of a lock, created if missing. Raises OSError for anything but a plain file of this user's."""
-    file = open_plain(path, mode=0o600)
+def open_private(path):
+    """Open a lock's file, created if missing. Raises OSError unless it is a plain file that belongs to this user."""
+    file = open_plain_file(path, mode=0o600)
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
         file.close()
@@ -96,35 +97,40 @@ def open_own(path):
     return file
 
 
-def open_plain(path, mode=0o666):
-    """The file of a lock, created if missing, in place of an empty folder. Raises OSError unless it is a plain file."""
+def open_plain_file(path, mode=0o666):
+    """Open a lock's file, created if missing, or in place of an empty folder. Raises OSError unless it is plain."""
     with suppress(OSError):
         Path(path).rmdir()
-    if is_odd(path):
+    if is_no_plain_file(path):
         raise OSError(0, "it isn't a plain file", str(path))
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     return io.FileIO(path, "r+b", opener=lambda path, _: os.open(path, flags, mode))
 
 
-def is_odd(path):
-    """Whether a path is that of a folder, a link, be it a dangling one, a pipe or a device."""
+def is_no_plain_file(path):
+    """Whether a path is that of a folder, a link (even a dangling one), a pipe or a device."""
     return os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)
 
 
-def opened_in(folder, name=".lock"):
-    """The file of a lock in a folder, created if missing. Raises LadderError if it can't be written."""
+def open_in(folder, name=".lock"):
+    """Open the file of a folder's lock, created if missing. Raises LadderError if it can't be written."""
     path = Path(folder, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return open_plain(path)
+        return open_plain_file(path)
     except OSError as error:
-        advice = "Delete it, then run again" if is_odd(path) else "Allow writing, or work in a copy of the project"
+        advice = (
+            "Delete it, then run again" if is_no_plain_file(path) else "Allow writing, or work in a copy of the project"
+        )
         raise LadderError(f"{error.filename} can't be written: {error.strerror}. {advice}.") from None
 
 
 @contextmanager
-def locked(open_files, kind, what, holder_files=None):
-    """Wait until the files of a lock are locked, and yield them; report once who holds it, by `holder_files`."""
+def hold_files(open_files, kind, resource, holder_files=None):
+    """Lock the files that `open_files()` opens, waiting if necessary, and yield them; `kind` is flock's LOCK_EX or _SH.
+
+    If it must wait, it reports once who holds `resource`, by the signatures in `holder_files()`, by default the same.
+    """
     has_reported = False
     while True:
         files = open_files()
@@ -132,10 +138,10 @@ def locked(open_files, kind, what, holder_files=None):
             for file in files:
                 if not lock(file, kind | fcntl.LOCK_NB):
                     if not has_reported:
-                        say_waiting(holder_files or open_files, what)
+                        report_holder(holder_files or open_files, resource)
                         has_reported = True
                     lock(file, kind)
-            if all(map(is_in_place, files)):
+            if all(map(is_linked, files)):
                 yield files
                 return
         finally:
@@ -143,12 +149,12 @@ def locked(open_files, kind, what, holder_files=None):
 
 
 @contextmanager
-def attempted(open_files):
-    """The files of a lock if this process can hold it alone without waiting, else None."""
+def try_hold_files(open_files):
+    """Lock the files exclusively and yield them; yield None if that would require waiting."""
     files = open_files()
     try:
-        is_free = all(lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) for file in files) and all(map(is_in_place, files))
-        if not is_free:  # holding one of them, this process would block itself
+        is_free = all(lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) for file in files) and all(map(is_linked, files))
+        if not is_free:  # if it kept one, this process would later block itself
             release(files)
         yield files if is_free else None
     finally:
@@ -156,8 +162,8 @@ def attempted(open_files):
 
 
 @contextmanager
-def inherited(files):
-    """Let the processes that this one starts meanwhile inherit the locks of these files."""
+def inheritable(files):
+    """Let child processes that are started within this context inherit the locks of these files."""
     numbers = {file.fileno() for file in files}
     descriptors.update(numbers)
     try:
@@ -166,16 +172,16 @@ def inherited(files):
         descriptors.difference_update(numbers)
 
 
-def say_waiting(open_files, what):
-    """Report who holds the lock that this process waits for."""
+def report_holder(open_files, resource):
+    """Report who holds the lock of these files, which this process waits for."""
     files = open_files()
-    report_waiting(files[0], what)
+    report_waiting(files[0], resource)
     for file in files:
         file.close()
 
 
 def lock(file, kind):
-    """Lock a file; whether that succeeded without waiting. Raises LadderError if the file system has no locks."""
+    """Lock a file; return False if LOCK_NB forbids waiting. Raises LadderError if the file system has no locks."""
     try:
         fcntl.flock(file, kind)
     except BlockingIOError:
@@ -188,15 +194,15 @@ def lock(file, kind):
 
 
 def release(files):
-    """Release the locks of files, even if a process that this one started still has them open."""
+    """Release the locks of files, even if a child process still has them open."""
     for file in files:
         if not file.closed:
             fcntl.flock(file, fcntl.LOCK_UN)
             file.close()
 
 
-def is_in_place(file):
-    """Whether an open file still has its name: the lock of a deleted file excludes nobody."""
+def is_linked(file):
+    """Whether an open file still exists under its name: later processes don't see the lock of a deleted file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), Path(file.name).stat())
     except OSError:

@@ -4,23 +4,23 @@ import os
 import re
 from pathlib import Path
 
-# File systems on one machine's disk or memory: no other machine uses them.
-OF_ONE_MACHINE = {
+# File systems on one machine's disk or in its memory, which no other machine mounts.
+LOCAL = {
     *("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "reiserfs", "tmpfs", "xfs", "zfs")
 }
-# File systems of several machines, across which flock works.
-WITH_LOCKS = {"ceph", "gfs2", "gpfs", "nfs", "nfs4", "ocfs2"}
+# File systems that several machines share, and whose flock works across them.
+SHARED_WITH_LOCKS = {"ceph", "gfs2", "gpfs", "nfs", "nfs4", "ocfs2"}
 MOUNTS = Path("/proc/self/mountinfo")
 
 
-def locks_reach(path):
-    """Whether a lock on a file below this path is visible wherever the file is; False if unknown."""
+def locks_are_shared(path):
+    """Whether all machines that share this path's file system see each other's locks on it; False if unknown."""
     kind, options = mount_of(path)
     if kind == "lustre":
         return "flock" in options
-    if kind in WITH_LOCKS:
+    if kind in SHARED_WITH_LOCKS:
         return options.isdisjoint({"nolock", "local_lock=all", "local_lock=flock"})
-    return kind in OF_ONE_MACHINE
+    return kind in LOCAL
 
 
 def mount_of(path):
@@ -33,8 +33,10 @@ def mount_of(path):
     path = os.path.realpath(path)
     for line in lines:
         mount, _, system = line.partition(" - ")
-        point = re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), mount.split()[4])
-        if len(point) >= len(longest) and Path(path).is_relative_to(point):  # the last mount at a point counts
+        point = re.sub(r"\\(\d{3})", lambda escape: chr(int(escape[1], 8)), mount.split()[4])
+        if len(point) >= len(longest) and Path(path).is_relative_to(
+            point
+        ):  # a later mount at the same point hides earlier ones
             kind, _, options = system.split(" ", 2)
             result, longest = (kind, {*mount.split()[5].split(","), *options.split(",")}), point
     return result

@@ -1,7 +1,7 @@
 """The record of a case: its description, its times, its checks, and the machine that it ran on.
 
-`harness/measure.py` writes it atomically, once. It is read only if it fits the schema, lies at the path of its case,
-and passed its checks.
+`harness/measure.py` writes it once, atomically. A reader refuses a record that doesn't fit the schema, doesn't lie at
+the path of its case, or holds a failed check.
 """
 
 import json
@@ -23,9 +23,9 @@ def path_of(machine, key, root="results"):
 
 
 def in_path(text):
-    """A slug, or a key, as part of a path: `+` for each comma.
+    """A slug, or a key, as part of a path, with `+` in place of commas.
 
-    Snakemake splits the command line of a cluster's job at commas (its issue 2366).
+    Snakemake splits the wildcards on a cluster job's command line at commas (its issue 2366).
     """
     return text.replace(",", "+")
 
@@ -35,14 +35,14 @@ def from_path(text):
     return text.replace("+", ",")
 
 
-def require_valid(record, where):
+def require_valid(record, path):
     """Raise LadderError if a record doesn't fit the schema."""
-    for mistake in documents.mistakes(record, SCHEMA_FILE):
-        refuse(where, mistake)
+    for violation in documents.violations(record, SCHEMA_FILE):
+        refuse(path, violation)
 
 
-def refuse(where, reason):
-    raise LadderError(f"{where} is not a sound record: {reason}. Delete it and measure again.")
+def refuse(path, reason):
+    raise LadderError(f"{path} is not a sound record: {reason}. Delete it and measure again.")
 
 
 def write(path, record):
@@ -52,36 +52,36 @@ def write(path, record):
 
 
 def read(path):
-    """The record in a file. Raises LadderError if it is missing or corrupt, or if it belongs to another path."""
+    """The record in a file. Raises LadderError if it is missing, corrupt or that of another path."""
     record = read_json(path)
     require_valid(record, path)
     if record.get("digest") != digest(record):
-        refuse(path, "it isn't what was written, by its digest")
-    require_in_place(record, path)
-    for mistake in documents.mistakes(record["description"], documents.SCHEMA_FILE, "description"):
-        refuse(path, f"description: {mistake}")
+        refuse(path, "it doesn't match its digest")
+    require_own_path(record, path)
+    for violation in documents.violations(record["description"], documents.SCHEMA_FILE, "description"):
+        refuse(path, f"description: {violation}")
     for number, process in enumerate(record["processes"]):
-        for mistake in mistakes(process):
-            refuse(path, f"processes/{number}: {mistake}")
+        for violation in violations(process):
+            refuse(path, f"processes/{number}: {violation}")
     conditions = [process["system"] for process in record["processes"] if "system" in process]
     for difference in agreement.differences(conditions):
         refuse(path, f"its processes ran under different conditions, {difference}")
     return record
 
 
-def require_in_place(record, path):
+def require_own_path(record, path):
     """Refuse a record in the results whose machine or case doesn't match its path."""
     expected = path_of(record["machine"], "/".join(record[name] for name in ("workload", "variant", "case")))
     actual = Path(path).absolute()
     if RECORDS.absolute() in actual.parents and actual != Path(expected).absolute():
-        refuse(path, f"it is that of {expected}")
+        refuse(path, f"it belongs at {expected}")
 
 
-def mistakes(process):
-    """The mistakes in a process's results that the schema can't express: a text for each."""
+def violations(process):
+    """A text for each contradiction in a process's results that the schema can't express."""
     for check in process["checks"]:
         if not check["error"] <= check["bound"]:
             yield "the error of {name!r} is {error:.3g} where at most {bound:.3g} is allowed".format_map(check)
-    phases = [set(each) for each in process["phases"]]
-    if [set(each) for each in process.get("by_rank", process["phases"])] != phases:
-        yield "its seconds by rank have other phases"
+    names = [set(phases) for phases in process["phases"]]
+    if [set(phases) for phases in process.get("by_rank", process["phases"])] != names:
+        yield "the phases of its ranks are not those of the process"

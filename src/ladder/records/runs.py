@@ -1,7 +1,7 @@
-"""The lock of a working directory's only run, and stale locks of Snakemake's that a killed run has left.
+"""The lock that allows one run per working directory, and the removal of Snakemake's locks after a run was killed.
 
-Snakemake's own locks are files without an owner, so that after a SIGKILL it refuses to run until `--unlock`. A run
-therefore also holds a kernel lock, which shows whether it is alive.
+Snakemake's locks are files that outlive a killed run, after which Snakemake refuses to start until `--unlock`. A run
+therefore also holds a lock of the kernel's, which shows whether it is alive.
 """
 
 import contextlib
@@ -12,80 +12,82 @@ from pathlib import Path
 
 from ladder.errors import LadderError
 from ladder.records import locks
-from ladder.records.holders import clock, describe, printable, sign, signature, signatures
-from ladder.records.mounts import locks_reach
+from ladder.records.holders import describe, printable, sign, signature, signatures, time_of_day
+from ladder.records.mounts import locks_are_shared
 
 FOLDER = ".snakemake"
-OF_A_RUN = "ladder.lock"
-# Seconds for which a run retries: dry runs and `ladder status` hold the lock briefly to look at it.
+LOCK_NAME = "ladder.lock"
+# Seconds for which a run retries to take the lock, which dry runs and `ladder status` hold briefly to test it.
 PATIENCE = 2
-# The lock of this run, held until this process ends.
-held = []
+# The open file of this run's lock, which keeps the lock until this process ends.
+held_files = []
 
 
 def begin(folder=FOLDER):
-    """Become the working directory's only run, and remove the locks that a killed one has left.
+    """Become the working directory's only run, and remove Snakemake's locks of a killed run.
 
-    Raises LadderError if another run is alive or may be, and in a folder that can't be written.
+    Raises LadderError if another run is or may be alive, or if the folder can't be written.
     """
-    if held:
+    if held_files:
         return
-    file = locks.opened_in(folder, OF_A_RUN)
+    file = locks.open_in(folder, LOCK_NAME)
     deadline = time.monotonic() + PATIENCE
-    while not is_free(file):
+    while not try_lock(file):
         if time.monotonic() > deadline:
-            raise LadderError(f"Another run is at work in this folder: {last(file)}. Wait until it has ended.")
+            raise LadderError(
+                f"Another run is at work in this folder: {describe_last_run(file)}. Wait until it has ended."
+            )
         time.sleep(0.05)
-    if not clear(file, folder):
+    if not remove_locks(file, folder):
         raise LadderError(
-            f"The last run in this folder may still be at work: {last(file)}. It began on another machine or before "
-            "this one was restarted, and on this file system locks of other machines may be invisible. If it has "
-            "ended, remove its locks by `snakemake --unlock`, then run again."
+            f"The last run in this folder may still be at work: {describe_last_run(file)}. It began on another machine "
+            "or before this one was restarted, and on this file system locks of other machines may be invisible. If it "
+            "has ended, remove its locks by `snakemake --unlock`, then run again."
         )
     sign(file)
-    held.append(file)
+    held_files.append(file)
 
 
 @contextlib.contextmanager
-def locked(snakemakes):
-    """Hold Snakemake's lock of the working directory, which `snakemakes()` returns."""
-    with contextlib.ExitStack() as lock:
+def hold_snakemake_lock(make_lock):
+    """Hold Snakemake's lock of the working directory, the context manager that `make_lock()` returns."""
+    with contextlib.ExitStack() as stack:
         try:
-            lock.enter_context(snakemakes())
-        except FileNotFoundError:  # a dry run removed its own lock meanwhile
-            lock.enter_context(snakemakes())
+            stack.enter_context(make_lock())
+        except FileNotFoundError:  # a dry run removed its lock while Snakemake read it
+            stack.enter_context(make_lock())
         yield
 
 
-def clear_stale(folder=FOLDER):
-    """Remove Snakemake's locks that a killed run has left, for dry runs, which Snakemake would refuse too.
+def remove_stale_locks(folder=FOLDER):
+    """Remove Snakemake's locks of a killed run before a dry run, which Snakemake would refuse too.
 
-    Raises LadderError in a folder that can't be written, in which Snakemake can't even plan.
+    Raises LadderError if the folder can't be written; then Snakemake can't even plan.
     """
-    with locks.opened_in(folder, OF_A_RUN) as file:
-        if is_free(file):
-            clear(file, folder)
+    with locks.open_in(folder, LOCK_NAME) as file:
+        if try_lock(file):
+            remove_locks(file, folder)
 
 
-def is_at_work(folder=FOLDER):
-    """Whether a run is alive in the working directory, or may be on another machine."""
-    path = Path(folder, OF_A_RUN)
+def may_be_running(folder=FOLDER):
+    """Whether a run is alive in the working directory, or may be alive on another machine."""
+    path = Path(folder, LOCK_NAME)
     try:
-        if locks.is_odd(path):
-            return bool(left(folder))
+        if locks.is_no_plain_file(path):
+            return bool(snakemake_locks(folder))
         with path.open("rb", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return bool(left(folder)) and not has_ended(file, folder)
+            return bool(snakemake_locks(folder)) and not has_ended(file, folder)
     except FileNotFoundError:
         return False
     except BlockingIOError:
         return True
     except OSError:  # this file system has no locks
-        return bool(left(folder))
+        return bool(snakemake_locks(folder))
 
 
-def is_free(file):
-    """Take the lock of a run; whether no visible process held it. True if the file system has no locks."""
+def try_lock(file):
+    """Take the lock of a run; return False if another process holds it, True if the file system has no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -95,12 +97,12 @@ def is_free(file):
     return True
 
 
-def clear(file, folder):
-    """Remove the locks of a run that has ended; whether none is left. The caller holds the lock of a run.
+def remove_locks(file, folder):
+    """Remove Snakemake's locks if the last run has ended; return whether none remain. The caller holds the run's lock.
 
     Raises LadderError if one can't be removed, such as a folder.
     """
-    stale = left(folder)
+    stale = snakemake_locks(folder)
     if stale and not has_ended(file, folder):
         return False
     for lock in stale:
@@ -111,13 +113,13 @@ def clear(file, folder):
     return True
 
 
-def drop_unsound(check, folder=FOLDER):
-    """Remove Snakemake's metadata of outputs that its own `check` can't read and would end in a traceback.
+def remove_invalid_metadata(check, folder=FOLDER):
+    """Remove metadata of outputs that Snakemake's `check` rejects and that would end Snakemake with a traceback.
 
-    Snakemake assumes that an output without metadata was made by the current rules.
+    Snakemake assumes that an output without metadata was made by the current rules. A live run may be writing some.
     """
-    notes = [] if is_at_work(folder) else Path(folder, "metadata").rglob("*")  # a run may be writing one
-    for path in notes:
+    paths = [] if may_be_running(folder) else Path(folder, "metadata").rglob("*")
+    for path in paths:
         if path.is_file():
             try:
                 check(json.loads(path.read_text(encoding="utf-8")))
@@ -125,7 +127,7 @@ def drop_unsound(check, folder=FOLDER):
                 path.unlink(missing_ok=True)
 
 
-def left(folder):
+def snakemake_locks(folder):
     """The files with which Snakemake locks the working directory."""
     return list((Path(folder) / "locks").glob("*.lock"))
 
@@ -133,16 +135,17 @@ def left(folder):
 def has_ended(file, folder):
     """Whether the last run has ended, given that no visible process holds its lock.
 
-    It has if it began on this machine since its last start, or if this file system shows the locks of other machines.
+    It has if it began on this machine since its last boot, or if this file system shows the locks of other machines.
     """
     current = signature()
-    last_start = [(entry["boot"], entry["boot"] or entry["host"]) for entry in signatures(file)[-1:]]
-    return last_start == [(current["boot"], current["boot"] or current["host"])] or locks_reach(folder)
+    # Boots are compared by their ids, without ids by host names.
+    last_boot = [(entry["boot"], entry["boot"] or entry["host"]) for entry in signatures(file)[-1:]]
+    return last_boot == [(current["boot"], current["boot"] or current["host"])] or locks_are_shared(folder)
 
 
-def last(file):
+def describe_last_run(file):
     """The process that began the last run, in words."""
     entries = signatures(file)
     if not entries:
-        return "nothing says who"
-    return printable(f"{describe(entries[-1])} on {entries[-1]['host']}, since {clock(entries[-1]['since'])}")
+        return "its process is unknown"
+    return printable(f"{describe(entries[-1])} on {entries[-1]['host']}, since {time_of_day(entries[-1]['since'])}")

@@ -1,1 +1,1 @@
-"""The paper from tables: what it says, figures, LaTeX, typesetting."""
+"""The paper from tables: its numbers, texts, figures and LaTeX tables, and typesetting."""

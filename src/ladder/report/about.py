@@ -1,14 +1,14 @@
-"""The numbers of the study as a whole, `study/...`: its machines, its cases, its protocol and its checks."""
+"""The numbers about the study as a whole, with keys `study/...`: machines, cases, protocol and checks."""
 
 from ladder.report import latex
-from ladder.report.latex import code, listed, percent
+from ladder.report.latex import code, enumeration, percent
 from ladder.report.phrases import Missing, caches, span, with_prefix
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
-# Of what is published: commits of before every core emptied its own cache, so that cold calls on several threads began
-# warmer than their label says.
-WARMER = (
+# Commits of published cases from before every core emptied its own cache: their cold calls on several threads began
+# with warmer caches than their label says.
+WARM_CACHE_COMMITS = (
     "b00aabdbbf7e782b28beac0936ef5b15eb933ad9",
     "e7d5d12f3d0f0f1547c33d0f67ed95b582bd54d4",
     "f166fecc6df6de1850fba4934687ea19c55aa59a",
@@ -18,7 +18,7 @@ WARMER = (
 
 
 def numbers(study, protocol, margin):
-    """Every key's value for a study, a measuring protocol and the margin of the ceilings."""
+    """{key: value in LaTeX, or None} for a study, a measuring protocol and the margin of the ceilings."""
     parts = {
         "machine": machine(study),
         "cases": cases(study),
@@ -26,14 +26,14 @@ def numbers(study, protocol, margin):
         "validation": validation(study),
         "warmer": {"cases": warmer(study)},
     }
-    values = {"machines": listed(code(name) for name in study.machines()) or None}
+    values = {"machines": enumeration(code(name) for name in study.machines()) or None}
     for prefix, part in parts.items():
         values |= with_prefix(prefix, part)
     return with_prefix("study", values)
 
 
 def machine(study):
-    """The subject: what it is, and where its measurements come from."""
+    """The subject: its name, CPU, cores, memory, and the origin of its measurements."""
     description = study.descriptions.get(study.subject, {})
     cpu = description.get("cpu", {})
     return {
@@ -46,18 +46,18 @@ def machine(study):
 
 
 def origin(subject):
-    """Where the subject's measurements come from."""
+    """The origin of the subject's measurements, in words."""
     if subject is None:
         return Missing("nowhere: nothing was measured and nothing is published")
-    published = subject.endswith(PUBLISHED)
-    return "the measurements published with the source" if published else "measurements taken for this build"
+    is_published = subject.endswith(PUBLISHED)
+    return "the measurements published with the source" if is_published else "measurements taken for this build"
 
 
 def cases(study):
     """The numbers of cases measured, skipped and not measured, and of their processes and samples."""
-    everything = study.everything("samples", *queries.OF_ONE_RECORD, "phase", "process", "converged", "cache")
-    calls = queries.where(everything, machine=study.subject, phase="total")
-    missing = queries.where(study.everything("missing", "machine", *queries.CASE, "why"), machine=study.subject)
+    samples = study.all_rows("samples", *queries.RECORD, "phase", "process", "converged", "cache")
+    calls = queries.where(samples, machine=study.subject, phase="total")
+    missing = queries.where(study.all_rows("missing", "machine", *queries.CASE, "why"), machine=study.subject)
     by_case = [rows for _, rows in calls.groupby(queries.CASE)] if len(calls) else []
     per_process = [count for rows in by_case for count in rows.groupby(["experiment", "process"]).size()]
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
@@ -73,16 +73,16 @@ def cases(study):
 
 
 def warmer(study):
-    """How many cold cases of all machines on several threads began warmer than their label says; or None."""
+    """The number of cold cases of all machines that WARM_CACHE_COMMITS measured on several threads; None for 0."""
     columns = ["machine", *queries.CASE, "cache", "device", "threads", "commit"]
-    calls = study.everything("samples", *columns).reindex(columns=columns)
+    calls = study.all_rows("samples", *columns).reindex(columns=columns)
     cold = calls[(calls["cache"] == "cold") & (calls["device"] != "cuda") & (calls["threads"] > 1)]
-    count = len(cold[cold["commit"].isin(WARMER)].drop_duplicates(["machine", *queries.CASE]))
+    count = len(cold[cold["commit"].isin(WARM_CACHE_COMMITS)].drop_duplicates(["machine", *queries.CASE]))
     return f"\\num{{{count}}}" if count else None
 
 
 def limits(protocol, margin):
-    """The protocol of this build."""
+    """The protocol of this build, with units."""
     return {
         "processes": f"\\num{{{protocol['processes']}}}",
         "most-processes": f"\\num{{{protocol['most_processes']}}}",
@@ -96,8 +96,8 @@ def limits(protocol, margin):
 
 
 def validation(study):
-    """How many comparisons with a reference there were, and the one nearest its bound."""
-    checks = study.everything("checks", "machine", *queries.CASE, "process", "check", "error", "bound", "dtype")
+    """The number of comparisons with a reference, and the comparison nearest to its bound."""
+    checks = study.all_rows("checks", "machine", *queries.CASE, "process", "check", "error", "bound", "dtype")
     if checks.empty:
         return dict.fromkeys(("checks", "worst-share", "worst-case"))
     checks = checks.drop_duplicates(["machine", *queries.CASE, "process", "check"]).reset_index(drop=True)

@@ -1,7 +1,7 @@
-"""What models of several chapters assume of hosts and GPUs, of the size that is usual today."""
+"""Constants that the models of several chapters assume for hosts and GPUs, typical of today's hardware."""
 
 SECOND_CACHE = 100e9  # B/s of a core's L2 cache
-LOADS = 8  # times the time of multiply-adds in registers: each needs two loads, issued at a quarter of their rate
-LAUNCH, NODE = 3.9e-6, 0.9e-6  # seconds from one kernel to the next: launched by itself, and as a graph's node
-ROUND_TRIP = 10e-6  # seconds to the host and back
-BARRIER, EXCHANGE = 0.9e-6, 0.3e-6  # seconds of the whole GPU, and between the blocks of one cluster
+LOADS = 8  # slowdown of multiply-adds with operands in memory: two loads each, issued at a quarter of their rate
+LAUNCH, NODE = 3.9e-6, 0.9e-6  # seconds from one kernel to the next: launched separately, and as a CUDA graph's node
+ROUND_TRIP = 10e-6  # seconds from the GPU to the host and back
+BARRIER, EXCHANGE = 0.9e-6, 0.3e-6  # seconds: of a barrier of the whole GPU; between blocks of a cluster

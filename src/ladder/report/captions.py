@@ -1,4 +1,4 @@
-"""The captions of the figures, one for each, for the paper."""
+"""The captions of all figures, for the paper."""
 
 from ladder.report import figures, latex
 

@@ -1,4 +1,4 @@
-"""Cells of the paper's tables in LaTeX: times, rates, shares and ratios, with NONE for what wasn't measured."""
+"""Cells of the paper's tables in LaTeX: times, rates, shares and ratios; NONE without a measurement."""
 
 from ladder.report import ratios
 from ladder.report.latex import digits, percent, seconds
@@ -13,7 +13,7 @@ def median(rows):
 
 
 def rate(value, unit):
-    """A rate in multiples of `unit`, 1e9 or 1e12 a second."""
+    """A rate per second in multiples of `unit`, 1e9 or 1e12."""
     return digits(value / unit) if value else NONE
 
 
@@ -23,7 +23,7 @@ def flops(rows, unit):
 
 
 def share(rows, ceiling, count=3):
-    """FLOP/s of a case over a ceiling, with so many digits."""
+    """FLOP/s of a case over a ceiling in per cent, with `count` digits."""
     return percent(achieved(rows) / ceiling, count) if len(rows) and ceiling else NONE
 
 

@@ -1,18 +1,18 @@
-"""The paper's chapters: what the folder `paper/` of each workload brings to the numbers, the tables and the text.
+"""The paper's chapters: the folder `paper/` of each workload, with text, tables and the data behind them.
 
-| file | what the paper takes from it |
+| file | content |
 | --- | --- |
 | `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
 | `lines.py`, `claims.py` | data: machines, sources, the lines of the ladder, claims (`report/telling/lines.py`) |
 | `model.py` | `predict(machine, row)`: the minimum time of a case, in the ladder's unit; `floor` of a waterfall |
-| `text.tex`, `appendix.tex` | templates of the chapter in the paper, and of what stands in the supplement (`texts`) |
+| `text.tex`, `appendix.tex` | templates of the chapter in the paper and of its part in the supplement (`texts`) |
 | `text.py` | further functions and constants for these templates (`report/telling/functions.py`) |
-| `earlier.py` | what an earlier study reported |
-| `tables.py` | a function for each name in TABLES, which returns LaTeX; without `lines.py`, of the whole study |
+| `earlier.py` | the results that an earlier study reported |
+| `tables.py` | for each name in TABLES a function of the ChapterStudy, or without `lines.py` of the Study, to LaTeX |
 | `references.bib` | works that only this chapter cites |
 
-Every file may be missing. Chapters stand in the paper by ORDER, then by name. A table `square` of gemm is the file
-`gemm_square.tex`. Nothing else lists a chapter or any part of one.
+Every file is optional. The paper sorts chapters by ORDER, then by name. The table `square` of gemm is written to
+`gemm_square.tex`. No other file lists chapters or their parts.
 """
 
 import re
@@ -23,14 +23,14 @@ from ladder.catalogue import literals, workloads
 from ladder.errors import LadderError
 from ladder.report import latex
 
-# Behind all chapters that say where they stand.
+# The ORDER of a chapter that states none: after all others.
 LAST = 1000
 TEMPLATES = ("text.tex", "appendix.tex")
 TEXTS = (*TEMPLATES, "references.bib")
 LINES = "lines.py"
-# The tables that are made of data, and the file that has these; no ladder of lines whose UNIT is None.
-MADE = {"ladder": LINES, "verdicts": "claims.py"}
-# The modules that are found by their names, so that no walk along imports finds them.
+# The tables that are generated from data, and the file with the data; without a ladder if UNIT in `lines.py` is None.
+DATA_TABLES = {"ladder": LINES, "verdicts": "claims.py"}
+# The modules that are imported by name, which a walk along import statements doesn't find.
 DATA = ("lines", "model", "claims", "earlier", "text")
 
 
@@ -46,22 +46,22 @@ class Chapter:
 
     @property
     def has_lines(self):
-        """Whether its lines and claims are data, so that its functions get a ChapterStudy."""
+        """Whether the chapter has lines; then its functions get a ChapterStudy instead of a Study."""
         return (self.folder / LINES).is_file()
 
     def study(self, study):
-        """The study as the chapter's functions get it."""
-        from ladder.report.telling import chapter_study  # planning needs no pandas
+        """The argument of the chapter's functions: its ChapterStudy, or the study if it has no lines."""
+        from ladder.report.telling import chapter_study  # here, because planning doesn't need pandas
 
         return chapter_study.of_chapter(self.workload, study) if self.has_lines else study
 
     def table(self, name, study):
-        """The LaTeX of a table. Raises LadderError where neither data nor a function of `tables.py` has its name."""
+        """The LaTeX of a table. Raises LadderError if `tables.py` has no function of this name, nor data the table."""
         from ladder.report import verdict_table
-        from ladder.report.telling import chapter_study, claims, ladder  # planning needs no pandas
+        from ladder.report.telling import chapter_study, claims, ladder  # here, because planning doesn't need pandas
 
         study = self.study(study)
-        if (self.folder / MADE.get(name, "")).is_file():
+        if (self.folder / DATA_TABLES.get(name, "")).is_file():
             return ladder.table(study) if name == "ladder" else verdict_table.table(*claims.verdicts(study).values())
         function = getattr(chapter_study.module(self.workload, "tables"), name, None)
         if not callable(function):
@@ -72,14 +72,14 @@ class Chapter:
         return function(study)
 
     def text(self, name):
-        """The text of one of the chapter's files; empty where there is none."""
+        """The text of one of the chapter's files; "" without the file."""
         path = self.folder / name
         return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def chapters():
     """All chapters in the order of the paper."""
-    read = []
+    unsorted = []
     for workload in workloads.names():
         folder = next((path for path in map(paper_of, workloads.folders(workload)) if path.is_dir()), None)
         if folder:
@@ -88,18 +88,18 @@ def chapters():
             tables = constants.get("TABLES", ())
             require(isinstance(order, int), folder, "ORDER", "a whole number")
             require(isinstance(title, str), folder, "TITLE", "a text")
-            names = isinstance(tables, tuple | list) and all(isinstance(name, str) for name in tables)
-            require(names, folder, "TABLES", 'a tuple of names, as in ("square",)')
-            made = [name for name, file in MADE.items() if (folder / file).is_file()]
+            are_names = isinstance(tables, tuple | list) and all(isinstance(name, str) for name in tables)
+            require(are_names, folder, "TABLES", 'a tuple of names, as in ("square",)')
+            from_data = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
-                made.remove("ladder")
-            read.append(Chapter(workload, folder, order, title, (*made, *tables)))
-    return sorted(read, key=lambda chapter: (chapter.order, chapter.workload))
+                from_data.remove("ladder")
+            unsorted.append(Chapter(workload, folder, order, title, (*from_data, *tables)))
+    return sorted(unsorted, key=lambda chapter: (chapter.order, chapter.workload))
 
 
-def require(is_right, folder, literal, kind):
-    """Refuse a literal of a chapter that isn't what planning reads."""
-    if not is_right:
+def require(is_valid, folder, literal, kind):
+    """Raise LadderError for an invalid literal of a chapter; `kind` says what it must be."""
+    if not is_valid:
         raise LadderError(f"{literal} in {folder}/__init__.py must be {kind}.")
 
 
@@ -109,69 +109,71 @@ def paper_of(folder):
 
 
 def data_modules(workload, folder, names=DATA[:2]):
-    """The names of a chapter's modules of data, by default those that figures depend on too; none without lines."""
+    """The names of a chapter's modules of data, by default those that its figures import; none without lines."""
     names = names if (folder / LINES).is_file() else ()
     return [f"ladder.workloads.{workload}.paper.{name}" for name in names if (folder / f"{name}.py").is_file()]
 
 
 def files(*names):
-    """The paths of the chapters' files of these names."""
+    """The paths of all chapters' files with these names."""
     return [path for chapter in chapters() for name in names if (path := chapter.folder / name).is_file()]
 
 
 def table_names():
-    """The names of all chapters' tables, as their files have them."""
+    """The names of the files of all chapters' tables, without suffix."""
     return [f"{chapter.workload}_{name}" for chapter in chapters() for name in chapter.tables]
 
 
 def tables(study):
-    """The LaTeX of all chapters' tables by the names of their files."""
-    every = [(chapter, name) for chapter in chapters() for name in chapter.tables]
-    return {f"{chapter.workload}_{name}": chapter.table(name, study) for chapter, name in every}
+    """{name of the file: LaTeX} of all chapters' tables."""
+    pairs = [(chapter, name) for chapter in chapters() for name in chapter.tables]
+    return {f"{chapter.workload}_{name}": chapter.table(name, study) for chapter, name in pairs}
 
 
 def verdicts(study):
-    """The claims of every chapter that has some, [(chapter, group, claim)], in the order of the paper."""
-    from ladder.report.telling import claims  # planning needs no pandas
+    """All chapters' claims with their answers, [(chapter, group, verdict_table.Claim)], in the order of the paper."""
+    from ladder.report.telling import claims  # here, because planning doesn't need pandas
 
     return [
         (chapter, group, claim)
         for chapter in chapters()
         if chapter.has_lines
-        for group, answered in claims.verdicts(chapter.study(study)).items()
-        for claim in answered
+        for group, answers in claims.verdicts(chapter.study(study)).items()
+        for claim in answers
     ]
 
 
 def texts():
-    """What the typesetting reads of chapters, {path: text}: their texts, and `chapters.tex`, which brings them in.
+    """The LaTeX files of chapters, {path: text}: their texts, and `chapters.tex`, with macros that input them.
 
-    Texts are those of the templates; `report/texts.py` renders them.
+    Templates aren't rendered here; `report/texts.py` renders them.
     """
-    every = chapters()
-    require_distinct_works(every)
+    ordered = chapters()
+    require_distinct_works(ordered)
     contents = {
         f"chapters/{chapter.workload}/{name}": chapter.text(name)
-        for chapter in every
+        for chapter in ordered
         for name in TEXTS
         if chapter.text(name)
     }
-    having = {name: [chapter.workload for chapter in every if chapter.text(name)] for name in TEXTS}
+    workloads_with = {name: [chapter.workload for chapter in ordered if chapter.text(name)] for name in TEXTS}
     bodies = {
         "chaptertexts": "".join(
             f"\\section{{{latex.escape(chapter.title)}}}\n\\label{{section:{chapter.workload}}}\n"
             f"\\input{{chapters/{chapter.workload}/text}}\n"
-            for chapter in every
+            for chapter in ordered
             if chapter.text("text.tex")
         ),
-        "chapterappendices": "".join(f"\\input{{chapters/{name}/appendix}}\n" for name in having["appendix.tex"]),
-        "chapterreferences": "".join(f",chapters/{name}/references" for name in having["references.bib"]),
+        "chapterappendices": "".join(
+            f"\\input{{chapters/{name}/appendix}}\n" for name in workloads_with["appendix.tex"]
+        ),
+        "chapterreferences": "".join(f",chapters/{name}/references" for name in workloads_with["references.bib"]),
     }
     return contents | {"chapters.tex": "".join(f"\\newcommand\\{name}{{%\n{body}}}\n" for name, body in bodies.items())}
 
 
 def origins():
-    """The files that the typesetting copies, {path of the copy: path}."""
+    """The sources of the chapters' texts, {path in the folder of the typesetting: path of the source}."""
     return {f"chapters/{chapter.workload}/{name}": chapter.folder / name for chapter in chapters() for name in TEXTS}
 
 
@@ -185,14 +187,14 @@ def templates():
     }
 
 
-def require_distinct_works(every):
-    """Refuse one key for works in the bibliographies of two chapters, of which BibTeX would lose one."""
+def require_distinct_works(chapters):
+    """Raise LadderError if two chapters' bibliographies have the same key: BibTeX would ignore one of the works."""
     owners = {}
-    for chapter in every:
+    for chapter in chapters:
         for key in re.findall(r"(?m)^@\w+\{\s*([^,\s]+)", chapter.text("references.bib")):
             owner = owners.setdefault(key, chapter)
             if owner is not chapter:
                 raise LadderError(
                     f"The work {key!r} is in {owner.folder}/references.bib and in {chapter.folder}/references.bib: "
-                    "keep it in one of them, from where all chapters can cite it."
+                    "keep it in one of them; all chapters can cite it."
                 )

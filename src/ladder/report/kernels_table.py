@@ -1,4 +1,4 @@
-"""The table of what the compiled kernels take of a multiprocessor."""
+"""The table of the resources that the compiled kernels use on a multiprocessor."""
 
 from ladder.records import documents
 from ladder.report import latex
@@ -7,7 +7,7 @@ from ladder.report.latex import code
 
 
 def kernels(reports):
-    """Registers, shared memory, occupancy and spills of every kernel that was built."""
+    """Registers, shared memory, occupancy and spills of every built binary, as LaTeX."""
     order = ("architecture", "workload", "variant", "constants")
     contents = [documents.read(path, "kernels") for path in reports]
     rows = [binary(content) for content in sorted(contents, key=lambda content: [content[name] for name in order])]
@@ -17,22 +17,22 @@ def kernels(reports):
 
 
 def binary(report):
-    """The row of one binary, over its kernels."""
-    each = report["kernels"].values()
-    shares = [int(100 * kernel["occupancy"]["share"] + 0.5) for kernel in each if kernel["occupancy"]]
+    """The row of a binary: ranges over its kernels."""
+    kernels = report["kernels"].values()
+    shares = [int(100 * kernel["occupancy"]["share"] + 0.5) for kernel in kernels if kernel["occupancy"]]
     return [
         code(report["architecture"]),
         code(f"{report['workload']}/{report['variant']}"),
         latex.escape(report["constants"].removeprefix("dtype=").replace(",", ", ")),
-        span(kernel["registers"] for kernel in each),
-        span(kernel["shared"] + (kernel["dynamic"] or 0) for kernel in each),
+        span(kernel["registers"] for kernel in kernels),
+        span(kernel["shared"] + (kernel["dynamic"] or 0) for kernel in kernels),
         rf"{span(shares)}\,\%" if shares else NONE,
-        span(kernel["spills"] for kernel in each),
+        span(kernel["spills"] for kernel in kernels),
         str(len(report["warnings"])),
     ]
 
 
 def span(counts):
-    """The lowest and the highest of some counts."""
+    """The range of some counts: 8, or 8--16."""
     distinct = sorted(set(counts))
     return str(distinct[0]) if len(distinct) == 1 else f"{distinct[0]}--{distinct[-1]}"

@@ -1,4 +1,4 @@
-"""The table of a ladder: rung, its idea, the resource that it relieves, the time that a model predicts, the time."""
+"""The table of a ladder: for each rung its idea, the resource that it saves, the predicted and the measured time."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ from ladder.store import study
 
 @dataclass(frozen=True)
 class Rung:
-    """A line: the name in LaTeX, idea and resource as plain text, the predicted seconds or None, the rung's rows.
+    """A row of the table: the name in LaTeX, idea and resource as plain text, predicted seconds or None, timed calls.
 
-    The rows' seconds are those of what the table is about, such as one iteration of a solve.
+    The seconds of `rows` are those of the table's unit, such as one iteration of a solve.
     """
 
     name: str
@@ -24,14 +24,14 @@ class Rung:
     rows: pd.DataFrame
 
 
-def table(rungs, what):
-    """The ladder as LaTeX; `what` names the time, None among the rungs is a rule.
+def table(rungs, unit):
+    """The ladder as LaTeX, or a sentence without any measurement; `unit` is the head of the times.
 
-    Without a single measurement, a sentence in its place.
+    None among the rungs is a horizontal rule.
     """
     if all(rung.rows.empty for rung in rungs if rung):
         return latex.table("", (), ())
-    head = ["Rung", "Idea", "Relieves", "Model", what]
+    head = ["Rung", "Idea", "Relieves", "Model", unit]
     columns = r"l>{\raggedright}p{0.42\linewidth}>{\raggedright}p{0.16\linewidth}rr"
     return latex.table(columns, head, [rung and cells(rung) for rung in rungs])
 
@@ -39,9 +39,9 @@ def table(rungs, what):
 def cells(rung):
     """The cells of a rung."""
     predicted = latex.seconds(rung.predicted, 2) if rung.predicted else NONE
-    return [rung.name, latex.prose(rung.idea), latex.prose(rung.resource) or NONE, predicted, measured(rung.rows)]
+    return [rung.name, latex.prose(rung.idea), latex.prose(rung.resource) or NONE, predicted, measured_time(rung.rows)]
 
 
-def measured(rows):
-    """The median of the processes' medians."""
-    return latex.seconds(quotients.middle(study.processes(rows))) if len(rows) else NONE
+def measured_time(rows):
+    """The measured time, the median of the processes' medians, in LaTeX."""
+    return latex.seconds(quotients.median_time(study.processes(rows))) if len(rows) else NONE

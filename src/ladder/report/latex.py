@@ -17,7 +17,7 @@ PREFIXES = {"flops": r"\flops", "bandwidth": r"\bytes"}
 
 
 class Missing(str):
-    """A placeholder where there is no measurement: words that fit where the value would stand."""
+    """Words that replace a value without a measurement in a sentence."""
 
 
 def escape(text):
@@ -26,17 +26,17 @@ def escape(text):
 
 
 def code(text):
-    """A name of the code, which may be broken after its separators; a machine's with its mark if it is published."""
+    """A name in typewriter type, with line breaks allowed at its separators; a published machine's has a mark."""
     text, mark = str(text).removesuffix(PUBLISHED), r"\published{}" if str(text).endswith(PUBLISHED) else ""
-    marked = f"\\texttt{{{escape(text)}}}{mark}"
+    latex = f"\\texttt{{{escape(text)}}}{mark}"
     for separator in (",", "/", "-", r"\_"):
-        marked = marked.replace(separator, separator + r"\allowbreak{}")
-    return marked
+        latex = latex.replace(separator, separator + r"\allowbreak{}")
+    return latex
 
 
 def prose(text):
     """Plain text with code in `backticks` as LaTeX."""
-    parts = " ".join(text.split()).split("`")  # text and code in turns
+    parts = " ".join(text.split()).split("`")  # text and code alternate
     return "".join(code(part) if number % 2 else escape(part) for number, part in enumerate(parts))
 
 
@@ -47,12 +47,12 @@ def digits(value, count=3):
     decimals = count - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
     if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
-        decimals -= 1  # 9.999 has become 10.00
+        decimals -= 1  # 9.999 was rounded to 10.00, which has a digit more
     return f"{rounded:.{max(decimals, 0)}f}"
 
 
 def number(value, count=3):
-    """A number; exponents where it is far from 1."""
+    """A number, with an exponent below 1e-3 and from 1e5."""
     if value and not 1e-3 <= abs(value) < 1e5:
         mantissa, exponent = f"{value:.{count - 1}e}".split("e")
         return f"\\num{{{mantissa}e{int(exponent)}}}"
@@ -60,7 +60,7 @@ def number(value, count=3):
 
 
 def num(value):
-    """A whole number, or one with digits as they are."""
+    """An integer, or a number as text, without rounding."""
     return f"\\num{{{value}}}"
 
 
@@ -70,7 +70,7 @@ def percent(share, count=3):
 
 
 def scaled(value, scales):
-    """The scale and the unit in which a value reads best."""
+    """The first of the scales [(scale, unit)], from large to small, in which a value is at least 1; else the last."""
     return next(((scale, unit) for scale, unit in scales if abs(value) >= scale), scales[-1])
 
 
@@ -97,14 +97,14 @@ def memory(count):
     return f"\\qty{{{digits(count / 2**30)}}}{{\\gibi\\byte}}"
 
 
-def listed(items):
-    """1, 2 and 4."""
+def enumeration(items):
+    """Items as words: 1, 2 and 4."""
     items = [str(item) for item in items]
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def table(columns, head, rows, empty="There is no measurement for this table."):
-    """A tabular of LaTeX cells; None among the rows is a rule. Without rows, a sentence in its place."""
+    """A tabular of LaTeX cells, or the sentence `empty` without rows; None among the rows is a horizontal rule."""
     if not rows:
         return f"\\emph{{{empty}}}\n"
     lines = [" & ".join(row) + r" \\" if row else r"\midrule" for row in rows]
@@ -112,19 +112,19 @@ def table(columns, head, rows, empty="There is no measurement for this table."):
     return "\n".join([*body, *lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def grouped(first, groups):
-    """The head of a table: the titles of its first columns, and columns in groups, {words above: titles}."""
-    over, rules, column = " &" * (len(first) - 1), "", len(first) + 1
-    for words, titles in groups.items():
-        over += rf" & \multicolumn{{{len(titles)}}}{{c}}{{{words}}}"
+def group_head(first, groups):
+    """The head of a table: the titles of its first columns, and columns in groups, {title of the group: titles}."""
+    above, rules, column = " &" * (len(first) - 1), "", len(first) + 1
+    for title, titles in groups.items():
+        above += rf" & \multicolumn{{{len(titles)}}}{{c}}{{{title}}}"
         rules += rf"\cmidrule(lr){{{column}-{column + len(titles) - 1}}}"
         column += len(titles)
     titles = [*first[1:], *(title for titles in groups.values() for title in titles)]
-    return [rf"{over} \\{rules}" + f"\n{first[0]}", *titles]
+    return [rf"{above} \\{rules}" + f"\n{first[0]}", *titles]
 
 
 def long_table(columns, head, rows, empty="There is no measurement for this table."):
-    """A table like `table`'s over as many pages as it takes, its head on each; the paper gives its caption."""
+    """A table like that of `table`, over several pages with a head on each; the paper defines its caption."""
     if not rows:
         return table(columns, head, rows, empty)
     titles = [r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
@@ -134,7 +134,7 @@ def long_table(columns, head, rows, empty="There is no measurement for this tabl
 
 
 def write(path, text):
-    """Write generated LaTeX with a line on top that says so."""
+    """Write generated LaTeX with a comment at the top that says so."""
     from ladder.records.files import write_atomically
 
     Path(path).parent.mkdir(parents=True, exist_ok=True)

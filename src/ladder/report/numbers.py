@@ -1,7 +1,7 @@
-r"""The numbers and verdicts that are of the study as a whole: one LaTeX value per key, written as `numbers.tex`.
+r"""The numbers and verdicts about the study as a whole: one LaTeX value per key, written as `numbers.tex`.
 
-Keys begin with `study/`; a text asks for one by `result(key)`. They are fixed by the code, never by what was measured:
-a key without data has a value that says so in words. They speak of one machine, the study's subject.
+Keys begin with `study/`; a text prints a value by `result(key)`. The code fixes the keys: one without a measurement has
+words as its value. The numbers are about one machine, the study's subject.
 """
 
 from ladder.report import about, verdicts
@@ -9,17 +9,17 @@ from ladder.report.phrases import NOTHING, Missing
 
 
 def numbers(study, protocol, margin):
-    """Every key's value for a study, a measuring protocol and the margin of the ceilings."""
-    return filled(about.numbers(study, protocol, margin) | verdicts.numbers(study))
+    """{key: value in LaTeX} for a study, a measuring protocol and the margin of the ceilings."""
+    return fill_missing(about.numbers(study, protocol, margin) | verdicts.numbers(study))
 
 
-def filled(values):
-    """The values, words in the place of those that are missing."""
+def fill_missing(values):
+    """The values with NOTHING in place of None."""
     return {key: NOTHING if value is None else value for key, value in values.items()}
 
 
 def text(values):
-    """A definition for each number, for readers and for comparisons of two builds."""
+    """The text of `numbers.tex`, a LaTeX definition for each number; people read it, and compare two builds by it."""
     lines = [
         f"\\{'defineunmeasured' if isinstance(value, Missing) else 'defineresult'}{{{key}}}{{{value}}}"
         for key, value in values.items()

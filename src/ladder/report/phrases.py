@@ -1,6 +1,6 @@
-"""Parts of sentences in LaTeX. A part without a measurement is None, or a `Missing` if it needs its own words."""
+"""Parts of sentences in LaTeX; without a measurement None, or a `Missing` with words that fit the sentence."""
 
-from ladder.report.latex import Missing, listed
+from ladder.report.latex import Missing, enumeration
 from ladder.store import study
 
 # A rate within this factor of the highest counts as levelled off.
@@ -10,17 +10,17 @@ NOTHING = Missing(r"\nomeasurement{}")
 
 
 def with_prefix(prefix, values):
-    """The values under longer keys."""
+    """The values with `prefix/` before their keys."""
     return {f"{prefix}/{key}": value for key, value in values.items()}
 
 
 def caches(frame):
     """The cache protocols of some rows."""
-    return listed(study.values(frame, "cache")) or None
+    return enumeration(study.values(frame, "cache")) or None
 
 
 def span(counts):
-    """One count, or the lowest and the highest."""
+    """The range of some counts, or the only count; None without any."""
     distinct = sorted(set(counts))
     if not distinct:
         return None

@@ -1,4 +1,4 @@
-"""Ratios as text: `2.1 × [1.9, 2.3]`, with as many decimals as tell it from the ends of its interval."""
+"""Ratios of times, and their text: `2.1 × [1.9, 2.3]`, with enough decimals to differ from the interval's ends."""
 
 import math
 from itertools import chain
@@ -9,17 +9,17 @@ from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
 from ladder.statistics.verdicts import THRESHOLD
 from ladder.store import study
 
-DIGITS, MORE = 2, 2  # of a ratio, and how many more its interval may ask for
-WIDEST = 1e6  # an interval this wide, of two processes say, excludes nothing, and its ends have many digits
-FAR = 10  # a relative change that nobody asks for
+DIGITS, MORE = 2, 2  # significant digits of a ratio, and how many more may be needed to show its interval
+WIDEST = 1e6  # intervals whose ends differ by this factor, such as those of two processes, aren't shown
+FAR = 10  # relative changes above this are too large to be worth printing
 NARROW = 1.02  # prose omits an interval whose ends differ by at most this factor
 
 
 def of(rows, other):
-    """The time of a case over that of another, or None where one of them wasn't measured."""
+    """The time of a case over that of another, as a Ratio; None if one of them wasn't measured."""
     if not (len(rows) and len(other)):
         return None
-    rows, other = map(study.one_case, (rows, other))
+    rows, other = map(study.first_case, (rows, other))
     return between(study.by_campaign(rows), study.by_campaign(other), study.cases(rows, other))
 
 
@@ -34,11 +34,11 @@ def between(times, others, cases=()):
 
 
 def of_best(rows, cases):
-    """The time of a case over that of the best of {key: rows}, chosen and tested on different processes; or None."""
+    """The time of a case over that of the fastest of {key: rows}, chosen and tested on different processes; or None."""
     if not (len(rows) and cases):
         return None
-    rows, cases = study.one_case(rows), {key: study.one_case(case) for key, case in cases.items()}
-    best, tested = study.chosen_apart(cases)
+    rows, cases = study.first_case(rows), {key: study.first_case(case) for key, case in cases.items()}
+    best, tested = study.best_and_test_rows(cases)
     behind = study.cases(rows, cases[best])
     if {*study.by_campaign(rows)} & {*study.by_campaign(tested)} - {None, ""}:
         return between(study.by_campaign(rows), study.by_campaign(tested), behind)
@@ -50,45 +50,45 @@ def over(rows, seconds):
     """The time of a case over one that is known exactly, or None where one of them is missing."""
     if not (len(rows) and seconds):
         return None
-    rows = study.one_case(rows)
+    rows = study.first_case(rows)
     times = study.by_campaign(rows)
     if campaigns := [processes for name, processes in times.items() if name]:
         exact = [quotient_in_turns(processes, [[seconds]] * len(processes)) for processes in campaigns]
         return over_campaigns(exact, study.cases(rows))
-    return quotients.multiple(study.processes(rows), seconds, study.cases(rows))
+    return quotients.exact_quotient(study.processes(rows), seconds, study.cases(rows))
 
 
-def bounded(low, high):
-    """Whether an interval of ratios has ends that mean something: it spans less than a factor of WIDEST."""
+def is_bounded(low, high):
+    """Whether an interval of ratios spans less than a factor of WIDEST."""
     return low > 0 and high < WIDEST * low
 
 
 def of_parts(rows, other):
-    """The time of some phases over that of others of the same passes, or None without either."""
+    """The time of some phases over that of others of the same passes; None if one of them is missing."""
     if rows.empty or other.empty:
         return None
-    rows, other = map(study.one_case, (rows, other))
+    rows, other = map(study.first_case, (rows, other))
     keys = [name for name in ("campaign", "process", "sample") if name in rows]
     summed = (part.groupby(keys, dropna=False)["seconds"].sum().reset_index() for part in (rows, other))
     return between(*map(study.by_campaign, summed), study.cases(rows))
 
 
 def parts(ratio):
-    """A ratio and the ends of its interval as text; no ends where there is no interval, or next to none."""
-    return told_apart(ratio, decimals_of(ratio.value))
+    """A ratio and the ends of its interval as text; None instead of the ends if there is no useful interval."""
+    return distinct_texts(ratio, decimals_of(ratio.value))
 
 
 def decimals_of(value):
-    """The decimals with which a number has so many DIGITS; below 0 from a hundred on."""
+    """The number of decimals that gives a number DIGITS significant digits; negative from 100 on."""
     return DIGITS - 1 - math.floor(math.log10(value))
 
 
-def told_apart(ratio, decimals):
-    """The same with so many decimals, or as many more as tell it from the ends, or else the ends from each other.
+def distinct_texts(ratio, decimals):
+    """As `parts`, with at least so many decimals: enough for value and ends to differ, or else for the ends to differ.
 
-    Where one more decimal shows it, no end is rounded to a 1 that the interval doesn't reach.
+    An end isn't rounded to 1 unless the interval reaches 1, if one more decimal avoids that.
     """
-    if not bounded(ratio.low, ratio.high):
+    if not is_bounded(ratio.low, ratio.high):
         return rounded(ratio.value, decimals), None
     texts = [
         [rounded(number, decimals + more) for number in (ratio.value, ratio.low, ratio.high)]
@@ -103,12 +103,12 @@ def told_apart(ratio, decimals):
 
 
 def rounded(value, decimals):
-    """A number with so many decimals, which may be below 0."""
+    """A number as text with so many decimals, which may be negative."""
     return f"{round(value, decimals):.{max(decimals, 0)}f}"
 
 
 def size(value, low, high):
-    """A size with its interval, such as that of a break-even point; an end of 0 or infinity is open."""
+    """A size with its interval, such as a break-even point, in LaTeX; an end of 0 or infinity is open."""
     if low == 0 or high == math.inf:
         ends = [("at least", low)] * (low > 0) + [("at most", high)] * (high < math.inf)
         return f"\\num{{{digits(value, DIGITS)}}}" + "".join(
@@ -120,19 +120,19 @@ def size(value, low, high):
 
 
 def plain(ratio):
-    """A ratio as figures write it."""
+    """The text of a ratio in figures."""
     value, ends = parts(ratio)
     return f"{value} × [{ends[0]}, {ends[1]}]" if ends else f"{value} ×"
 
 
 def latex(ratio):
-    """A ratio as tables write it."""
+    """The LaTeX of a ratio in tables."""
     value, ends = parts(ratio)
     return times(value) + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 
 
 def times(value):
-    """A number in text as a ratio."""
+    """The LaTeX of a ratio whose value is a text."""
     return f"\\num{{{value}}}\\,$\\times$"
 
 
@@ -142,27 +142,27 @@ def short(value):
 
 
 def prose(ratio):
-    """A ratio as sentences write it, with no interval that is narrow; None stays None."""
+    """The LaTeX of a ratio in sentences, without its interval if that is narrow; None stays None."""
     if ratio is None:
         return None
     return times(rounded(ratio.value, decimals_of(ratio.value))) if ratio.high <= NARROW * ratio.low else latex(ratio)
 
 
 def efficiency(ratio, count):
-    """The share that a speed-up is of `count`, in per cent, with an interval as in `prose`; None stays None."""
+    """A speed-up over `count` in per cent, with an interval as in `prose`, as LaTeX; None stays None."""
     if ratio is None:
         return None
     share = ratio.times(100 / count)
     decimals = max(decimals_of(share.value), 0)
     is_narrow = share.high <= NARROW * share.low
-    value, ends = (rounded(share.value, decimals), None) if is_narrow else told_apart(share, decimals)
+    value, ends = (rounded(share.value, decimals), None) if is_narrow else distinct_texts(share, decimals)
     return f"\\qty{{{value}}}{{\\percent}}" + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 
 
-def compared(ratio, name):
-    """What another's time over a case's says of the case, as the predicate of a sentence; by `verdicts.outcome_of`."""
+def comparison(ratio, name):
+    """A sentence's predicate about a case: how it compares with `name`, whose time over the case's is the ratio."""
     outcome = verdicts.outcome_of(ratio.low, ratio.high)
-    if outcome == verdicts.SLOWER:  # the other is
+    if outcome == verdicts.SLOWER:  # `name` is slower
         return f"is {prose(ratio)} faster than {name}"
     if outcome == verdicts.FASTER:
         return f"is {prose(ratio.inverse())} slower than {name}"
@@ -179,8 +179,8 @@ def detectable(ratio):
     return f"a difference of {percent(change, 2)} would have been detected"
 
 
-def seen(detectable):
-    """The smallest relative change that would have been detected, as a clause."""
-    if detectable > FAR:
+def detectable_from(change):
+    """The smallest relative change that would have been detected, as a short clause for a table."""
+    if change > FAR:
         return "too few processes to detect any change"
-    return f"a change of {percent(detectable, 2)} would show"
+    return f"a change of {percent(change, 2)} would show"

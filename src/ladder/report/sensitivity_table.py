@@ -1,4 +1,9 @@
-"""The tables of how wrong would still pass: the smallest errors refused by case, check and array, and by problem."""
+"""The tables of sensitivity: the smallest injected errors that the checks refuse.
+
+Rows come from the CSV file of the verb `sensitivity`: `error` is the smallest error in an `array` that a `check`, or
+ANY of them, refuses, in one ELEMENT or a whole ROW, at `seen` of the `places` tried; `share` is the share of its bound
+that the correct result uses.
+"""
 
 import pandas as pd
 
@@ -14,7 +19,7 @@ UNSEEN = "not seen"
 
 
 def latex_table(path):
-    """The table of the file that the verb `sensitivity` writes; a sentence without one."""
+    """All rows of the file by case, check and array, as LaTeX; a sentence without a file."""
     frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
     titles = frame.apply(title, axis=1) if len(frame) else ()
     for case, part in frame.groupby(titles, sort=False) if len(frame) else ():
@@ -26,13 +31,13 @@ def latex_table(path):
 
 
 def faults(path):
-    """By problem and array the smallest error in one element that some check refuses, and which sees it first."""
+    """By workload and array the smallest error of one element that any check refuses, and that check, as LaTeX."""
     frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
     frame = frame[frame["fault"] == ELEMENT] if len(frame) else frame
     for workload, part in frame.groupby("workload", sort=False) if len(frame) else ():
         rows += [None] if rows else []
         rows += [
-            [code(workload), code(array), first_to_see(group), *by_dtype(group)]
+            [code(workload), code(array), most_sensitive_check(group), *by_dtype(group)]
             for array, group in part.groupby("array", sort=False)
         ]
     kinds = " & ".join(rf"\multicolumn{{2}}{{c}}{{{code(dtype)}}}" for dtype in DTYPES)
@@ -40,32 +45,32 @@ def faults(path):
     return latex.table("lll" + "rr" * len(DTYPES), head, rows)
 
 
-def first_to_see(part):
-    """The check that refuses the smallest error."""
+def most_sensitive_check(part):
+    """The check that refuses the smallest error of some rows."""
     seen = part[(part["check"] != ANY) & (part["seen"] > 0)]
     return escape(seen.loc[seen["error"].idxmin(), "check"]) if len(seen) else NONE
 
 
 def by_dtype(part):
-    """For each dtype the share of its bound that the right result uses at most, and the smallest error refused."""
+    """For each dtype the largest share of a bound that the correct result uses, and the smallest error refused."""
     for dtype in DTYPES:
-        here = part[(part["dtype"] == dtype) & (part["check"] == ANY)]
-        yield NONE if here["share"].isna().all() else latex.number(here["share"].max(), 1)
-        if here["seen"].any():
-            yield latex.number(here["error"].max(), 2)
+        rows = part[(part["dtype"] == dtype) & (part["check"] == ANY)]
+        yield NONE if rows["share"].isna().all() else latex.number(rows["share"].max(), 1)
+        if rows["seen"].any():
+            yield latex.number(rows["error"].max(), 2)
         else:
-            yield NONE if here.empty else UNSEEN
+            yield NONE if rows.empty else UNSEEN
 
 
 def title(row):
-    """The case of a row without its dtype, seed, caches and tuning."""
+    """The case of a row without its dtype, seed, cache protocol and tuning."""
     sizes = Case.parse(row["workload"], row["variant"], row["case"]).sizes
     words = ", ".join(f"{name}={value}" for name, value in sizes.items() if name not in ("dtype", "seed"))
     return f"{row['workload']}/{row['variant']}: {words}"
 
 
 def rows_of(part):
-    """Of one case, a row for each check and array in which it sees an error, for what sees none, and what none sees."""
+    """The cells of a case: for each check the arrays in which it refuses an error, and arrays in which none does."""
     for check, group in part[part["check"] != ANY].groupby("check", sort=False):
         arrays = group[group["seen"] > 0]["array"].unique()
         for array in arrays:
@@ -78,21 +83,21 @@ def rows_of(part):
 
 
 def cells(part):
-    """For each dtype the share of the bound that the right result uses, and the smallest errors that are refused."""
+    """For each dtype the share of the bound that the correct result uses, and the smallest errors refused."""
     for dtype in DTYPES:
-        here = part[part["dtype"] == dtype]
-        share = here["share"].max()
-        yield NONE if here.empty or pd.isna(share) else latex.number(share, 1)
+        rows = part[part["dtype"] == dtype]
+        share = rows["share"].max()
+        yield NONE if rows.empty or pd.isna(share) else latex.number(share, 1)
         for fault in (ELEMENT, ROW):
-            yield refused(here[here["fault"] == fault])
+            yield refused(rows[rows["fault"] == fault])
 
 
 def refused(part):
-    """The smallest error refused in the worst place that is seen, and how many of the places tried are, if not all."""
+    """The smallest error refused, with the number of places where it is, as in (3/4), unless it is refused in all."""
     if part.empty:
         return NONE
-    worst = part.loc[part["seen"].idxmax()]
-    if not worst["seen"]:
+    row = part.loc[part["seen"].idxmax()]
+    if not row["seen"]:
         return UNSEEN
-    part = "" if worst["seen"] == worst["places"] else f" ({worst['seen']}/{worst['places']})"
-    return latex.number(worst["error"], 2) + part
+    count = "" if row["seen"] == row["places"] else f" ({row['seen']}/{row['places']})"
+    return latex.number(row["error"], 2) + count

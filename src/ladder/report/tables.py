@@ -1,22 +1,22 @@
-"""The paper's tables as LaTeX: those of the study as a whole, and those of all chapters."""
+"""The paper's tables as LaTeX: those about the study as a whole, and those of all chapters."""
 
 from ladder.report import chapters
 
-# The names of the former, which planning reads.
-OWN = ("machines", "software", "plan", "validation", "kernels", "sensitivity", "faults", "verdicts", "toys")
+# The names of the tables about the study as a whole, which planning reads.
+STUDY_TABLES = ("machines", "software", "plan", "validation", "kernels", "sensitivity", "faults", "verdicts", "toys")
 
 
 def names():
     """The names of all tables' files."""
-    return [*OWN, *chapters.table_names()]
+    return [*STUDY_TABLES, *chapters.table_names()]
 
 
 def tables(study, reports=(), sensitivity=None):
-    """Every table's LaTeX by its file's name.
+    """{name of the file: LaTeX} of all tables.
 
-    `reports` are the files that say what each built kernel takes, `sensitivity` the one of the smallest errors refused.
+    `reports` are the paths of the kernels' build reports, `sensitivity` is that of the file of the verb `sensitivity`.
     """
-    from ladder.report import (  # planning asks for names only
+    from ladder.report import (  # here, because planning needs only the names
         kernels_table,
         machines_table,
         plan_table,

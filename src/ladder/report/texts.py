@@ -1,9 +1,9 @@
-"""The texts of the paper and its supplement, rendered from templates: what each may ask for, and what it becomes.
+"""Render the texts of the paper and its supplement from templates.
 
-Every `.tex` beside the paper and in a chapter is a template (`telling/templates.py`); one without a tag stays as it is.
-A chapter's text asks for what `telling/functions.py` has, and for what its own `text.py` adds. All texts may ask for
-`result(key)`, a number of the study as a whole, and for any claim by `<chapter>/<key>`; the paper's own
-texts have the functions of a chapter by its name, as in `gemv.speedup("serial", "openmp")`.
+Every `.tex` beside the paper and in a chapter is a template (`telling/templates.py`). A chapter's template can call the
+functions of `telling/functions.py` and of its own `text.py`. Every template can call `result(key)`, a number about the
+study as a whole, `claimed_ratio` and `verdict` of any claim by `<chapter>/<key>`, and the functions of a chapter by its
+name, as in `gemv.speedup("serial", "openmp")`.
 """
 
 from pathlib import Path
@@ -17,25 +17,28 @@ from ladder.report.telling.chapter_study import NotMeasured, nearest
 NONE = MappingProxyType({})
 
 
-def rendered(study, values, paper=()):
-    """All texts, {path in the folder of the typesetting: text}; `values` are the numbers, `paper` its own templates."""
-    shared = of_the_study(study, values)
+def render(study, values, paper=()):
+    """All texts, {path in the folder of the typesetting: text}.
+
+    `values` are those of `numbers.numbers`, `paper` the paths of the templates outside of chapters.
+    """
+    shared = shared_functions(study, values)
     texts = {Path(path).name: templates.render(path, shared) for path in paper}
     for chapter in chapters.chapters():
-        rendered = rendered_chapter(chapter, study, shared)
-        texts |= {f"chapters/{chapter.workload}/{name}.tex": text for name, text in rendered.items()}
+        chapter_texts = render_chapter(chapter, study, shared)
+        texts |= {f"chapters/{chapter.workload}/{name}.tex": text for name, text in chapter_texts.items()}
     return texts
 
 
-def rendered_chapter(chapter, study, shared=NONE):
-    """The texts of a chapter, {name: text}, which may ask for what its study and the shared functions have."""
-    more = functions.of_chapter(chapter.study(study)) if chapter.has_lines else {}
+def render_chapter(chapter, study, shared=NONE):
+    """The texts of a chapter, {name: text}; its templates can call the chapter's and the shared functions."""
+    own_functions = functions.of_chapter(chapter.study(study)) if chapter.has_lines else {}
     paths = (chapter.folder / name for name in chapters.TEMPLATES)
-    return {path.stem: templates.render(path, {**shared, **more}) for path in paths if path.is_file()}
+    return {path.stem: templates.render(path, {**shared, **own_functions}) for path in paths if path.is_file()}
 
 
-def of_the_study(study, values):
-    """What every text may ask for."""
+def shared_functions(study, values):
+    """The functions and namespaces that every template can use, {name: function or namespace}."""
     claims = {f"{chapter.workload}/{claim.key}": claim for chapter, _, claim in chapters.verdicts(study)}
 
     def result(key):
@@ -54,5 +57,7 @@ def of_the_study(study, values):
         return nearest("claim", key, claims).answer.verdict
 
     with_lines = [chapter for chapter in chapters.chapters() if chapter.has_lines]
-    by_name = {each.workload: SimpleNamespace(**functions.of_chapter(each.study(study))) for each in with_lines}
-    return {"result": result, "claimed_ratio": claimed_ratio, "verdict": verdict} | by_name
+    namespaces = {
+        chapter.workload: SimpleNamespace(**functions.of_chapter(chapter.study(study))) for chapter in with_lines
+    }
+    return {"result": result, "claimed_ratio": claimed_ratio, "verdict": verdict} | namespaces

@@ -1,4 +1,4 @@
-"""The paper: LaTeX run by latexmk, its errors as one sentence, and the same bytes from the same inputs."""
+"""Typeset the paper by latexmk: LaTeX's error becomes one sentence, and the same inputs give the same bytes."""
 
 import os
 import re
@@ -11,25 +11,25 @@ from ladder.errors import LadderError
 from ladder.machine import processes
 
 PACKAGES = "latexmk texlive-latex-recommended texlive-fonts-recommended texlive-science lmodern"
-# No clock and no path may reach the PDF: its inputs alone decide its bytes.
+# The date of the PDF, in seconds since 1970: fixed, so that its bytes depend on its inputs alone.
 EPOCH = "1700000000"
 NONE = MappingProxyType({})
-PLAIN = re.compile(r"/[\w./+-]*")  # a path without signs that mean something in a list of TeX's
+PLAIN_PATH = re.compile(r"/[\w./+-]*")  # without characters that have a meaning in TeX's search paths
 
 
 def build(source, inputs, folder, out, texts=NONE, origins=NONE):
-    """Typeset `source` in `folder` and copy the PDF to `out`. Raises LadderError with LaTeX's first complaint.
+    """Typeset `source` in `folder` and copy the PDF to `out`. Raises LadderError with LaTeX's first error.
 
-    The generated `inputs` are copied there first, so that no stale one is seen: results/tex/plan.tex is read as
-    `tex/plan`. `texts`, {path in the folder: text}, are written there; a complaint about one of them names the file
-    that it comes from, where `origins`, {path in the folder: path}, has it.
+    The folder is emptied first. The generated `inputs` are copied there: LaTeX reads results/tex/plan.tex as
+    `tex/plan`. `texts`, {path in the folder: text}, are written there; an error message about one of them names its
+    source if that is in `origins`, {path in the folder: path of the source}.
     """
     source, folder, out = Path(source), Path(folder), Path(out)
     if not source.is_file():
         raise LadderError(f"There is no {source} to typeset.")
     if shutil.which("latexmk") is None:
         raise LadderError(f"The paper needs LaTeX: latexmk isn't installed. On Debian: apt-get install {PACKAGES}.")
-    shutil.rmtree(folder, ignore_errors=True)  # what a failed run leaves can fail the next one
+    shutil.rmtree(folder, ignore_errors=True)  # files of a failed run could make the next one fail
     for path in map(Path, inputs):
         copy = folder / path.parent.name / path.name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -38,26 +38,26 @@ def build(source, inputs, folder, out, texts=NONE, origins=NONE):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    origins = bring(source, folder) | origins
-    done, messages, log = run_latex(source.name, folder)
-    if done.returncode:
-        fault = complaint(messages) or complaint(done.stdout + done.stderr)
-        fault = fault or f"latexmk ended with status {done.returncode}"
-        raise LadderError(f"LaTeX stopped: {named(fault, origins)}. All of it: {log}.")
+    origins = copy_sources(source, folder) | origins
+    process, messages, log = run_latex(source.name, folder)
+    if process.returncode:
+        error = first_error(messages) or first_error(process.stdout + process.stderr)
+        error = error or f"latexmk ended with status {process.returncode}"
+        raise LadderError(f"LaTeX stopped: {with_origin(error, origins)}. The log is {log}.")
     if undefined := re.search(r"(?:Reference|Citation) [`'\"](\S+?)' .*undefined", messages):
         raise LadderError(
-            f"The paper refers to {undefined[1]!r}, which is defined nowhere: mend {source.parent} or a chapter's text."
+            f"The paper refers to {undefined[1]!r}, which is undefined: mend {source.parent} or a chapter's text."
         )
     part = out.with_name(f".{out.name}.part")
     shutil.copyfile(folder / source.with_suffix(".pdf").name, part)
     part.replace(out)
 
 
-def bring(source, folder):
-    """Bring what lies beside the source to the folder, {name: path}: files as copies, folders as links.
+def copy_sources(source, folder):
+    """Copy the source and the files beside it to the folder, and link folders there; returns {name: path} of the files.
 
-    LaTeX reads them by their names alone, so that no sign in the project's path can mean anything to it. Nothing
-    replaces what is there, and what an earlier run made of the source stays behind.
+    LaTeX then reads them by names without the project's path, whose characters might have a meaning in TeX. Existing
+    files aren't replaced, and files beside the source that LaTeX made from it aren't copied.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
@@ -74,9 +74,9 @@ def bring(source, folder):
 
 
 def run_latex(name, folder):
-    """Run latexmk on a file of the folder: the finished process, the messages of LaTeX's log, and the log's path."""
+    """Run latexmk on a file of the folder: the finished process, the text of LaTeX's log, and the log's path."""
     command = ["latexmk", "-norc", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error", name]
-    done = processes.run(
+    process = processes.run(
         command,
         cwd=folder,
         env=environment(),
@@ -87,32 +87,32 @@ def run_latex(name, folder):
         errors="replace",
     )
     log = (folder / name).with_suffix(".log")
-    messages = log.read_text(encoding="utf-8", errors="replace") if log.exists() else done.stdout + done.stderr
-    return done, messages, log
+    messages = log.read_text(encoding="utf-8", errors="replace") if log.exists() else process.stdout + process.stderr
+    return process, messages, log
 
 
 def environment():
-    """The environment of LaTeX: what finds its programs, and nothing else of the caller's, such as paths and limits.
+    """The environment variables of LaTeX: the caller's variables that find programs, and fixed ones.
 
-    A home that isn't there keeps its own packages from taking the place of the system's; they are searched last.
+    HOME doesn't exist, so that a user's packages replace none of the system's; TEXINPUTS has them at its end.
     """
-    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
+    inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
     packages = os.environ.get("TEXMFHOME") or f"{os.environ.get('HOME', '')}/texmf"
-    inputs = f".::{packages}/tex//" if PLAIN.fullmatch(packages) else ".:"
+    inputs = f".::{packages}/tex//" if PLAIN_PATH.fullmatch(packages) else ".:"
     fixed = {"HOME": "/nonexistent", "LC_ALL": "C", "TZ": "UTC", "TEXINPUTS": inputs}
-    # Long lines, so that a complaint isn't broken in the log.
+    # Long lines, so that an error message isn't broken in the log.
     fixed |= {"max_print_line": "1000", "error_line": "254", "half_error_line": "238"}
-    return kept | fixed | {"SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
+    return inherited | fixed | {"SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
 
 
-def named(message, origins):
-    """A complaint that names the file that a copy is of."""
-    place = re.match(r"(?:\./)?(\S+?)(:\d+: )", message)
-    return f"{origins[place[1]]}{message[place.start(2) :]}" if place and place[1] in origins else message
+def with_origin(message, origins):
+    """An error message `file:line: ...` with the path of the copied file's source."""
+    location = re.match(r"(?:\./)?(\S+?)(:\d+: )", message)
+    return f"{origins[location[1]]}{message[location.start(2) :]}" if location and location[1] in origins else message
 
 
-def complaint(log):
-    """The first line in which LaTeX, or latexmk, says what is wrong, and the help that follows it; or an empty text."""
+def first_error(log):
+    """The first error of LaTeX or latexmk in a log, with the line of the source that LaTeX quotes; "" without one."""
     lines = log.splitlines()
     for number, line in enumerate(lines):
         if re.match(r"! |\S+\.(tex|bib|bbl|sty):\d+: ", line):

@@ -1,4 +1,4 @@
-"""The table of validation: per variant the comparison with a reference that came nearest to its bound."""
+"""The tables of validation: per variant the comparison with a reference that came nearest to its error bound."""
 
 import pandas as pd
 
@@ -12,8 +12,11 @@ COLUMNS = ("machine", *CASE, "process", "check", "error", "bound")
 
 
 def nearest(study):
-    """Per workload, variant, product and dtype, the comparison that came nearest to its bound: a frame."""
-    checks = study.everything("checks", *COLUMNS, "product", "dtype")
+    """Per workload, variant, product and dtype, the comparison that came nearest to its bound, as a frame.
+
+    `product` is a tuning of trainings: the variant of `gemm` that computes their products.
+    """
+    checks = study.all_rows("checks", *COLUMNS, "product", "dtype")
     if checks.empty:
         return checks
     product = checks["product"] if "product" in checks else pd.Series(None, index=checks.index, dtype=object)
@@ -51,9 +54,9 @@ def latex_table(study):
 
 
 def by_workload(study):
-    """What this build measured, by workload: cases, comparisons, and the largest share of a bound that one used."""
+    """By workload, of this build's own measurements: cases, comparisons, and the largest error over its bound."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
-    checks = study.everything("checks", *COLUMNS)
+    checks = study.all_rows("checks", *COLUMNS)
     checks = checks[checks["machine"].isin(local)] if len(checks) else checks
     rows = [
         [
@@ -68,7 +71,7 @@ def by_workload(study):
 
 
 def page(study):
-    """The table of `nearest` as a page of the report."""
+    """The table of `nearest` as an HTML page, for the report."""
     frame = nearest(study)
     table = frame.to_html(index=False, float_format="%.3g", border=0, justify="left", na_rep="")
     style = "body{font-family:sans-serif} td,th{padding:.2em .8em;text-align:left} tr:nth-child(even){background:#eee}"

@@ -1,4 +1,4 @@
-"""The table of verdicts: the claim, the ratio claimed and that found with its interval, the verdict, the cause."""
+"""The table of verdicts: the claim, the claimed and the measured ratio with its interval, the verdict, the cause."""
 
 import math
 from collections import Counter
@@ -42,7 +42,8 @@ def cells(claim):
     now = ratios.latex(claim.answer.ratio) if claim.answer.ratio else NONE
     words = f"{claim.text} ({claim.place})" if claim.place else claim.text
     mark = "" if claim.converged else r"\unconverged{}"
-    return [words, claimed(claim.answer), now, spread(claim.answer.ratio), claim.answer.verdict + mark, cause(claim)]
+    verdict = claim.answer.verdict + mark
+    return [words, claimed_range(claim.answer), now, spread(claim.answer.ratio), verdict, cause(claim)]
 
 
 def spread(ratio):
@@ -53,7 +54,7 @@ def spread(ratio):
     return str(count) if count == 1 else f"{count} ({latex.percent(between, 1)})"
 
 
-def claimed(answer):
+def claimed_range(answer):
     """The ratio that is claimed: about, at least or at most so much, equality, or any gain."""
     if answer.lower == answer.upper:
         sign, value = r"\approx" if answer.lower != 1 else "=", answer.lower
@@ -67,11 +68,11 @@ def claimed(answer):
 
 
 def cause(claim):
-    """The last cell: why, or what keeps the claim undecided or untested."""
+    """The last cell: the cause of the result, or the reason why the claim is undecided or untested."""
     if claim.answer.verdict == claims.NOT_TESTED:
         return f"needs {claim.needs}"
     if claim.answer.verdict == claims.UNDECIDED:
-        return ratios.seen(claim.answer.detectable)
+        return ratios.detectable_from(claim.answer.detectable)
     return claim.cause or NONE
 
 
@@ -79,10 +80,10 @@ def cause(claim):
 SENTENCES = {claims.NO_EFFECT: "without effect"}
 
 
-def tally(answered):
-    """How many of some claims have each verdict, as text: 1 is as claimed and 3 are undecided; None if none was tested."""
-    counts = Counter(claim.answer.verdict for claim in answered)
+def tally(group):
+    """The number of claims by verdict, as text: 1 is as claimed and 3 are undecided; None if none was tested."""
+    counts = Counter(claim.answer.verdict for claim in group)
     if set(counts) == {claims.NOT_TESTED}:
         return None
     counted = [(counts[word], SENTENCES.get(word, word)) for word in claims.WORDS if counts[word]]
-    return latex.listed(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in counted)
+    return latex.enumeration(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in counted)

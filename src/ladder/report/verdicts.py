@@ -1,4 +1,4 @@
-"""The verdicts of all chapters as data: a row for each claim, of which `verdicts.csv`, a table and numbers are made."""
+"""The verdicts of all chapters: the rows of `verdicts.csv`, a table of their counts, and numbers for the text."""
 
 import math
 import re
@@ -43,7 +43,7 @@ def rows(study):
 
 def row(chapter, group, claim):
     """The row of one claim."""
-    ratio, told = claim.answer.ratio, claim.answer.detectable
+    ratio, detectable = claim.answer.ratio, claim.answer.detectable
     cases, spread = (ratio.cases, ratio.spread) if ratio else ((), None)
     return {
         "chapter": chapter.workload,
@@ -56,7 +56,7 @@ def row(chapter, group, claim):
         "low": ratio.low if ratio else None,
         "high": ratio.high if ratio else None,
         "verdict": claim.answer.verdict,
-        "detectable": told if ratio and claim.answer.verdict == claims.UNDECIDED else None,
+        "detectable": detectable if ratio and claim.answer.verdict == claims.UNDECIDED else None,
         "cause": plain(claim.cause or ""),
         "place": plain(claim.place),
         "campaigns": spread.campaigns if spread else None,
@@ -70,8 +70,8 @@ def row(chapter, group, claim):
 
 def plain(text):
     """LaTeX of a claim as plain text."""
-    for pattern, instead in PLAIN:
-        text = re.sub(pattern, instead, text)
+    for pattern, replacement in PLAIN:
+        text = re.sub(pattern, replacement, text)
     return " ".join(text.split())
 
 
@@ -89,30 +89,30 @@ def table(study):
 
 
 def numbers(study):
-    """The numbers of all verdicts together, and of the cases behind them."""
-    every = chapters.verdicts(study)
-    groups = {name: [claim for _, group, claim in every if group == name] for name in GROUPS}
-    behind = {case for *_, claim in every if claim.answer.ratio for case in claim.answer.ratio.cases}
+    """The numbers about all verdicts together, and about the cases behind them."""
+    verdicts = chapters.verdicts(study)
+    groups = {name: [claim for _, group, claim in verdicts if group == name] for name in GROUPS}
+    cases = {case for *_, claim in verdicts if claim.answer.ratio for case in claim.answer.ratio.cases}
     return {
         **{f"study/verdicts/{name}/count": f"\\num{{{len(group)}}}" for name, group in groups.items()},
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
-        "study/toy": toy(study, {machine for machine, *_ in behind}),
-        **samples_behind(study, behind),
+        "study/toy": toy(study, {machine for machine, *_ in cases}),
+        **samples_behind(study, cases),
     }
 
 
-def toy(study, deciding):
-    """The machine of this build, if it has measured and no verdict rests on it."""
+def toy(study, verdict_machines):
+    """The machine of this build, if it has measurements and no verdict is based on them; else None."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
-    return code(local[0]) if local and local[0] not in deciding else None
+    return code(local[0]) if local and local[0] not in verdict_machines else None
 
 
 def samples_behind(study, cases):
-    """How many processes the cases behind the verdicts have, and how many samples those have."""
-    everything = study.everything("samples", *queries.OF_ONE_RECORD, "phase", "process", "sample")
-    if everything.empty or not cases:
+    """The numbers of processes of each case behind the verdicts, and of samples of each process."""
+    samples = study.all_rows("samples", *queries.RECORD, "phase", "process", "sample")
+    if samples.empty or not cases:
         return {"study/behind/processes": None, "study/behind/samples": None}
-    calls = everything[everything["phase"] == "total"]
+    calls = samples[samples["phase"] == "total"]
     calls = calls[pd.MultiIndex.from_frame(calls[["machine", *queries.CASE]]).isin(list(cases))]
     by_case = calls.drop_duplicates(["machine", *queries.CASE, "process", "sample"]).groupby(["machine", *queries.CASE])
     return {

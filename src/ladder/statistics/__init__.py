@@ -1,1 +1,1 @@
-"""Medians with intervals, verdicts on two cases, and verdicts on claims."""
+"""Medians with their intervals, verdicts on two cases, and verdicts on claims."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ladder.errors import LadderError
-from ladder.statistics.intervals import location, log_medians, median_rank, require_processes, t_interval
-from ladder.statistics.quotients import LEVEL, Ratio, extended, middle
+from ladder.statistics.intervals import location, log_medians, require_processes
+from ladder.statistics.quotients import LEVEL, Ratio, median_time, ratio_with_interval
 from ladder.statistics.verdicts import shift_between
 
 REPLICATED = 3  # the minimum number of campaigns whose spread gives an interval
@@ -45,14 +45,14 @@ def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]
     interval is that of `verdicts.shift_between`. Variances are nan with a single process.
     """
     logarithms = [log_medians(require_processes(times, "the case")) for times in (a, b)]
-    value = middle(a) / middle(b)
+    value = median_time(a) / median_time(b)
     if len(a) == len(b):
         differences = logarithms[0] - logarithms[1]
         variance = float(differences.var(ddof=1)) if len(a) > 1 else math.nan
-        return extended(value, location(differences, LEVEL), ()), variance / len(a), variance
+        return ratio_with_interval(value, location(differences, LEVEL), ()), variance / len(a), variance
     variances = [side.var(ddof=1) if side.size > 1 else math.nan for side in logarithms]
     of_mean = sum(variance / side.size for variance, side in zip(variances, logarithms, strict=True))
-    return extended(value, shift_between(*logarithms, LEVEL), ()), float(of_mean), float(sum(variances))
+    return ratio_with_interval(value, shift_between(*logarithms, LEVEL), ()), float(of_mean), float(sum(variances))
 
 
 def over_campaigns(campaigns: Sequence[tuple[Ratio, float, float]], cases: tuple = ()) -> Ratio:

@@ -26,9 +26,10 @@ WORDS = AS_CLAIMED, MORE, LESS, NO_EFFECT, OPPOSITE, UNDECIDED, NOT_TESTED
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict, one of WORDS, on the claim that a ratio lies from `lower` to `upper`, with the measured ratio.
+    """The verdict, one of WORDS, on the claim that a ratio lies between `lower` and `upper`.
 
-    `ratio` is None if it was not measured; `detectable` is the smallest relative change that it could have detected.
+    `ratio` is the measured ratio, None if it was not measured; `detectable` is the smallest relative change that the
+    measurements could have detected.
     """
 
     verdict: str

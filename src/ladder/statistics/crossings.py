@@ -13,8 +13,8 @@ EVERYWHERE, NOWHERE = "everywhere", "nowhere"
 def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | str | None:
     """The size above which one cost is below another, as (size, low, high), or a word; `points` as in `crossing`.
 
-    EVERYWHERE or NOWHERE if the intervals at all sizes agree; UNDECIDED if there is no crossing, or if no interval
-    lies below 1, so that no difference is significant at the sizes where one is expected. None without points.
+    The word is EVERYWHERE if all intervals lie below 1, NOWHERE if all lie above 1, and UNDECIDED if the ratio doesn't
+    cross 1 or no interval lies below 1: then the cost is significantly lower at no size. None without points.
     """
     if not points:
         return None
@@ -27,21 +27,22 @@ def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, flo
 
 
 def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | None:
-    """The size at which a ratio falls through 1, and its interval, by log-log interpolation between the points.
+    """The size at which a ratio falls below 1, and its interval, by log-log interpolation: (size, low, high).
 
-    `points` are (size, ratio) in ascending order of the sizes. The interval is between the sizes at which the two ends
-    of the ratio's interval cross 1; an end that doesn't cross is 0 or inf. None if the ratio doesn't fall through 1.
+    `points` are (size, ratio) in ascending order of sizes. The low end of the ratio's interval falls below 1 at `low`,
+    or never: then it is 0. The high end falls below 1 at `high`, or never: then it is inf. None if the ratio doesn't
+    fall below 1.
     """
-    value = falls([(size, ratio.value) for size, ratio in points])
+    value = first_fall([(size, ratio.value) for size, ratio in points])
     if value is None:
         return None
-    low = falls([(size, ratio.low) for size, ratio in points])
-    high = falls([(size, ratio.high) for size, ratio in points])
+    low = first_fall([(size, ratio.low) for size, ratio in points])
+    high = first_fall([(size, ratio.high) for size, ratio in points])
     return value, 0.0 if low is None else min(low, value), math.inf if high is None else max(high, value)
 
 
-def falls(points):
-    """The first size at which a value falls through 1; None if it never does."""
+def first_fall(points):
+    """The first size at which a value falls below 1, interpolated between (size, value) pairs; None without one."""
     for (size, value), (next_size, next_value) in itertools.pairwise(points):
         if value >= 1 > next_value:
             if not (next_value > 0 and value < math.inf):

@@ -5,12 +5,12 @@ page placement, its address-space layout and the state of the machine at that mo
 independent: the process is the unit of replication, and more samples in a process do not replace more
 processes. We therefore compare one number per process, the logarithm of its median: the median
 removes outliers within a process, the logarithm makes ratios symmetric. The intervals of these numbers are rank
-intervals, which are robust against a process that a busy neighbour slowed down. If no rank interval
-reaches the level (at 95 %, below 6 processes of one case or 4 of each of two), we use Student's t, which
-is only approximate if processes fall into two groups, a fast and a slow one: in simulations 93 % of such
-intervals covered instead of 95 %, and 2 % of the outcomes of `verdicts.compare` were false instead of 1 %.
+intervals, which are robust against single slow processes. If no rank interval reaches the level (at 95 %, with fewer
+than 6 processes of one case or 4 of each of two), we use Student's t. It is only approximate if processes fall into a
+fast and a slow group: in simulations 93 % of such intervals contained the true value instead of 95 %, and 2 % of the
+outcomes of `verdicts.compare` were false instead of 1 %.
 
-Every function takes times in seconds and raises `LadderError` for times that aren't finite and positive. With
+Times are in seconds; functions that take samples raise `LadderError` for times that aren't finite and positive. With
 too few samples or processes, the interval is (0, inf): all that is known about a time, or about a ratio of times.
 
 Sources: T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (repetition at the
@@ -31,9 +31,9 @@ from ladder.errors import LadderError
 
 @dataclass(frozen=True)
 class Summary:
-    """A case in numbers: times in seconds, `n` samples from `processes` processes.
+    """The median of a case's times and its 95 % interval, in seconds, from `n` samples of `processes` processes.
 
-    `relative_half_width` is the longer arm of the interval over the median.
+    `relative_half_width` is the larger distance from the median to an end of the interval, divided by the median.
     """
 
     median: float
@@ -53,7 +53,7 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> tuple[floa
     For samples from several processes use `summary`.
     """
     times = require_times(samples, "the list of samples")
-    k = median_rank(times.size, checked_level(level))
+    k = median_rank(times.size, require_level(level))
     median, low, high = between_ranks(times, k) if k else (median_of(times), 0.0, np.inf)
     return float(median), float(low), float(high)
 
@@ -75,36 +75,36 @@ def summary(processes: Sequence[Sequence[float]]) -> Summary:
 
 
 def converged(processes: Sequence[Sequence[float]], target: float) -> bool:
-    """Whether the 95 % interval of the median (see `summary`) lies within ±`target` (relative) of it.
+    """Whether both ends of the 95 % interval by `summary` differ from the median by at most the fraction `target`.
 
-    If processes differ, only more processes narrow the interval, not more samples in the same ones.
+    If processes differ, only more processes narrow the interval, not more samples of the same processes.
     """
     return summary(processes).relative_half_width <= target
 
 
-def require_times(samples: Sequence[float], where: str) -> np.ndarray:
-    """Samples as float64, shape (n,), n >= 1, all finite and positive."""
+def require_times(samples: Sequence[float], context: str) -> np.ndarray:
+    """Samples as float64, shape (n,), n >= 1, all finite and positive; a LadderError says where they are, `context`."""
     try:
         times = np.asarray(samples, dtype=np.float64)
     except (TypeError, ValueError):
         times = np.empty(0)
     if times.ndim != 1 or times.size == 0:
-        raise LadderError(f"In {where} there should be a flat list of at least one time: measure the case again.")
+        raise LadderError(f"In {context} there should be a flat list of at least one time: measure the case again.")
     invalid = ~(np.isfinite(times) & (times > 0))
     if invalid.any():
         first = invalid.argmax()
         raise LadderError(
-            f"In {where}, sample {first + 1} is {times[first]} s, but a time is finite and above zero: "
+            f"In {context}, sample {first + 1} is {times[first]} s, but a time is finite and above zero: "
             "measure the case again, with more work per sample if the clock ticks too coarsely for it."
         )
     return times
 
 
-def require_processes(processes: Sequence[Sequence[float]], where: str) -> list[np.ndarray]:
-    """One array of times per process; at least one process is required."""
+def require_processes(processes: Sequence[Sequence[float]], context: str) -> list[np.ndarray]:
+    """One array of times, shape (n,), per process. Raises LadderError without processes or for invalid times."""
     if len(processes) == 0:
-        raise LadderError(f"In {where} there is no process with samples: measure the case again.")
-    return [require_times(samples, f"process {i} of {where}") for i, samples in enumerate(processes, 1)]
+        raise LadderError(f"In {context} there is no process with samples: measure the case again.")
+    return [require_times(samples, f"process {i} of {context}") for i, samples in enumerate(processes, 1)]
 
 
 def log_medians(processes: list[np.ndarray]) -> np.ndarray:
@@ -118,7 +118,7 @@ def median_of(times: np.ndarray) -> float:
 
 
 def exp(logarithms) -> np.ndarray:
-    with np.errstate(over="ignore"):  # such a wide interval ends at inf
+    with np.errstate(over="ignore"):  # a very wide interval ends at inf
         return np.exp(logarithms)
 
 
@@ -148,12 +148,12 @@ def t_interval(centre: float, error: float, freedom: float, level: float) -> tup
     """Centre and its two-sided interval by Student's t; infinite without a degree of freedom."""
     if freedom <= 0:
         return centre, -np.inf, np.inf
-    half_width = error * quantile()(freedom, (1 + level) / 2)
+    half_width = error * student_quantile()(freedom, (1 + level) / 2)
     return centre, centre - half_width, centre + half_width
 
 
-def quantile():
-    """The quantile of Student's t by degrees of freedom, imported late: it takes as long as a short measurement."""
+def student_quantile():
+    """SciPy's function (degrees of freedom, p) for quantiles of Student's t, imported late because that is slow."""
     from scipy.special import stdtrit
 
     return stdtrit
@@ -161,9 +161,9 @@ def quantile():
 
 @cache
 def median_rank(n: int, level: float) -> int:
-    """Rank of the ends of the interval of the median of n values; 0 if none reaches the level.
+    """Rank k of the interval of the median of n values, from the k-th smallest to the k-th largest; 0 if none suffices.
 
-    The number of values below the median is binomial: comb(n, k) of 2**n equally likely outcomes.
+    The number of values below the true median is binomial: comb(n, k) of 2**n equally likely outcomes give k.
     """
     return rank_of(accumulate(range(n), lambda ways, k: ways * (n - k) // (k + 1), initial=1), 2**n, level)
 
@@ -174,7 +174,7 @@ def rank_of(ways: Iterable[int], total: int, level: float) -> int:
     return next(k for k, below in enumerate(accumulate(ways)) if below > allowed)
 
 
-def checked_level(level: float) -> float:
+def require_level(level: float) -> float:
     if not 0 < level < 1:
         raise LadderError(f"The level of an interval is {level}, but must lie between 0 and 1, such as 0.95.")
     return level

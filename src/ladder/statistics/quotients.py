@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ladder.statistics.intervals import exp, location, log_medians, median_of, require_processes
-from ladder.statistics.verdicts import THRESHOLD, farther, shift_between
+from ladder.statistics.verdicts import THRESHOLD, detectable_half_widths, shift_between
 
 LEVEL = 0.99
 
@@ -40,13 +40,13 @@ class Ratio:
         return replace(self, value=1 / self.value, low=1 / self.high, high=1 / self.low if self.low else math.inf)
 
     def detectable(self, threshold=THRESHOLD):
-        """The smallest relative change beyond a threshold that an interval of this width detects with a power of 80 %."""
+        """The relative change, beyond a threshold, that an interval of this width detects with a power of 80 %."""
         if not 0 < self.low <= self.high < math.inf:
             return math.inf
-        return (1 + threshold) * max(self.high / self.value, self.value / self.low) ** farther(LEVEL) - 1
+        return (1 + threshold) * max(self.high / self.value, self.value / self.low) ** detectable_half_widths(LEVEL) - 1
 
 
-def middle(processes: Sequence[Sequence[float]]) -> float:
+def median_time(processes: Sequence[Sequence[float]]) -> float:
     """The median over processes of the processes' medians, in seconds."""
     return float(np.median([median_of(times) for times in require_processes(processes, "the case")]))
 
@@ -55,27 +55,28 @@ def quotient(
     a: Sequence[Sequence[float]],
     b: Sequence[Sequence[float]],
     cases: tuple = (),
-    tested: Sequence[Sequence[float]] | None = None,
+    test_processes: Sequence[Sequence[float]] | None = None,
 ) -> Ratio:
-    """The time of a over that of b; `cases` are the cases behind it.
+    """The time of a over the time of b, from the seconds of each process's samples; `cases` as in `Ratio`.
 
-    The interval is that of `verdicts.shift_between`, extended to the ratio if necessary: a rank interval from 5
-    processes of each on, else Welch's, which is slightly too narrow if processes fall into two groups. If b was chosen
-    as the best of several, `tested` are its processes that weren't used for the choice (`selection.split_processes`);
-    only these determine the interval.
+    The interval is that of `verdicts.shift_between`, extended to contain the ratio: with 5 or more processes of each a
+    rank interval, else Welch's, which is slightly too narrow if processes fall into two groups. If b was chosen as the
+    best of several cases, only `test_processes` determine the interval: b's processes that weren't used for the choice
+    (`selection.split_processes`).
     """
-    logarithms = (log_medians(require_processes(times, "the case")) for times in (a, b if tested is None else tested))
-    return extended(middle(a) / middle(b), shift_between(*logarithms, LEVEL), cases)
+    test_side = b if test_processes is None else test_processes
+    logarithms = (log_medians(require_processes(times, "the case")) for times in (a, test_side))
+    return ratio_with_interval(median_time(a) / median_time(b), shift_between(*logarithms, LEVEL), cases)
 
 
-def multiple(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
-    """The time of a over an exact time; the interval is that of a's median, a rank interval from 8 processes on."""
+def exact_quotient(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
+    """The time of a over an exact time; the interval is that of a's median, by ranks with 8 or more processes."""
     _, low, high = location(log_medians(require_processes(a, "the case")), LEVEL)
     shift = math.log(seconds)
-    return extended(middle(a) / seconds, (0.0, low - shift, high - shift), cases)
+    return ratio_with_interval(median_time(a) / seconds, (0.0, low - shift, high - shift), cases)
 
 
-def extended(value, logarithms, cases):
-    """A ratio with the interval of (centre, low, high) in logarithms, extended to the ratio if necessary."""
+def ratio_with_interval(value, logarithms, cases):
+    """A ratio whose interval, given as logarithms (centre, low, high), is extended to contain the value."""
     _, low, high = exp(logarithms)
     return Ratio(value, float(min(low, value)), float(max(high, value)), cases)

@@ -1,6 +1,6 @@
-"""Comparisons of two cases: faster, slower, equal or undecided; and speed-ups. See `intervals` for the sources.
+"""Comparisons of two cases: faster, slower, equal or undecided. `intervals` names the literature.
 
-Verdicts on claims about ratios are in `claims`.
+`claims` has the verdicts on claims about ratios.
 """
 
 import math
@@ -15,12 +15,12 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.statistics.intervals import (
     between_ranks,
-    checked_level,
     exp,
     location,
     log_medians,
     mean_and_error,
     rank_of,
+    require_level,
     require_processes,
     t_interval,
 )
@@ -33,11 +33,10 @@ OUTCOMES = FASTER, SLOWER, EQUAL, UNDECIDED = "faster", "slower", "equal", "unde
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of `compare(a, b)`: `ratio`, between `low` and `high`, is the time of a over the time of b.
+    """The result of `compare(a, b)`: `outcome`, one of OUTCOMES, and the ratio of a's time to b's with its interval.
 
-    It is above 1 if a is slower; `outcome` is one of OUTCOMES, and `within` the per cent within which they are equal.
-    `detectable` is the smallest relative slowdown that samples as noisy as these detect in about 80 % of comparisons:
-    0.05 means that changes below 5 % are undecidable here.
+    The ratio is above 1 if a is slower. `detectable` is the smallest relative slowdown that samples as noisy as these
+    detect in about 80 % of comparisons: if it is 0.05, smaller changes than 5 % usually remain undecided.
     """
 
     outcome: str
@@ -48,14 +47,14 @@ class Verdict:
 
     @property
     def within(self):
-        """The whole per cents within which the two are equal; None if more than MARGIN."""
+        """The per cent within which the two are equal, a whole number; None beyond MARGIN."""
         return equal_within(self.low, self.high)
 
 
 def outcome_of(low: float, high: float, threshold: float = THRESHOLD) -> str:
-    """The outcome, one of OUTCOMES, for a case whose time over that of another has this interval.
+    """The outcome, one of OUTCOMES, for a case whose time divided by another case's has this interval.
 
-    It is slower or faster if the whole interval lies beyond the threshold, else equal if it lies within MARGIN.
+    The case is slower or faster if the whole interval lies beyond the threshold, else equal if it lies within MARGIN.
     """
     if low > 1 + threshold:
         return SLOWER
@@ -81,18 +80,18 @@ def compare(
 ) -> Verdict:
     """Whether a is faster or slower than b by more than `threshold` (relative), equal to it, or undecided.
 
-    `outcome` is that of the ratio's interval at `level` by `outcome_of`. Faster and slower are tests for a minimum
-    effect, so that a bias below the threshold (from the order of measuring, say) isn't reported as a change.
-    The interval is that of the shift between the logarithms of the process medians or, with `paired`, of the
-    median of the differences between process i of a and process i of b. These must have run back to back, in
-    alternating order (ABBA), so that slow drift of the machine cancels; unpaired, the same order only widens
-    the interval. If the cases were measured at different times, the ratio contains the drift, and no test can remove
-    it. (A rank test of the pooled samples would mistake the offsets of processes for differences of the cases.)
+    `outcome_of` decides by the ratio's interval at `level`. Faster and slower are tests for a minimum effect, so that a
+    bias below the threshold, for instance from the order of measuring, isn't reported as a change. The interval is that
+    of the shift between the logarithms of the process medians. With `paired`, it is that of the median difference
+    between process i of a and process i of b, which must have run back to back, in alternating order (ABBA), so that
+    slow drift of the machine cancels; unpaired, such drift widens the interval. If the cases were measured at different
+    times, the ratio contains the drift, and no test can remove it. (A rank test of the pooled samples would mistake
+    offsets between processes for differences between the cases.)
 
-    The level is 99 % because the paper draws about a hundred verdicts: at 95 %, one hundred comparisons of a kernel
-    with itself would have at most five false outcomes in only 62 % of the studies, at 99 % in 99.9 %. Rank intervals
-    keep the level if both cases are equally noisy; if a is ten times noisier than b, simulations gave up to 3.5 % false
-    outcomes.
+    The level is 99 % because the paper draws about a hundred verdicts: of one hundred comparisons of a kernel with
+    itself, at most five would have false outcomes in 62 % of studies at 95 %, but in 99.9 % of studies at 99 %. Rank
+    intervals keep the level if both cases are equally noisy; if a is ten times noisier than b, up to 3.5 % of simulated
+    outcomes were false.
 
     Raises `LadderError` if `paired` and the numbers of processes differ.
     """
@@ -105,22 +104,22 @@ def compare(
             f"A paired comparison needs the same number of processes of both cases, but got {a.size} and {b.size}: "
             "measure the missing ones or compare unpaired."
         )
-    level = checked_level(level)
+    level = require_level(level)
     centre, low, high = location(a - b, level) if paired else shift_between(a, b, level)
     ratio, ratio_low, ratio_high = exp([centre, low, high])
     outcome = outcome_of(ratio_low, ratio_high, threshold)
-    detectable = (1 + threshold) * exp(farther(level) * max(high - centre, centre - low)) - 1
+    detectable = (1 + threshold) * exp(detectable_half_widths(level) * max(high - centre, centre - low)) - 1
     return Verdict(outcome, float(ratio), float(ratio_low), float(ratio_high), float(detectable))
 
 
-def farther(level: float) -> float:
-    """The size of a change detected with probability POWER, in half widths of an interval at `level`."""
+def detectable_half_widths(level: float) -> float:
+    """The change that is detected with probability POWER, as a multiple of the half width of an interval at `level`."""
     normal = NormalDist()
     return 1 + normal.inv_cdf(POWER) / normal.inv_cdf((1 + level) / 2)
 
 
 def shift_between(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, float]:
-    """Shift from b to a: the median of all differences, and the interval that inverts the rank-sum test.
+    """Shift from b to a: (median, low, high) of all differences, where the interval inverts the rank-sum test.
 
     J. Hodges and E. Lehmann, Annals of Mathematical Statistics 34, 1963. With too few values, Welch's interval.
     """
@@ -139,11 +138,10 @@ def welch(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, flo
 
 @cache
 def shift_rank(m: int, n: int, level: float) -> int:
-    """Rank, among m*n differences, of the ends of the interval of a shift; 0 if none reaches the level.
+    """Rank k, among the m*n differences, of the ends of the interval of a shift; 0 if no rank reaches the level.
 
-    The number of negative differences is Mann and Whitney's U. The orderings that give each U are counted by the
-    coefficients of the Gaussian binomial, the product over i = 1..m of (1 - q**(n+i)) / (1 - q**i), of
-    comb(m+n, m) in all.
+    The number of negative differences is Mann and Whitney's U. Of the comb(m+n, m) orderings of the values, the
+    coefficient of q**u in the Gaussian binomial, the product over i = 1..m of (1 - q**(n+i)) / (1 - q**i), gives U = u.
     """
     ways = [1] + [0] * (m * n)
     for i in range(1, m + 1):

@@ -43,7 +43,7 @@ def publish(name, experiments, margin):
     for content in records.values():
         key = key_of(content)
         for experiment in experiments[key]:
-            columns = collect.own_columns(content["machine"], experiment, *key.split("/"))
+            columns = collect.case_columns(content["machine"], experiment, *key.split("/"))
             for table, rows in collect.rows_of(content, columns).items():
                 tables[table] += rows
     frames = {table: pd.DataFrame(rows) for table, rows in tables.items()}
@@ -114,5 +114,3 @@ class Cost:
 
     def __init__(self, entries):
         vars(self).update(entries)
-
-

@@ -1,11 +1,10 @@
-"""What samples are held against: ceilings, from the records of the experiments whose names begin with `ceiling`.
+"""The ceilings that samples are compared with, from records of the experiments whose names begin with `ceiling`.
 
-They are there before anything else is measured. What shares of a ceiling refer to, from all that was measured, is in
-`roofs`.
+These experiments are measured before all others. `roofs` has the ceilings that shares refer to, from all measurements.
 
-What a workload's cases are a ceiling of, its literal CEILING says: "flops", FLOP/s of products, as those of a ceiling
-experiment are without one; "multiply-adds", FLOP/s that may raise what products have reached; "bandwidth", of B/s;
-"raises bandwidth", B/s that set no ceiling by themselves, nor in a ceiling experiment.
+The literal CEILING of a workload says what its cases measure: "flops", FLOP/s of products (the default in a ceiling
+experiment); "multiply-adds", FLOP/s that may raise the rate of products; "bandwidth", B/s; "raises bandwidth", B/s that
+may raise a bandwidth in `roofs` but set none, and that belong in no ceiling experiment.
 """
 
 import statistics
@@ -16,7 +15,7 @@ from ladder.records.case import Case
 
 PREFIX = "ceiling"
 FLOPS, FUSED, BANDWIDTH, RAISES_BANDWIDTH = "flops", "multiply-adds", "bandwidth", "raises bandwidth"
-# What names a case in a row.
+# The columns that identify a case.
 CASE = ("workload", "variant", "case", "device")
 
 
@@ -26,36 +25,38 @@ def is_ceiling(experiment):
 
 
 def summarise(paths, margin):
-    """The best rates ever sampled, which no other sample may beat by more than `margin`, and a row per record.
+    """The best rates ever sampled, which no other sample may beat by more than the factor `margin`, and all rates.
 
-    {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops` is FLOP/s of one core by precision, from products on
-    any number of threads, so that one busy core while they were measured doesn't lower it; `bandwidth` is B/s of all
-    cores, from streams. `cuda` contains the same of a GPU, if one was measured.
+    {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops`, {precision: FLOP/s of one core}, is the best of
+    products on any number of threads, so that a core that was busy meanwhile doesn't lower it; `bandwidth` is B/s of
+    all cores, from streams; `cuda` has the same of a GPU, if one was measured; `rows` are those of `row`, one a record.
 
-    Fused multiply-adds may raise what products of their precision have reached, but they set no ceiling by themselves:
-    tensor cores can be faster.
+    Fused multiply-adds may raise the rate of products of their precision, but set no ceiling alone: tensor cores can
+    be faster.
     """
-    records, multiplied = [record.read(path) for path in paths], []
-    # Of the machine that measured, which needn't be this one.
-    summary = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
+    records, fused_rates = [record.read(path) for path in paths], []
+    # The caches are those of the machine that measured, which needn't be this one.
+    summary = {**empty_ceilings(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
     for content in records:
         samples = [seconds for process in content["processes"] for seconds in process["samples"]]
         kind, precision = ceiling_of(content["workload"]), content["cost"]["precision"]
-        work = content["cost"][bound(content["workload"])]
+        work = content["cost"][work_column(content["workload"])]
         best = work / min(samples)
         limits = summary
         if content["device"] == "cuda":
-            limits = summary.setdefault("cuda", of_a_device(content["processes"][0]["threads"]["gpu"]["cache_bytes"]))
+            limits = summary.setdefault(
+                "cuda", empty_ceilings(content["processes"][0]["threads"]["gpu"]["cache_bytes"])
+            )
         if kind == BANDWIDTH:
             limits["bandwidth"] = max(limits["bandwidth"], best)
         else:
             rate = best / Case.parse(content["workload"], content["variant"], content["case"]).threads
             if kind == FUSED:
-                multiplied.append((limits["flops"], precision, rate))
+                fused_rates.append((limits["flops"], precision, rate))
             else:
                 limits["flops"][precision] = max(limits["flops"].get(precision, 0.0), rate)
         summary["rows"].append(row({name: content[name] for name in CASE}, work, samples))
-    for flops, precision, rate in multiplied:
+    for flops, precision, rate in fused_rates:
         if precision in flops:
             flops[precision] = max(flops[precision], rate)
     return summary
@@ -64,25 +65,25 @@ def summarise(paths, margin):
 def row(case, work, samples):
     """A case's best and median rate, {workload, variant, case, device, best, median, unit}, from samples in seconds."""
     rates = {"best": work / min(samples), "median": work / statistics.median(samples)}
-    return case | rates | {"unit": "B/s" if bound(case["workload"]) == "bytes" else "FLOP/s"}
+    return case | rates | {"unit": "B/s" if work_column(case["workload"]) == "bytes" else "FLOP/s"}
 
 
 def ceiling_of(workload):
-    """What the cases of a workload are a ceiling of; "flops" also where there is no such workload."""
+    """The kind of ceiling that the cases of a workload measure; "flops" also for an unknown workload."""
     return stated_ceiling(workload) or FLOPS
 
 
 def stated_ceiling(workload):
-    """What a workload says that its cases are a ceiling of, read as text; None where it says nothing."""
+    """The literal CEILING of a workload, read as text; None without one."""
     path = workloads.module_path(workload, "__init__")
     return literals.read(path).get("CEILING") if path else None
 
 
-def bound(workload):
-    """What bounds a workload that measures a ceiling, as a record's cost and a table's columns name it."""
+def work_column(workload):
+    """The column of the work that a ceiling's rate counts, flops or bytes; a record's cost has the same key."""
     return "bytes" if ceiling_of(workload) in (BANDWIDTH, RAISES_BANDWIDTH) else "flops"
 
 
-def of_a_device(cache_bytes):
-    """The ceilings of a device of which nothing has been seen yet."""
+def empty_ceilings(cache_bytes):
+    """The ceilings of a device before any sample."""
     return {"flops": {}, "bandwidth": 0.0, "cache_bytes": cache_bytes}

@@ -1,9 +1,9 @@
-"""The number of GPUs that pays, by published times of calls on one GPU and on more, by the number of images.
+"""The number of GPUs with which images are generated fastest, from published times on one GPU and on several.
 
-No workload defines these two names: IMAGES is the size that the verb `generate` counts (`harness/generation.py`), and
-GPUS is the tuning of every variant of the device `offload`.
+IMAGES is the size that the verb `generate` counts (`harness/generation.py`), and GPUS the tuning of every variant of
+the device `offload`; no workload defines these two names.
 
-Publishing writes the times to the small file TIMES, so that the verb `generate` need not read all measurements.
+Publishing writes the times to the small file TIMES, so that `generate` need not read all measurements.
 """
 
 from pathlib import Path
@@ -17,11 +17,11 @@ IMAGES, GPUS = "images", "gpus"
 
 
 def rows_of(frame):
-    """The contents of TIMES for some timed calls: a dict for each case that has both, with its times.
+    """The contents of TIMES for a frame of timed calls: a dict for each case that has IMAGES and GPUS.
 
     Cases without a cold start are skipped.
     """
-    from ladder.records.case import Case  # here, like the next ones, because `generate` need not load pandas
+    from ladder.records.case import Case  # these imports are here so that `generate` doesn't load pandas
     from ladder.statistics import quotients
     from ladder.store import study
 
@@ -38,7 +38,7 @@ def rows_of(frame):
                 "tuning": without(case.tuning, GPUS),
                 GPUS: case.tuning[GPUS],
                 IMAGES: case.sizes[IMAGES],
-                "seconds": quotients.middle(study.processes(rows)),
+                "seconds": quotients.median_time(study.processes(rows)),
                 "cold_start": float(rows.groupby("process")["cold_start"].first().median()),
             }
         )
@@ -46,13 +46,14 @@ def rows_of(frame):
 
 
 def without(values, name):
-    """Sizes or tunings without one."""
+    """Sizes or tunings without the one of this name."""
     return {key: value for key, value in values.items() if key != name}
 
 
-def measured(workload, sizes, variant, tuning, model, folder="results/published"):
-    """{GPUs: {images: (seconds, cold start)}} of a variant's tuning, from the machine with most GPUs of that model.
+def published_times(workload, sizes, variant, tuning, model, folder="results/published"):
+    """{GPUs: {images: (seconds, cold start)}} of a variant's tuning.
 
+    They are those of the published machine with GPUs of the `model` that was measured with the most numbers of GPUs.
     `sizes` are all but the number of images.
     """
     conditions = {"workload": workload, "variant": variant, "sizes": sizes, "tuning": tuning}
@@ -60,7 +61,7 @@ def measured(workload, sizes, variant, tuning, model, folder="results/published"
 
 
 def machines(model, folder):
-    """The files of published machines with GPUs of a model."""
+    """The paths of TIMES of the published machines with GPUs of a model."""
     for path in sorted(Path(folder).glob(f"*/{TIMES}")):
         about = documents.read(path.parent / "machine.json", "publication")
         if any(gpu["name"] == model for gpu in about["description"]["gpus"]):
@@ -68,7 +69,7 @@ def machines(model, folder):
 
 
 def times_of(path, conditions):
-    """{GPUs: {images: (seconds, cold start)}} of the rows of a file that have these values."""
+    """{GPUs: {images: (seconds, cold start)}} of the rows of a file whose values equal these conditions."""
     times = {}
     for row in documents.read(path, "times"):
         if conditions.items() <= row.items():
@@ -77,21 +78,20 @@ def times_of(path, conditions):
 
 
 def best(times, images, max_gpus):
-    """The number of GPUs, at most `max_gpus`, with the least time for a process that makes so many images.
+    """The number of GPUs, at most `max_gpus`, with which a process generates `images` images fastest.
 
-    `times` are as `measured` gives them. Of equal times the one with fewer GPUs counts; 1 if nothing is
-    known.
+    `times` are as `published_times` gives them. Of equal durations that with fewer GPUs wins; 1 without any times.
     """
     allowed = {count: by_images for count, by_images in times.items() if count <= max_gpus and by_images}
-    known = {count: duration(by_images, images) for count, by_images in allowed.items()}
-    return min(sorted(known), key=known.get, default=1)
+    durations = {count: duration(by_images, images) for count, by_images in allowed.items()}
+    return min(sorted(durations), key=durations.get, default=1)
 
 
 def duration(times, images):
-    """The seconds of a process that makes images: its cold start, and what further images take.
+    """The seconds of a process that generates images: its cold start, which has a first call, and further calls.
 
-    Between two numbers of images a cold start lies on a line; beyond the largest number measured, images take as long
-    as in that call.
+    `times` is {images: (seconds, cold start)}. Cold starts are interpolated linearly; images beyond the largest number
+    measured each take as long as in a call of that number.
     """
     sizes = sorted(times)
     start = float(np.interp(images, sizes, [times[number][1] for number in sizes]))

@@ -1,36 +1,36 @@
-"""The ceilings that figures draw, the same as those of tables: see `ladder.store.roofs`, of whose rows these are."""
+"""Queries of ceilings for figures, tables and text: rates by kind, device and threads, from rows of `roofs`."""
 
 from ladder.catalogue import workloads
 from ladder.records.case import Case
 from ladder.store.ceilings import stated_ceiling
 
-NONE = {"rows": []}  # of a machine whose ceilings weren't measured
+NONE = {"rows": []}  # the ceilings of a machine that measured none
 
 
 def rates(ceilings, kinds, device="host", precision=None, kernel=None):
-    """[(threads, best rate in FLOP/s or B/s)] of ceilings of some kinds, as workloads state them, on a device.
+    """[(threads, best rate in FLOP/s or B/s)] of the ceilings on a device, of all variants.
 
-    With a precision, or a stream's kernel, of these alone.
+    `kinds` are values of CEILING in `ladder.store.ceilings`; `precision` and a stream's `kernel` select further.
     """
-    known = []
+    points = []
     for row in ceilings["rows"]:
         if stated_ceiling(row["workload"]) in kinds and row.get("device", "host") == device:
             case = Case.parse(row["workload"], row["variant"], row["case"])
-            is_meant = precision is None or workloads.precision(case) == precision
-            if is_meant and kernel in (None, case.sizes.get("kernel")):
-                known.append((case.threads, row["best"]))
-    return known
+            has_precision = precision is None or workloads.precision(case) == precision
+            if has_precision and kernel in (None, case.sizes.get("kernel")):
+                points.append((case.threads, row["best"]))
+    return points
 
 
-def by_threads(ceilings, kinds, device="host", **kind):
-    """{threads: best rate}, by `rates`; {} where nothing was measured."""
-    by_count = {}
-    for threads, rate in sorted(rates(ceilings, kinds, device, **kind)):
-        by_count[threads] = max(rate, by_count.get(threads, 0.0))
-    return by_count
+def by_threads(ceilings, kinds, device="host", **filters):
+    """{threads: best rate}; arguments as in `rates`; {} where nothing was measured."""
+    maxima = {}
+    for threads, rate in rates(ceilings, kinds, device, **filters):
+        maxima[threads] = max(rate, maxima.get(threads, 0.0))
+    return dict(sorted(maxima.items()))
 
 
-def best(ceilings, kinds, device="host", threads=None, **kind):
-    """The best rate of some kinds on any number of threads or on this one, by `rates`; None without one."""
-    by_count = by_threads(ceilings, kinds, device, **kind)
-    return by_count.get(threads) if threads else max(by_count.values(), default=None)
+def best(ceilings, kinds, device="host", threads=None, **filters):
+    """The best rate on `threads`, or on any number of threads; arguments as in `rates`; None without one."""
+    maxima = by_threads(ceilings, kinds, device, **filters)
+    return maxima.get(threads) if threads else max(maxima.values(), default=None)

@@ -1,6 +1,6 @@
-"""Publishing: a machine's tables, description and times by GPUs as files, committed to the repository.
+"""Publish a machine: write its tables, its description and its times by number of GPUs as files to be committed.
 
-A machine that is available for minutes only is measured in steps; `keep` adds the present step to what is published.
+A machine that is available for only minutes at a time is measured in steps; `keep` adds this step to those published.
 """
 
 import gzip
@@ -19,19 +19,19 @@ from ladder.records.files import write_atomically
 from ladder.store import collect, gpu_counts, stored
 from ladder.store.study import where
 
-# What `make test-gpu` found on this machine, where it was run.
+# The result of `make test-gpu` on this machine, if it was run.
 GPU_TESTS = "results/tests-gpu.json"
-# What names a case in an experiment.
-PLANNED = ["experiment", *collect.KEY]
+# The columns that identify a case of an experiment.
+EXPERIMENT_KEY = ["experiment", *collect.KEY]
 
 
 def publish(plans, machine, folder, keep=False):
-    """Write `folder` from a machine's records that the plans name; what was published there before is replaced.
+    """Write `folder` from a machine's records of planned cases, in place of what was published there before.
 
-    With `keep`, only the cases that have a record now are replaced, in every experiment in which they stand. The others
-    stay as they were published, also where no plan names them, and so does what was missing. What the tests on a GPU
-    found goes with them, where they were run. Raises LadderError when no record is there, and when what is to be kept
-    can't be read or doesn't record its commits; the folder stays untouched then.
+    With `keep`, only cases that have a record now are replaced, in every experiment that has them. All other published
+    rows stay, including those of cases that are no longer planned and of missing cases. The result of the tests on a
+    GPU is published too. Raises LadderError without any record, and if rows to be kept can't be read or lack their
+    commits; then the folder stays untouched.
     """
     folder = Path(folder)
     plans = [plan | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]
@@ -41,13 +41,13 @@ def publish(plans, machine, folder, keep=False):
         raise LadderError("There is nothing to publish: no record was found on this machine. Run `snakemake` first.")
     earlier = {name: earlier_rows(folder, name, machine) if keep else pd.DataFrame() for name in collect.TABLES}
     replaced = {(machine, *key.split("/")) for key in measured}
-    kept = {name: without(frame, collect.KEY, replaced) for name, frame in earlier.items()}
+    kept = {name: drop_cases(frame, collect.KEY, replaced) for name, frame in earlier.items()}
     if kept["samples"].reindex(columns=["commit"]).isna().any(axis=None):
         raise LadderError(
             f"{folder} was published before the commit of each case was recorded, so its cases can't be kept: "
             "publish it whole."
         )
-    frames = joined(kept, collected(with_published(plans, earlier, measured)))
+    frames = merge(kept, collect_tables(add_published(plans, earlier, measured)))
     records = [record.read(record.path_of(machine, key)) for key in measured]
     records.sort(key=lambda entry: entry["started"])
     commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
@@ -72,17 +72,17 @@ def publish(plans, machine, folder, keep=False):
 
 
 def replace(folder, contents):
-    """Write a folder's files, {name: text or bytes}, all beside it before the first is put in its place."""
+    """Replace files of a folder, {name: text or bytes}, only after all of them are written beside it."""
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as aside:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as staging:
         for name, content in contents.items():
-            write_atomically(Path(aside, name), content)
+            write_atomically(Path(staging, name), content)
         for name in contents:
-            Path(aside, name).replace(folder / name)
+            Path(staging, name).replace(folder / name)
 
 
 def earlier_rows(folder, name, machine):
-    """A machine's rows of a published table; none where nothing is published yet."""
+    """A machine's rows of a published table; none if nothing is published yet."""
     exists = any(folder.glob("*.csv.gz"))
     return where(stored.published(folder, name), machine=machine) if exists else pd.DataFrame()
 
@@ -92,45 +92,45 @@ def keys_of(frame, columns):
     return list(frame.reindex(columns=columns).itertuples(index=False, name=None))
 
 
-def without(frame, columns, cases):
-    """The rows that don't have these values in the columns; a column that is left with none goes."""
+def drop_cases(frame, columns, cases):
+    """The rows whose values in the columns aren't among `cases`, tuples; columns that become empty are dropped."""
     return frame[[case not in cases for case in keys_of(frame, columns)]].dropna(axis="columns", how="all")
 
 
-def with_published(plans, earlier, measured):
+def add_published(plans, earlier, measured):
     """The plans, with each measured case also in the experiments in which it was published.
 
     `earlier` are the published tables, `measured` the planned cases that have a record, by key.
     """
     planned = {plan["experiment"]: {case["key"]: case for case in plan["cases"]} for plan in plans}
-    for experiment, _, *key in keys_of(collect.concatenated([earlier["samples"], earlier["missing"]]), PLANNED):
+    for experiment, _, *key in keys_of(collect.concatenate([earlier["samples"], earlier["missing"]]), EXPERIMENT_KEY):
         if (key := "/".join(key)) in measured:
             planned.setdefault(experiment, {})[key] = measured[key]
     return [{"experiment": experiment, "cases": [*cases.values()]} for experiment, cases in planned.items()]
 
 
-def collected(plans):
-    """The tables of all plans' records by name."""
+def collect_tables(plans):
+    """The tables of all plans' records, {name: frame}."""
     parts = []
     with tempfile.TemporaryDirectory() as temporary:
         for plan in plans:
             collect.collect(plan, temporary)
             parts.append(stored.load(temporary))
-    return {name: collect.concatenated([tables[name] for tables in parts]) for name in collect.TABLES}
+    return {name: collect.concatenate([tables[name] for tables in parts]) for name in collect.TABLES}
 
 
-def joined(kept, new):
-    """The kept and the new rows by table; missing is what has no samples, for the new reason where there is one."""
-    frames = {name: collect.concatenated([kept[name], new[name]]) for name in collect.TABLES}
-    missing = frames["missing"].drop_duplicates(PLANNED, keep="last")
-    return frames | {"missing": without(missing, PLANNED, {*keys_of(frames["samples"], PLANNED)})}
+def merge(kept, new):
+    """The kept and the new rows, {table: frame}; `missing` has each case without samples once, with its last reason."""
+    frames = {name: collect.concatenate([kept[name], new[name]]) for name in collect.TABLES}
+    missing = frames["missing"].drop_duplicates(EXPERIMENT_KEY, keep="last")
+    return frames | {"missing": drop_cases(missing, EXPERIMENT_KEY, {*keys_of(frames["samples"], EXPERIMENT_KEY)})}
 
 
 def pack(frame):
-    """A table as compressed CSV, without a time stamp, so that the same measurements are the same bytes."""
+    """A table as compressed CSV, without a time stamp: the same measurements give the same bytes."""
     return gzip.compress(frame.convert_dtypes().to_csv(index=False).encode(), mtime=0)
 
 
 def sources(commits):
-    """The commits that cases were measured with, a commit for each case: each with its number of cases, in order."""
+    """The distinct commits, in order, each with its number of cases; `commits` has one for each case."""
     return [revision.parse(commit) | {"cases": cases} for commit, cases in Counter(commits).items()]

@@ -3,14 +3,13 @@
 A case's rate is the QUANTILE over its processes of the rates of their median calls, so that a single fast sample or
 process sets no ceiling.
 
-Of a published machine that is over all that it measured; of the machine of this build, over its ceiling experiments, so
-that one figure asks for no more than these (the verb `roofs`).
+For a published machine they cover all of its measurements; for the machine of this build only its ceiling experiments,
+so that a figure depends on no other experiments than these and its own (the verb `roofs`).
 
-Arithmetic's is the best rate of all products of matrices, warm or cold, of one precision on so many threads; each
-precision has its own, so that what TF32 reaches is no share of float32's. The bandwidth's is the best rate of the
-streams, cold, on so many threads; products of matrix and vector may raise it, but set none by themselves. A GPU's
-fused multiply-adds without tensor cores stand beside its products and raise no ceiling of theirs. What was never
-measured has the ceiling None.
+The ceiling of arithmetic is the best rate of all matrix products, warm or cold, for each precision and number of
+threads; precisions are separate, because TF32 is faster than float32. The ceiling of bandwidth is the best cold rate
+of the streams for each number of threads; a matrix-vector product may raise it, but sets none without a stream. A GPU's
+fused multiply-adds without tensor cores have a ceiling of their own. A ceiling that wasn't measured is None.
 
 They are the roofs of S. Williams, A. Waterman and D. Patterson's roofline model, Communications of the ACM 52(4), 2009.
 """
@@ -18,7 +17,7 @@ They are the roofs of S. Williams, A. Waterman and D. Patterson's roofline model
 import pandas as pd
 
 from ladder.store import peaks
-from ladder.store.ceilings import BANDWIDTH, FLOPS, FUSED, RAISES_BANDWIDTH, bound, stated_ceiling
+from ladder.store.ceilings import BANDWIDTH, FLOPS, FUSED, RAISES_BANDWIDTH, stated_ceiling, work_column
 
 # The kinds of ceilings, as workloads state them, that shares of each rate refer to.
 PRODUCTS, STREAMS, MULTIPLY_ADDS = (FLOPS,), (BANDWIDTH, RAISES_BANDWIDTH), (FUSED,)
@@ -34,9 +33,9 @@ def of_samples(samples):
     """{rows}: the best case of each KIND among a machine's timed calls, with its rate in FLOP/s or B/s."""
     calls = with_ceilings(samples.reindex(columns=COLUMNS))
     calls = calls[calls["device"].isin(("host", "cuda"))].reset_index(drop=True)
-    work = of_workloads(calls, bound)
+    work = map_workloads(calls, work_column)
     calls = calls.assign(best=calls["flops"].where(work == "flops", calls["bytes"]) / calls["seconds"], work=work)
-    calls = calls[(calls["work"] == "flops") | ((calls["cache"] == "cold") & beside_streams(calls))]
+    calls = calls[(calls["work"] == "flops") | ((calls["cache"] == "cold") & has_stream(calls))]
     calls = of_processes(calls)
     best = calls.loc[calls.groupby(KIND, dropna=False)["best"].idxmax()] if len(calls) else calls
     units = best["work"].map(UNITS)
@@ -53,23 +52,23 @@ def of_processes(calls):
 
 
 def with_ceilings(samples):
-    """Those of workloads that state what they are a ceiling of."""
-    return samples[of_workloads(samples, stated_ceiling).notna()]
+    """The samples of workloads that have a literal CEILING."""
+    return samples[map_workloads(samples, stated_ceiling).notna()]
 
 
-def of_workloads(samples, question):
-    """The answer of every row's workload to a question."""
-    return samples["workload"].map({name: question(name) for name in samples["workload"].dropna().unique()})
+def map_workloads(samples, function):
+    """A function's value for every row's workload, called once for each workload."""
+    return samples["workload"].map({name: function(name) for name in samples["workload"].dropna().unique()})
 
 
-def beside_streams(calls):
-    """Which calls are on a device and as many threads as some stream."""
-    places = pd.MultiIndex.from_frame(calls[["device", "threads"]].fillna({"threads": 1}))
-    return places.isin(places[of_workloads(calls, stated_ceiling) == BANDWIDTH])
+def has_stream(calls):
+    """Whether a stream was measured on the device and the number of threads of each call: an array of bool."""
+    resources = pd.MultiIndex.from_frame(calls[["device", "threads"]].fillna({"threads": 1}))
+    return resources.isin(resources[map_workloads(calls, stated_ceiling) == BANDWIDTH])
 
 
 def of_study(study):
-    """The same of a study's subject."""
+    """The ceilings of a study's subject, as those of `of_samples`."""
     frames = [frame.reindex(columns=COLUMNS) for frame in map(study.samples, study.tables) if len(frame)]
     return of_samples(
         pd.concat([frame for frame in map(with_ceilings, frames) if len(frame)] or [pd.DataFrame(columns=COLUMNS)])
@@ -77,17 +76,17 @@ def of_study(study):
 
 
 def arithmetic(machine, dtype, threads=None):
-    """FLOP/s of the host's products in a precision on so many threads, or on any."""
+    """FLOP/s of the host's products in a precision, on `threads` or on any number."""
     return peaks.best(machine.ceilings, PRODUCTS, "host", threads, precision=dtype)
 
 
 def bandwidth(machine, threads=None, kernel=None):
-    """B/s of the host's memory on so many threads, or on any; or what one kernel of the streams reaches."""
+    """B/s of the host's memory, on `threads` or on any number, by any stream or by one kernel of the streams."""
     return peaks.best(machine.ceilings, STREAMS, "host", threads, kernel=kernel)
 
 
 def gpu_arithmetic(machine, dtype):
-    """FLOP/s of the GPU's products in a precision: a dtype, or that of tensor cores, such as tf32."""
+    """FLOP/s of the GPU's products in a precision: a dtype, or one of tensor cores, such as tf32."""
     return peaks.best(machine.ceilings, PRODUCTS, "cuda", precision=dtype)
 
 

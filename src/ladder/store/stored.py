@@ -1,7 +1,7 @@
-"""Tables as they lie in files, read back only where they are whole.
+"""Read tables from files, and refuse damaged ones.
 
-Every line has as many fields as the head, and ends; the columns of REQUIRED are there and filled in every row, those of
-NUMBERS with numbers. What was published has rows, and of no other machine than its description names.
+Every line must end and have as many fields as the header; every row must have values in the columns of REQUIRED, and
+numbers in those of NUMBERS. A published table must have rows, all of them of the machine that its description names.
 """
 
 import csv
@@ -21,7 +21,7 @@ from ladder.records import checksums, documents
 from ladder.store import TABLES, table_cache
 
 CASE = ("machine", "experiment", "workload", "variant", "case")
-# Columns that every row of a table fills, and those of them that hold numbers, none of them negative.
+# The columns in which every row of a table must have a value, and those of them with numbers, which aren't negative.
 REQUIRED = {
     "samples": (*CASE, "cache", "device", "flops", "bytes", "precision", "process", "sample", "phase", "seconds"),
     "checks": (*CASE, "process", "check", "error", "bound"),
@@ -31,13 +31,13 @@ REQUIRED = {
     "sensitivity": ("workload", "variant", "case", "dtype", "array", "fault", "check", "places", "seen"),
 }
 NUMBERS = {"flops", "bytes", "process", "sample", "seconds", "error", "bound", "start", "end", "places", "seen"}
-# Columns of text, which may look like numbers: machines 0815 and 1e5, a commit of digits, a batch's number.
+# Columns of text, even if it looks like numbers: a machine 0815 or 1e5, a commit of digits, a batch's number.
 TEXTS = {name for names in REQUIRED.values() for name in names} - NUMBERS | {"commit", "campaign", "host", "gpu"}
-# How the number of a size or a tuning begins; a list such as 784-10 does too, and is taken for no number anyway.
+# How the number of a size or a tuning begins. A list such as 784-10 matches too, but pandas reads no number in it.
 NUMERIC = re.compile("-?[0-9]")
-# A number of which pandas 2 changes the last digit.
+# pandas 2 changes the last digit of this number when it reads it with its default options.
 ROUNDED = 0.00013445080768799
-# The published tables that have rows: nothing is published without a case.
+# The published tables that must have rows: every publication has a case.
 NEVER_EMPTY = ("samples", "checks")
 
 
@@ -51,87 +51,87 @@ def read(path, table=None):
     key = key_of(path)
     if content := key and table_cache.recall(path, f"{key} {table}"):
         return pickle.loads(content)
-    frame = parsed(path, table, lambda: lines_of(path))
+    frame = parse(path, table, lambda: lines_of(path))
     if key:
         table_cache.keep(path, f"{key} {table}", {"": pickle.dumps(frame, protocol=5)})
     return frame
 
 
 def key_of(*paths):
-    """The digests of files that are as they were noted; None where one isn't, or isn't there."""
+    """The digests of files as a cache key; None if a file is missing or differs from its noted checksum."""
     try:
-        return None if any(map(checksums.mistake, paths)) else " ".join(map(checksums.of, paths))
+        return None if any(map(checksums.mismatch, paths)) else " ".join(map(checksums.sha256, paths))
     except OSError:
         return None
 
 
 def published(folder, table, experiment=None):
-    """A published table of all experiments, or of one with the columns that it fills. Raises LadderError."""
+    """A published table of all experiments, or of one, without its empty columns. Raises LadderError."""
     path = Path(folder) / f"{table}.csv.gz"
-    if table == "traces" and not path.exists():  # what was published early has none
+    if table == "traces" and not path.exists():  # early publications have none
         return pd.DataFrame()
-    return parsed(path, table, lambda: lines_published(path, table, experiment), is_part=bool(experiment))
+    return parse(path, table, lambda: published_lines(path, table, experiment), is_part=bool(experiment))
 
 
-def parsed(path, table, lines, is_part=False):
-    """The frame of the lines of a file that a function gives, without columns if it has no lines.
+def parse(path, table, read_lines, is_part=False):
+    """The frame of the lines that `read_lines()` returns; without columns if there are no lines.
 
-    The lines of a part of the table fill some columns only.
+    With `is_part` columns without any value are dropped. Raises LadderError, which names `path`.
     """
     try:
-        frame = typed("".join(lines()))
+        frame = parse_csv("".join(read_lines()))
         require_filled(frame, REQUIRED.get(table, ()))
-        return in_blocks(with_integers(frame.dropna(axis="columns", how="all") if is_part else frame))
+        return consolidate(with_integers(frame.dropna(axis="columns", how="all") if is_part else frame))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
-    except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:  # a torn archive gives any of them
+    except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:  # a truncated archive raises any of them
         raise LadderError(f"The table {path} can't be read: {error}. Restore it, or make it again.") from None
 
 
-def typed(text):
-    """The frame of a CSV text: a column is text where it is text by its name, or where a case of it has a word for it.
+def parse_csv(text):
+    """The frame of a CSV text. The columns in TEXTS are text, and so are sizes and tunings whose values are words.
 
-    A tuning may be called true or inf. Every other column is of the type that it looks like.
+    Such a word may be true or inf. pandas infers the type of every other column.
     """
     frame = read_csv(text, TEXTS)
     words = {name for slug in frame["case"].dropna().unique() for name in words_of(slug)} if "case" in frame else set()
-    # A tuning may be called as a number of the table is: the error of a check, of a training that counts it somehow.
+    # A tuning may have the name of a column of NUMBERS, such as `error`, which stays a number.
     misread = {name for name in (words & {*frame}) - NUMBERS if not pd.api.types.is_string_dtype(frame[name])}
     return read_csv(text, TEXTS | misread) if misread else frame
 
 
 def read_csv(text, texts):
-    """The frame of a CSV text with these columns as text; nothing is missing but what is empty: a lane may be null."""
+    """The frame of a CSV text, the columns `texts` as text; only empty cells are missing: a lane may be named null."""
     types = dict.fromkeys(texts, str)
     return pd.read_csv(
-        io.StringIO(text), low_memory=False, dtype=types, keep_default_na=False, na_values=[""], **exactly()
+        io.StringIO(text), low_memory=False, dtype=types, keep_default_na=False, na_values=[""], **exact_floats()
     )
 
 
 @functools.cache
-def exactly():
-    """The option that makes pandas read a number as it is written: early versions round without it, later ones warn."""
+def exact_floats():
+    """The option with which pandas reads floats exactly: early versions round without it, later ones warn about it."""
     is_exact = pd.read_csv(io.StringIO(f"seconds\n{ROUNDED}\n"))["seconds"].tolist() == [ROUNDED]
     return {} if is_exact else {"float_precision": "round_trip"}
 
 
 def words_of(slug):
-    """The names of a case's sizes and tunings that have a word."""
+    """The names of a case's sizes and tunings whose values are words."""
     pairs = (pair.partition("=") for pair in slug.split(","))
     return [name for name, _, value in pairs if not NUMERIC.match(value)]
 
 
 def lines_of(path):
-    """A table's lines. Raises ValueError where some have more or fewer fields than the head."""
+    """A table's lines. Raises ValueError if they have different numbers of fields."""
     lines = lines_in(path)
     require_even(lines)
     return lines
 
 
 def lines_in(path):
-    """A table's lines, the last of which ends. Raises ValueError where the table isn't the one that was written."""
-    if wrong := checksums.mistake(path):
-        raise ValueError(wrong)
+    """A table's lines. Raises ValueError if the last one doesn't end, or the file differs from its noted checksum."""
+    if mistake := checksums.mismatch(path):
+        raise ValueError(mistake)
     content = Path(path).read_bytes()
     text = (gzip.decompress(content) if Path(path).suffix == ".gz" else content).decode()
     lines = io.StringIO(text, newline="").readlines()
@@ -141,8 +141,8 @@ def lines_in(path):
 
 
 def require_even(lines):
-    """Refuse lines with more or fewer fields than the head, which is the first of them."""
-    if len({*map(commas, lines)}) > 1:  # or a cell has several lines
+    """Raise ValueError for a line with more or fewer fields than the header, which is the first line."""
+    if len({*map(count_commas, lines)}) > 1:  # a damaged line, or a cell with several lines
         rows = csv.reader(lines)
         width = len(next(rows))
         for row in rows:
@@ -150,22 +150,22 @@ def require_even(lines):
                 raise ValueError(f"line {rows.line_num} has {len(row)} fields where the head has {width}")
 
 
-def commas(line):
-    """How many commas a line has outside of quotes."""
+def count_commas(line):
+    """The number of commas of a line outside of quotes."""
     return "".join(line.split('"')[::2]).count(",")
 
 
-def lines_published(path, table, experiment=None):
-    """A published table's lines, or its head and those of an experiment, or none where it has none of it.
+def published_lines(path, table, experiment=None):
+    """A published table's lines, or its header and the lines of an experiment; none without any of the experiment.
 
-    To parse all others takes a second, and a head of a hundred columns alone as long as some lines.
+    The lines of each experiment are cached, because parsing the whole table takes a second.
     """
     if not experiment:
-        return unpacked(path, table)[0]
+        return unpack(path, table)[0]
     key = key_of(path, path.parent / "machine.json")
     content = table_cache.recall(path, key, experiment) if key else None
     if content is None:
-        lines, by_experiment = unpacked(path, table)
+        lines, by_experiment = unpack(path, table)
         require_even(lines)
         parts = {name: "".join([lines[0], *part]).encode() for name, part in by_experiment.items()}
         if key:
@@ -174,16 +174,16 @@ def lines_published(path, table, experiment=None):
     return io.StringIO(content.decode(), newline="").readlines()
 
 
-def unpacked(path, table):
-    """A published table's lines, and by experiment those below its head."""
-    head, *below = lines = lines_in(path)
+def unpack(path, table):
+    """A published table's lines, and {experiment: lines} without the header."""
+    header, *body = lines = lines_in(path)
     about = documents.read(path.parent / "machine.json", "publication")
-    if table in NEVER_EMPTY and not below:
+    if table in NEVER_EMPTY and not body:
         raise ValueError("it has no rows")
-    if below and not head.startswith("machine,experiment,"):
+    if body and not header.startswith("machine,experiment,"):
         raise ValueError("its first columns aren't machine and experiment")
     by_experiment = {}
-    for line in below:
+    for line in body:
         if line.count(",") < 2:
             require_even(lines)
         machine, experiment, _ = line.split(",", 2)
@@ -194,29 +194,29 @@ def unpacked(path, table):
 
 
 def require_filled(frame, columns):
-    """Refuse a table without these columns, or with a row that lacks their values."""
+    """Raise ValueError for a table without these columns, or with a row without a valid value in one."""
     if missing := [name for name in columns if name not in frame]:
         raise ValueError(f"it has no column {missing[0]}")
     for name in columns:
         values = frame[name]
         if name in NUMBERS and len(frame):
             numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
-            is_right = np.isfinite(numbers) & (numbers >= 0)
+            is_valid = np.isfinite(numbers) & (numbers >= 0)
         else:
-            is_right = values.notna().to_numpy()
-        if not is_right.all():
-            place = is_right.argmin()
-            raise ValueError(f"its row {place + 1} has {values.iloc[place]} as its {name}")
+            is_valid = values.notna().to_numpy()
+        if not is_valid.all():
+            index = is_valid.argmin()
+            raise ValueError(f"its row {index + 1} has {values.iloc[index]} as its {name}")
 
 
 def with_integers(frame):
-    """The table with whole numbers in the columns that have no other, also where some rows have none."""
+    """The table with type Int64 for columns of floats that are all integers or missing."""
     floats = frame.select_dtypes("float")
     gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
     names = [name for name in gaps if (floats[name].dropna() % 1 == 0).all()]
     return frame.astype(dict.fromkeys(names, "Int64"))
 
 
-def in_blocks(frame):
-    """The table with all columns of a type in one array, of which rows are picked much faster than of each column."""
+def consolidate(frame):
+    """The table with all columns of a type in one array: selecting rows of it is much faster than column by column."""
     return frame.astype(dict.fromkeys(frame.select_dtypes("string"), object)).copy()

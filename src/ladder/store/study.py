@@ -1,11 +1,11 @@
 """The tables of all experiments, with queries in the terms of the study: a machine, sizes, variants, threads.
 
-Samples of different cases are never put together. Where a place has room for one case, such as a cell of a table, and
-there are several, which differ in a tuning that nothing there asks for, it is the first of the plan's (`one_case`):
-none is picked by its time, and all tables speak of the same one.
+Samples of different cases are never pooled. If a query that needs one case, such as that of a table's cell, matches
+several, which differ in some tuning, it takes the first in the order of the plan (`first_case`). No case is picked by
+its time, and all tables show the same one.
 
-A `Study` speaks of one machine, its subject; `of` gives the same study with another subject. An experiment, a column or
-a case that isn't there gives an empty frame, never an error: what can be asked doesn't depend on what was measured.
+The queries of a `Study` are about one machine, its subject; `of` returns the study with another subject. An unknown
+experiment, column or case gives an empty frame, never an error: the same queries work whatever was measured.
 """
 
 import functools
@@ -23,16 +23,15 @@ from ladder.store import PUBLISHED, peaks, roofs, stored
 
 NO_ROWS = pd.DataFrame()
 CASE = ["workload", "variant", "case"]
-OF_ONE_RECORD = ["machine", "experiment", *CASE]
+RECORD = ["machine", "experiment", *CASE]
 
 
 @dataclass(frozen=True)
 class Study:
-    """Tables by experiment and name, the subject's name (None: nothing was measured), descriptions by machine.
+    """The tables {experiment: {name: frame}}, the subject's name (None: nothing was measured), {machine: description}.
 
-    `roofs` are the ceilings by machine, as the verb `roofs` writes them, and `campaigns` the published campaigns by
-    name. `answers` are those that were given before
-    about any subject, by question, since chapters ask the same again and again.
+    `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: what is
+    said of them}; `answers` caches results of queries about any subject.
     """
 
     tables: dict
@@ -49,27 +48,27 @@ class Study:
         return other
 
     def rows(self, name, experiment, **conditions):
-        """The subject's rows of a table of an experiment, by the values of columns."""
+        """The subject's rows of a table of an experiment, with these values of columns."""
         frame = self.tables.get(experiment, {}).get(name, NO_ROWS)
-        question = name, experiment, self.subject, *sorted(conditions.items())
-        cached_frame, rows = self.answers.get(question, (None, None))
+        query = name, experiment, self.subject, *sorted(conditions.items())
+        cached_frame, rows = self.answers.get(query, (None, None))
         if cached_frame is not frame:
             rows = where(frame, machine=self.subject, **conditions)
-            self.answers[question] = frame, rows
+            self.answers[query] = frame, rows
         return rows
 
     def samples(self, experiment, phase="total", **conditions):
-        """The subject's timed calls of an experiment, the whole or one phase of it."""
+        """The subject's rows of an experiment's samples: whole timed calls, or one phase of them."""
         return self.rows("samples", experiment, phase=phase, **conditions)
 
     def machines(self):
-        """The machines of which something was measured, this one's before the published ones."""
+        """The names of the machines with measurements, published ones last."""
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
 
     @functools.cached_property
     def ceilings(self):
-        """The subject's ceilings, {rows}: those that are given, else the most that was ever seen in its tables."""
+        """The subject's ceilings, {rows}: those of the file `roofs` if there is one, else from its tables."""
         return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
 
     def converged(self, cases):
@@ -79,24 +78,24 @@ class Study:
     @functools.cached_property
     def unconverged(self):
         """The cases with a process whose median's interval wasn't within the target."""
-        everything = self.everything("samples", "machine", *CASE, "converged")
-        rows = everything[~everything["converged"].astype(bool)] if len(everything) else everything
+        every = self.all_rows("samples", "machine", *CASE, "converged")
+        rows = every[~every["converged"].astype(bool)] if len(every) else every
         return {*rows[["machine", *CASE]].drop_duplicates().itertuples(index=False, name=None)} if len(rows) else set()
 
-    def everything(self, name, *columns):
-        """These columns, as far as there are any, of one table of all experiments and machines.
+    def all_rows(self, name, *columns):
+        """One table of all experiments and machines, with those of these columns that exist.
 
-        All columns would take a hundred times as long as some.
+        Concatenating all columns would take a hundred times longer.
         """
         frames = [tables[name].filter(columns) for tables in self.tables.values() if len(tables[name])]
         return pd.concat(frames) if frames else NO_ROWS
 
 
 def load(folders, machine, descriptions=(), ceilings=None):
-    """The study in folders of tables, with the file of ceilings.
+    """The study in folders of tables; `ceilings` is the file that the verb `roofs` writes.
 
-    Its subject is `machine` if it measured, else the first published one. Raises LadderError for ceilings that lack a
-    published machine of the tables, whose shares would refer to nothing.
+    Its subject is `machine` if that has measurements, else the first published one. Raises LadderError if the file
+    has no ceilings of a published machine of the tables.
     """
     tables = {Path(folder).name: stored.load(folder) for folder in folders}
     about = {described_name(path): read_description(path) for path in descriptions}
@@ -126,7 +125,7 @@ def campaigns_of(descriptions):
 
 
 def read_description(path):
-    """A machine's description as `ladder describe` writes it, or as it lies in what was published."""
+    """A machine's description, from a file of `ladder describe` or from the `machine.json` of a publication."""
     if Path(path).name == "machine.json":
         return documents.read(path, "publication")["description"]
     return documents.read(path, "description")
@@ -138,42 +137,42 @@ def ordered(machines):
 
 
 def where(frame, **conditions):
-    """The rows whose columns have these values; none where there is no such column."""
+    """The rows whose columns have these values; none if a column is missing."""
     if not set(conditions) <= set(frame.columns):
         return frame.iloc[:0]
-    # At once, since picking rows takes longer than comparing them.
-    wanted = [equal(frame[column], value) for column, value in conditions.items()]
-    return frame[functools.reduce(operator.and_, wanted)] if wanted else frame
+    # One selection for all conditions, because selecting rows takes longer than comparing them.
+    masks = [equal(frame[column], value) for column, value in conditions.items()]
+    return frame[functools.reduce(operator.and_, masks)] if masks else frame
 
 
 def equal(column, value):
-    """Where a column has a value, as an array of bool, which takes a fraction of the time that pandas takes."""
+    """Whether each row of a column has a value: an array of bool, in a fraction of the time of pandas' `==`."""
     if isinstance(column.dtype, np.dtype):
         return np.broadcast_to(column.to_numpy() == value, len(column))
     return (column == value).to_numpy(dtype=bool, na_value=False)
 
 
 def values(frame, column):
-    """The distinct values of a column, sorted; none where there is no such column."""
+    """The distinct values of a column, sorted; none if the column is missing."""
     if column not in frame.columns:
         return []
     return sorted(value.item() if hasattr(value, "item") else value for value in frame[column].dropna().unique())
 
 
-def one_case(rows):
-    """The rows of the first case of some, from the first experiment that has it; all where no column tells cases."""
+def first_case(rows):
+    """The rows of the first row's case, machine and experiment; all rows if none of these columns exists."""
     if rows.empty:
         return rows
-    columns = [rows[name].to_numpy() for name in OF_ONE_RECORD if name in rows.columns]
+    columns = [rows[name].to_numpy() for name in RECORD if name in rows.columns]
     is_first = np.logical_and.reduce([np.full(len(rows), True), *(column == column[0] for column in columns)])
-    return rows if is_first.all() else rows[is_first]  # to pick rows takes longer than to compare them
+    return rows if is_first.all() else rows[is_first]  # selecting rows takes longer than comparing them
 
 
 def processes(rows):
-    """The times of a case: seconds of every process, as lists; of several cases those of the first."""
+    """The times of a case, a list of seconds for every process; of several cases those of the first."""
     by_process = {}
     if len(rows):
-        rows = one_case(rows)
+        rows = first_case(rows)
         for process, seconds in zip(rows["process"].tolist(), rows["seconds"].tolist(), strict=True):
             by_process.setdefault(process, []).append(seconds)
     return [by_process[process] for process in sorted(by_process)]
@@ -183,46 +182,45 @@ def by_campaign(rows):
     """The times of a case by campaign, {campaign: as in `processes`}; the campaign is None where no row names one."""
     if rows.empty or "campaign" not in rows:
         return {None: processes(rows)}
-    rows = one_case(rows)
+    rows = first_case(rows)
     return {name: processes(of_campaign) for name, of_campaign in rows.groupby(rows["campaign"].fillna(""))}
 
 
 def cases(*frames):
-    """What some rows rest on, each (machine, workload, variant, case) once; none where a table doesn't say so."""
+    """The distinct (machine, workload, variant, case) of some rows; none of a frame without these columns."""
     columns = ["machine", *CASE]
-    known = ((frame[name] for name in columns) for frame in frames if set(columns) <= set(frame.columns))
-    return tuple(dict.fromkeys(case for values_of in known for case in zip(*values_of, strict=True)))
+    columns_of = ((frame[name] for name in columns) for frame in frames if set(columns) <= set(frame.columns))
+    return tuple(dict.fromkeys(case for column_values in columns_of for case in zip(*column_values, strict=True)))
 
 
 def middle(rows):
-    """Seconds of the one case, the median over processes of the processes' medians; None without one."""
-    return quotients.middle(processes(rows)) if len(rows) else None
+    """Seconds of a case: the median over processes of each process's median; None without rows."""
+    return quotients.median_time(processes(rows)) if len(rows) else None
 
 
 def energy(frame):
-    """Joules of a case's run, the median over processes; None where they weren't counted.
+    """Joules of a case's run, the median over processes; None if they weren't measured.
 
-    Rows without `sustained` were published early; their energy includes the reading of the GPU's counter, so they don't
-    count.
+    Rows without `sustained` were published early and are ignored: their energy includes reading the GPU's counter.
     """
     columns = ["joules", "sustained"]
-    known = one_case(frame).dropna(subset=columns) if {*columns} <= {*frame.columns} else NO_ROWS
-    return float(known.groupby("process")["joules"].median().median()) if len(known) else None
+    rows = first_case(frame).dropna(subset=columns) if {*columns} <= {*frame.columns} else NO_ROWS
+    return float(rows.groupby("process")["joules"].median().median()) if len(rows) else None
 
 
 def of_processes(frame, column):
-    """A row of a case for each process that has a value in a column, with this value as its seconds."""
-    known = one_case(frame).dropna(subset=column) if column in frame else NO_ROWS
-    return known.assign(seconds=known[column]).drop_duplicates("process") if len(known) else known
+    """A case's rows, one for each process that has a value in a column, with this value as `seconds`."""
+    rows = first_case(frame).dropna(subset=column) if column in frame else NO_ROWS
+    return rows.assign(seconds=rows[column]).drop_duplicates("process") if len(rows) else rows
 
 
 def sustained(frame):
-    """A case's rows with the seconds of a run in a long sequence, one for each process that has them."""
+    """A case's rows, one for each process, with the mean seconds of a run in a long sequence of runs."""
     return of_processes(frame, "sustained")
 
 
-def one_size(frame):
-    """The rows of one size and cache protocol, so that cases never mix: those with the most work, cold before warm."""
+def largest_size(frame):
+    """The rows of the size with the most FLOPs and of one cache protocol, cold if there is one."""
     if frame.empty:
         return frame
     size = frame["case"].str.extract(r"^(.*,cache=[a-z]+)", expand=False)
@@ -230,12 +228,12 @@ def one_size(frame):
 
 
 def count(frame, columns=CASE):
-    """The number of different cases among some rows, or of what these columns distinguish."""
+    """The number of distinct cases among some rows, or of distinct values of these columns."""
     return len(frame[columns].drop_duplicates()) if len(frame) else 0
 
 
 def fastest(rows):
-    """The rows of the case with the shortest median, of whichever variant; none of none."""
+    """The rows of the case with the shortest median, of any variant; none without rows."""
     if rows.empty:
         return rows
     names = ["variant", "case"]
@@ -244,27 +242,27 @@ def fastest(rows):
 
 
 def by_case(frame):
-    """The rows of every case of one variant."""
+    """{case: rows} of the cases of one variant."""
     return {case: where(frame, case=case) for case in values(frame, "case")}
 
 
 def by_threads(frame):
-    """The rows of every thread count."""
+    """{number of threads: rows}."""
     return {threads: where(frame, threads=threads) for threads in values(frame, "threads")}
 
 
-def chosen_apart(cases):
-    """The key of the best of {key: rows} without empty ones, and its rows of the processes that didn't choose it.
+def best_and_test_rows(cases):
+    """The key of the fastest case of {key: rows}, none of them empty, and its rows of the processes for tests.
 
-    Every second process chooses, the others test (`selection.split_processes`). With fewer than four, one chooses and
-    one or two test, from which there is a wide interval or none; a lone process does both, and has none.
+    Every second process chooses, the others test (`selection.split_processes`). With two or three processes one
+    chooses, and the interval is wide or missing; a single process does both, and has no interval.
     """
     best, _ = selection.choose_best({key: processes(rows) for key, rows in cases.items()})
     rows = cases[best]
-    _, tested = selection.split_processes(values(rows, "process"))
-    return best, rows[rows["process"].isin(tested)]
+    _, test_processes = selection.split_processes(values(rows, "process"))
+    return best, rows[rows["process"].isin(test_processes)]
 
 
 def best_rate(frame, work):
-    """The best rate ever sampled, in `work` (the column flops or bytes) a second, or None."""
+    """The best sampled rate in FLOP/s or B/s, by the column `work` (flops or bytes); None without rows."""
     return float((frame[work] / frame["seconds"]).max()) if len(frame) else None

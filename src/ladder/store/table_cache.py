@@ -1,8 +1,7 @@
-"""Contents of tables kept on disk, since every figure, table and number of the paper would unpack and parse them again.
+"""A cache of tables on disk, because every figure, table and number of the paper would unpack and parse them again.
 
-What is kept of a table lies in one file, in parts that are read one by one. It has the key of what it was made from,
-such as the digest of the table, and the digest of every part, so that neither a changed table nor a changed byte gives
-another content: then it is made again.
+A table has one file, with parts that are read separately. Its header holds the key, such as the table's digest, and
+the digest of every part: after a change of the table or of a cached byte, the content is made again.
 """
 
 import contextlib
@@ -20,47 +19,53 @@ import pandas as pd
 from ladder.errors import LadderError
 from ladder.records.files import write_atomically
 
-# Whoever works without a study, which has the folder `results`, keeps nothing.
+# Nothing is cached in a working directory without the folder `results` of a study.
 FOLDER = Path("results/cache/tables")
 
 
 def recall(table, key, part=""):
-    """The bytes of a part of a table's content, b"" where it has no such part; None where none is kept for the key."""
+    """The cached bytes of a part of a table, b"" if the table has no such part; None if the key has no valid entry."""
     with contextlib.suppress(OSError, ValueError, zlib.error), path_of(table).open("rb") as file:
         digest, _, line = file.readline().partition(b" ")
-        if digest.decode() != of(line) or (head := json.loads(line))["key"] != full(key):
+        if digest.decode() != digest_of(line) or (header := json.loads(line))["key"] != full_key(key):
             return None
-        if part not in head["parts"]:
+        if part not in header["parts"]:
             return b""
-        start, length, digest = head["parts"][part]
+        start, length, digest = header["parts"][part]
         file.seek(start, 1)
         packed = file.read(length)
-        return zlib.decompress(packed) if of(packed) == digest else None
+        return zlib.decompress(packed) if digest_of(packed) == digest else None
     return None
 
 
 def keep(table, key, parts):
-    """Keep the content of a table, {part: bytes}, in place of what was kept of it; none where it can't be written."""
+    """Cache the parts of a table, {part: bytes}, in place of its earlier ones; does nothing if they can't be written.
+
+    The file is a line, `digest of the header, header as JSON`, then the compressed parts.
+    """
     if not FOLDER.parents[1].is_dir():
         return
     packed = {name: zlib.compress(content, level=1) for name, content in parts.items()}
     starts = itertools.accumulate(map(len, packed.values()), initial=0)
-    places = {name: (start, len(part), of(part)) for start, (name, part) in zip(starts, packed.items(), strict=False)}
-    line = (json.dumps({"key": full(key), "parts": places}) + "\n").encode()
+    ranges = {
+        name: (start, len(part), digest_of(part)) for start, (name, part) in zip(starts, packed.items(), strict=False)
+    }
+    line = (json.dumps({"key": full_key(key), "parts": ranges}) + "\n").encode()
     with contextlib.suppress(LadderError):
-        write_atomically(path_of(table), b"".join([of(line).encode(), b" ", line, *packed.values()]))
+        write_atomically(path_of(table), b"".join([digest_of(line).encode(), b" ", line, *packed.values()]))
 
 
 def path_of(table):
-    """Where the content of a table is kept."""
-    return FOLDER / of(os.fsencode(Path(table).absolute()))[:24]
+    """The cache file of a table."""
+    return FOLDER / digest_of(os.fsencode(Path(table).absolute()))[:24]
 
 
-def full(key):
-    """A key with what else makes the content: the code that reads tables, and the libraries that parse them."""
-    code = [of(Path(__file__).with_name(name).read_bytes()) for name in ("stored.py", "table_cache.py")]
+def full_key(key):
+    """A key with the digests of the code that reads tables, and the versions of Python, NumPy and pandas."""
+    code = [digest_of(Path(__file__).with_name(name).read_bytes()) for name in ("stored.py", "table_cache.py")]
     return " ".join([key, *code, sys.version.split()[0], np.__version__, pd.__version__])
 
 
-def of(content):
+def digest_of(content):
+    """The sha256 of bytes."""
     return hashlib.sha256(content).hexdigest()

@@ -1,6 +1,6 @@
-"""The verbs of the command line, one module each, whose docstring is the verb's help.
+"""The verbs (subcommands) of the command line, one module each; the module's docstring is the verb's help.
 
-Each has `add_arguments`, which declares its arguments, and `run`, which gets them parsed. `python -m ladder VERB`
+A module has `add_arguments(parser)` and `run(options)`, which gets the parsed arguments. `python -m ladder VERB`
 imports only the module of that verb, so that a job starts fast.
 """
 

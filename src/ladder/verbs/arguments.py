@@ -1,4 +1,4 @@
-"""What the verbs share: types of arguments, files to read, and JSON to write."""
+"""What verbs share: types of arguments for argparse, files to read, and JSON to write."""
 
 import argparse
 import json
@@ -32,17 +32,17 @@ def whole_number(text, minimum):
 
 
 def at_least(minimum):
-    """Numbers of at least `minimum`, for argparse."""
+    """The argparse type of numbers of at least `minimum`."""
     return lambda text: number(text, lambda value: value >= minimum, f"of at least {minimum}")
 
 
 def above(limit):
-    """Numbers above `limit`, for argparse."""
+    """The argparse type of numbers above `limit`."""
     return lambda text: number(text, lambda value: value > limit, f"above {limit}")
 
 
 def number(text, is_valid, condition):
-    """A valid number; NaN and infinity never are. `condition` says in words what is valid."""
+    """A finite number for which `is_valid` is true; `condition` is that in words, for the error message."""
     try:
         value = float(text)
     except ValueError:
@@ -89,7 +89,7 @@ def write_json(path, document):
 
 
 def data_paths(folder, *cases):
-    """The paths of the cases' data below a folder, {name: path}. Raises LadderError for an incomplete case."""
+    """The folders of the cases' data sets, {name: path below `folder`}. Raises LadderError for an incomplete case."""
     from ladder.catalogue import datasets, workloads  # here, because most verbs don't need them
 
     for case in cases:
@@ -108,9 +108,9 @@ def reference_path(folder, case):
 
 
 def add_study(parser):
-    """The arguments of the verbs that write about the whole study."""
+    """Add the arguments of the verbs that write about the whole study."""
     parser.add_argument("folders", nargs="*", help="folders of the experiments' tables")
     parser.add_argument("--machine", required=True, help="the machine that the text is about, if it has measurements")
-    parser.add_argument("--description", action="append", default=[], help="the description of a machine (JSON)")
+    parser.add_argument("--description", action="append", default=[], help="a machine's description (JSON); repeatable")
     parser.add_argument("--roofs", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
     parser.add_argument("--out", required=True)

@@ -1,4 +1,4 @@
-"""Build an artefact of a workload: a file that its cases read or its figures show."""
+"""Build an artefact of a workload, such as a trained network: a file that its cases read or its figures show."""
 
 from ladder.catalogue import datasets, published
 from ladder.devices import host
@@ -9,11 +9,11 @@ from ladder.harness import environment
 def add_arguments(parser):
     parser.add_argument("workload")
     parser.add_argument("name", help="a file of the workload's ARTEFACTS")
-    parser.add_argument("--data", help="the data that it is built from")
+    parser.add_argument("--data", help="folder of the data that it is built from")
     parser.add_argument("--out", required=True)
-    ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--unpack", action="store_true", help="unpack the published artefact instead of building it")
-    ways.add_argument("--publish", action="store_true", help=f"copy it to {published.FOLDER}, to be committed")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--unpack", action="store_true", help="unpack the published artefact instead of building it")
+    group.add_argument("--publish", action="store_true", help=f"copy it to {published.FOLDER}, to be committed")
 
 
 def run(options):

@@ -1,13 +1,13 @@
-"""Compile the source of a variant, in CUDA to a binary or in C to a shared object, with a report beside it."""
+"""Compile a variant's source, CUDA to a binary or C to a shared object, and write a report beside the result."""
 
 from ladder.build import libraries, report
 
 
 def add_arguments(parser):
-    parser.add_argument("target", help="a GPU architecture, as in sm_90, or host")
+    parser.add_argument("target", help="a GPU architecture such as sm_90, or host")
     parser.add_argument("workload")
     parser.add_argument("variant")
-    parser.add_argument("constants", help="as in dtype=float64,block=16, or dtype=float64,flags=O2")
+    parser.add_argument("constants", help="constants of the source, as in dtype=float64,block=16")
 
 
 def run(options):

@@ -1,4 +1,4 @@
-"""Write the machine's ceilings from their records (JSON)."""
+"""Write a machine's ceilings from the records of its ceiling experiments (JSON)."""
 
 from ladder.store import ceilings
 from ladder.verbs.arguments import at_least, write_json

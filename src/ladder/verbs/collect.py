@@ -1,4 +1,4 @@
-"""Write experiments' tables from records and published measurements."""
+"""Write the tables of experiments from records and published measurements."""
 
 from pathlib import Path
 

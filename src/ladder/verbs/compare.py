@@ -4,7 +4,7 @@ from ladder.harness import comparison
 from ladder.records.files import require_writable
 from ladder.verbs.arguments import above, at_least_one, at_least_two, data_paths
 
-# The verb itself holds the machine while it takes samples.
+# This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
 
 
@@ -13,17 +13,17 @@ def add_arguments(parser):
     parser.add_argument("b", help="workload/variant/slug")
     parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
     parser.add_argument(
-        "--detect", type=above(0), default=0.05, help="measure until such a difference is detectable (default: 0.05)"
+        "--detect", type=above(0), default=0.05, help="relative difference to be detectable at the end (default: 0.05)"
     )
     parser.add_argument(
-        "--max-pairs", type=at_least_two, default=30, help="pairs of processes at most, measured by two (default: 30)"
+        "--max-pairs", type=at_least_two, default=30, help="maximum number of pairs of processes (default: 30)"
     )
     parser.add_argument(
-        "--cap", type=above(0), default=600, help="seconds at most, unless two pairs take longer (default: 600)"
+        "--cap", type=above(0), default=600, help="maximum seconds, except for the first two pairs (default: 600)"
     )
     parser.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
-    parser.add_argument("--reference", help="the reference of both trainings")
+    parser.add_argument("--reference", help="file of the reference of both cases, if they need one")
     parser.add_argument("--json", help="file for the verdict and all samples")
 
 

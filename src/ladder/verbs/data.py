@@ -4,11 +4,11 @@
 def add_arguments(parser):
     parser.add_argument("name", choices=["digits", "mnist"])
     parser.add_argument("--out", required=True)
-    parser.add_argument("--mirror", action="append", default=[], help="URL or folder, tried in the order given")
+    parser.add_argument("--mirror", action="append", default=[], help="URL or folder of a mirror, tried in this order")
 
 
 def run(options):
-    # Imported separately: one takes long to import image resampling, the other to import downloading.
+    # Imported separately: `digits` imports image resampling and `mnist` downloading, and both take long.
     if options.name == "digits":
         from ladder.data import digits
 

@@ -1,4 +1,4 @@
-"""Write a description of this machine (JSON)."""
+"""Write a description of this machine: its CPUs, GPUs, memory and software (JSON)."""
 
 from ladder.machine import description
 from ladder.verbs.arguments import write_json

@@ -15,8 +15,10 @@ def add_arguments(parser):
         "--tables", action="append", default=[], help="folder of an experiment's tables; may be repeated"
     )
     parser.add_argument("--ceilings", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
-    parser.add_argument("--data", help="the data that the workload's cases read")
-    parser.add_argument("--artefact", action="append", default=[], metavar="FILE=PATH", help="may be repeated")
+    parser.add_argument("--data", help="folder of the data that the workload's cases read")
+    parser.add_argument(
+        "--artefact", action="append", default=[], metavar="FILE=PATH", help="path of an artefact; may be repeated"
+    )
     parser.add_argument("--out", required=True, help="path of the files without their suffix")
 
 
@@ -34,8 +36,8 @@ def run(options):
         workload = workloads.load(figures.workload(options.name))
         inputs["data"] = Path(options.data).name, datasets.load(workload, options.data)
     if constants["USES_ARTEFACTS"]:
-        if wrong := [pair for pair in options.artefact if "=" not in pair]:
-            raise LadderError(f"--artefact is written FILE=PATH, not {wrong[0]!r}.")
+        if malformed := [pair for pair in options.artefact if "=" not in pair]:
+            raise LadderError(f"--artefact is written FILE=PATH, not {malformed[0]!r}.")
         inputs["artefacts"] = dict(pair.split("=", 1) for pair in options.artefact)
         if missing := set(constants["USES_ARTEFACTS"]) - set(inputs["artefacts"]):
             raise LadderError(f"The figure {options.name} needs --artefact of {', '.join(sorted(missing))}.")

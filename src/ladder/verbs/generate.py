@@ -1,10 +1,10 @@
-"""Generate images from a network and inputs in files: as text, or tiled into one image, .bmp or .png."""
+"""Generate images by a network from a file of inputs, and write them as text or tiled into one .bmp or .png."""
 
 import contextlib
 import os
 import sys
 
-from ladder.errors import LadderError, counted
+from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
 from ladder.harness.leases import lease_devices
 from ladder.machine import nvidia
@@ -16,12 +16,12 @@ def add_arguments(parser):
     parser.add_argument("network", help="file of the network's weights")
     parser.add_argument("inputs", help="file of the network's inputs")
     parser.add_argument("output", help="file to write; its suffix selects the format")
-    parser.add_argument("--gpus", type=at_least_zero, help="GPUs to use, 0 for the host (default: as many as pay off)")
-    parser.add_argument("--published", default="results/published", help="measurements that decide how many pay off")
+    parser.add_argument("--gpus", type=at_least_zero, help="GPUs to use, 0 for the host (default: the fastest number)")
+    parser.add_argument("--published", default="results/published", help="measurements that select the default number")
 
 
 def run(options):
-    from ladder.harness import generation  # which loads what the workload needs
+    from ladder.harness import generation  # here, because it loads the workload's libraries
 
     formats = generation.formats_of(options.workload)
     formats.require_output(options.output, 1)
@@ -42,26 +42,26 @@ def count_gpus(options, formats, sizes):
     gpus = nvidia.gpus()
     if options.gpus is not None:
         if options.gpus > len(gpus):
-            raise LadderError(f"--gpus {options.gpus}: this machine has {counted(len(gpus), 'GPU')}.")
+            raise LadderError(f"--gpus {options.gpus}: this machine has {pluralize(len(gpus), 'GPU')}.")
         return options.gpus
     if not gpus:
         return 0
     from ladder.catalogue import workloads
     from ladder.store import gpu_counts
 
-    others = gpu_counts.without(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
-    times = gpu_counts.measured(
-        options.workload, others, *formats.VARIANTS["offload"], gpus[0]["name"], options.published
+    other_sizes = gpu_counts.without(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
+    times = gpu_counts.published_times(
+        options.workload, other_sizes, *formats.VARIANTS["offload"], gpus[0]["name"], options.published
     )
     return gpu_counts.best(times, sizes[gpu_counts.IMAGES], len(gpus))
 
 
 @contextlib.contextmanager
 def bar(images):
-    """A progress bar on a terminal, nothing elsewhere; yields a function that adds to the number of images done."""
+    """Show a progress bar, if stderr is a terminal; yields a function that adds to the number of finished images."""
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as progress:
         task = progress.add_task("images", total=images)
-        yield lambda done: progress.advance(task, done)
+        yield lambda count: progress.advance(task, count)

@@ -1,7 +1,7 @@
-"""Print the cases of a configuration: which would run, which are skipped and why; or the rungs of every workload."""
+"""Print which cases of a configuration would run, and which are skipped and why; or the rungs of every workload."""
 
 from ladder.catalogue import workloads
-from ladder.errors import counted
+from ladder.errors import pluralize
 from ladder.planning import plan, targets
 from ladder.verbs.arguments import at_least_one, at_least_zero, read_configuration
 
@@ -24,17 +24,18 @@ def run(options):
             print(*rungs(workload), sep="\n", end="\n\n")
         return
     changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
-    machine = targets.here(config | changes)
+    machine = targets.this_machine(config | changes)
     planned = plan.plan(config, machine)
     for item in planned:
         print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")
     runs = {item.case.key for item in planned if not item.skipped}
     skipped = {item.case.key for item in planned if item.skipped}
-    print(f"{counted(len(runs), 'case')} to run on {counted(machine['cpu'].cores, 'core')}, {len(skipped)} skipped.")
+    cores = pluralize(machine["cpu"].cores, "core")
+    print(f"{pluralize(len(runs), 'case')} to run on {cores}, {len(skipped)} skipped.")
 
 
 def rungs(workload):
-    """The lines of a workload: its sizes, then each rung with its device, its idea and its tunings."""
+    """The printed lines of a workload: its sizes, then each rung with its device, its idea and its tunings."""
     yield f"{workload}: {', '.join(size(*item) for item in workloads.load(workload).SIZES.items())}"
     for variant, idea in workloads.rungs(workload).items():
         device = workloads.constants(workload, variant)["DEVICE"]
@@ -45,13 +46,13 @@ def rungs(workload):
 
 
 def size(name, kind):
-    """A size in a word or two: a name, its choices, or its default."""
+    """A size as `name`, `name=choices` or `name=default`; `kind` is a type, a tuple of choices or the default."""
     if isinstance(kind, type):
         return name
     return f"{name}={'|'.join(map(str, kind)) if isinstance(kind, tuple) else kind}"
 
 
 def tuning(name, kind, default):
-    """A tuning in a word or two: a name, its choices, and its default."""
+    """A tuning as `name`, `name=choices` or `name=default`."""
     words = "|".join(workloads.choices(kind))
     return name + f"={words or default}" * bool(words or default is not None)

@@ -7,7 +7,7 @@ from ladder.records.case import Case
 from ladder.records.files import require_writable
 from ladder.verbs.arguments import data_paths, parse_object, read_ceilings
 
-# The verb itself holds the machine while it takes samples.
+# This verb times a case, and holds the machine's lock itself while it does.
 TIMES = True
 
 
@@ -16,10 +16,10 @@ def add_arguments(parser):
     parser.add_argument("variant")
     parser.add_argument("case")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--machine", default="auto")
+    parser.add_argument("--machine", default="auto", help="the machine's label (default: made from its description)")
     parser.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
-    parser.add_argument("--reference")
+    parser.add_argument("--reference", help="file of the case's reference, if it needs one")
     parser.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
     parser.add_argument("--granted", type=int, help="cores that the scheduler has granted")
     parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
@@ -30,7 +30,7 @@ def add_arguments(parser):
 
 def run(options):
     if options.launcher:
-        programs.words(options.launcher, "--launcher")
+        programs.split_command(options.launcher, "--launcher")
     case = Case.parse(options.workload, options.variant, options.case)
     require_writable(options.out)
     ceilings = read_ceilings(options.ceilings) if options.ceilings else None

@@ -1,4 +1,4 @@
-"""Write the numbers of the paper's sentences (LaTeX), and its texts, rendered from templates."""
+"""Write the numbers of the study (LaTeX), and render the paper's texts from templates."""
 
 from ladder.planning import configuration
 from ladder.records.files import write_atomically
@@ -9,10 +9,10 @@ from ladder.verbs.arguments import add_study, at_least, parse_object
 
 def add_arguments(parser):
     add_study(parser)
-    parser.add_argument("--protocol", default="{}", help="JSON of the keys that differ from the defaults")
+    parser.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
     parser.add_argument("--margin", type=at_least(1), required=True, help="factor by which a sample may beat a ceiling")
-    parser.add_argument("--template", action="append", default=[], help="a text of the paper; may be repeated")
-    parser.add_argument("--texts", help="folder for the texts of the paper and of all chapters")
+    parser.add_argument("--template", action="append", default=[], help="template of a text; may be repeated")
+    parser.add_argument("--texts", help="folder for the rendered texts of the paper and of all chapters")
 
 
 def run(options):
@@ -21,5 +21,5 @@ def run(options):
     values = numbers.numbers(results, protocol, options.margin)
     latex.write(options.out, numbers.text(values))
     if options.texts:
-        for name, text in texts.rendered(results, values, options.template).items():
+        for name, text in texts.render(results, values, options.template).items():
             write_atomically(f"{options.texts}/{name}", text)

@@ -1,4 +1,4 @@
-"""Typeset the paper."""
+"""Typeset the paper, or its supplement, as PDF."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from ladder.report import captions, chapters, typesetting
 
 
 def add_arguments(parser):
-    parser.add_argument("source", help="the LaTeX file to begin with")
+    parser.add_argument("source", help="the main LaTeX file")
     parser.add_argument("inputs", nargs="*", help="generated files: tables, figures")
     parser.add_argument("--texts", help="folder of the rendered texts")
     parser.add_argument("--out", required=True)
@@ -17,12 +17,12 @@ def run(options):
     origins, sources = chapters.origins(), Path(options.source).parent
     for path in Path(options.texts).rglob("*.tex") if options.texts else ():
         name, text = str(path.relative_to(options.texts)), path.read_text(encoding="utf-8")
-        if texts.get(name) != text and not is_same(sources / name, text):  # LaTeX counts lines of the rendered text
-            origins[name] = path
+        if texts.get(name) != text and not has_text(sources / name, text):
+            origins[name] = path  # LaTeX's line numbers are those of the rendered text
         texts[name] = text
     typesetting.build(options.source, options.inputs, folder, options.out, texts, origins)
 
 
-def is_same(path, text):
-    """Whether a file has this text."""
+def has_text(path, text):
+    """Whether a file exists and has this text."""
     return path.is_file() and path.read_text(encoding="utf-8") == text

@@ -1,4 +1,4 @@
-"""Have Numba compile the functions of a case ahead of time, for all sizes and threads of its kind."""
+"""Compile the Numba functions of a case ahead of time, for all sizes and numbers of threads of its kind."""
 
 import sys
 

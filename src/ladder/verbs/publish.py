@@ -1,4 +1,4 @@
-"""Write the measurements of machines to a folder that is committed."""
+"""Publish the measurements of machines: write them as files to be committed."""
 
 from pathlib import Path
 

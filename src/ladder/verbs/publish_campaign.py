@@ -1,7 +1,5 @@
 """Publish a campaign that was measured whole, in a folder of its own."""
 
-import json
-
 from ladder.store import campaigns
 from ladder.verbs.arguments import at_least, parse_object
 

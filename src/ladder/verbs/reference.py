@@ -1,4 +1,4 @@
-"""Compute a reference, against which cases of several sizes or variants are checked."""
+"""Compute a reference, with which the results of several variants are compared."""
 
 from ladder.catalogue import datasets, workloads
 from ladder.devices import host
@@ -17,12 +17,12 @@ def add_arguments(parser):
 
 def run(options):
     workload = workloads.load(options.workload)
-    named = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
-    sizes = workload.reference_sizes(workloads.small_sizes(options.workload, named, 1))
+    stated_sizes = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
+    sizes = workload.reference_sizes(workloads.small_sizes(options.workload, stated_sizes, 1))
     if sizes is None:
         raise LadderError(f"{options.workload} needs no reference: its results are checked inside the job.")
     for name in sizes:
-        if name not in named and isinstance(workload.SIZES[name], type):
+        if name not in stated_sizes and isinstance(workload.SIZES[name], type):
             raise LadderError(f"{options.workload} needs a value for its size {name!r}.")
     if workload.data_set(sizes) and not options.data:
         raise LadderError(f"The reference of {options.workload} is computed from data: name its folder with --data.")

@@ -1,4 +1,4 @@
-"""Write the ceilings of every machine (JSON): the maxima of its ceiling experiments or, if published, of all cases."""
+"""Write the ceilings of all machines (JSON): from ceiling experiments or, if published, from all of their cases."""
 
 from ladder.store import PUBLISHED, collect, stored, study
 from ladder.verbs.arguments import write_json
@@ -21,5 +21,5 @@ def published_ceilings(folders):
     frames = {}
     for samples in (stored.published(folder, "samples") for folder in folders):
         frames.setdefault(samples["machine"].iloc[0], []).append(samples)
-    tables = {name: {"all": {"samples": collect.concatenated(parts)}} for name, parts in frames.items()}
+    tables = {name: {"all": {"samples": collect.concatenate(parts)}} for name, parts in frames.items()}
     return {name + PUBLISHED: study.Study(table, name).ceilings for name, table in tables.items()}

@@ -1,4 +1,4 @@
-"""Find the smallest errors that the checks refuse (CSV)."""
+"""Inject errors into results, and write the smallest error that each check refuses (CSV)."""
 
 from ladder.harness import environment
 from ladder.records.files import require_writable, write_atomically
@@ -19,7 +19,7 @@ def run(options):
     data = data_paths(options.data, *cases)
     environment.enter(environment.of_verb(1))
 
-    import pandas as pd  # after this process has restarted
+    import pandas as pd  # here, because `environment.enter` restarts this process
 
     rows = [
         {

@@ -13,7 +13,7 @@ def add_arguments(parser):
 def run(options):
     if options.configfile:
         config = read_configuration(options.configfile)
-        print(status.report(status.cases_of(plan.plan(config, targets.here(config)))))
+        print(status.report(status.cases_of(plan.plan(config, targets.this_machine(config)))))
     else:
         run = status.read()
         print(status.report(run["cases"], run))

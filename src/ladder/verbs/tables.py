@@ -8,7 +8,7 @@ from ladder.verbs.arguments import add_study
 
 def add_arguments(parser):
     add_study(parser)
-    parser.add_argument("--html", required=True, help="file for the table of validation as a page")
+    parser.add_argument("--html", required=True, help="file for the validation table as HTML")
     parser.add_argument("--verdicts", required=True, help="file for the verdicts of all chapters (CSV)")
     parser.add_argument("--sensitivity", required=True, help="the smallest errors that checks refuse (CSV)")
     parser.add_argument("--kernel", action="append", default=[], help="a built kernel's report (JSON)")

@@ -1,4 +1,4 @@
-"""Train a network, and save its weights: a restarted training ends with the same bits as an uninterrupted one."""
+"""Train a network and save its weights; a restarted training gives the same bits as an uninterrupted one."""
 
 import os
 from dataclasses import replace
@@ -14,28 +14,28 @@ from ladder.verbs.arguments import at_least, data_paths
 def add_arguments(parser):
     parser.add_argument("workload")
     parser.add_argument("variant")
-    parser.add_argument("sizes", help="as in images=1000,epochs=20,rate=0.001; the others have defaults")
+    parser.add_argument("sizes", help="as in images=1000,epochs=20,rate=0.001; other sizes have defaults")
     parser.add_argument("--tuning", default="", help="as in threads=2,block=64")
     parser.add_argument(
         "--eps", type=at_least(0), default=0.0, help="stop when the error is at most this (default: never)"
     )
     parser.add_argument("--save", help="file (.npz) for weights and steps, written after every epoch")
-    parser.add_argument("--restart", help="file to restart from, of the same sizes except `epochs`, the total number")
+    parser.add_argument("--restart", help="saved file of the same sizes, except `epochs`, the total number of epochs")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
 
 
 def run(options):
     tuning = filter(None, options.tuning.split(","))
-    # A case has its tunings sorted by name; on the command line they may be in any order, as sizes may.
-    words = [options.sizes, "cache=cold", *sorted(tuning, key=lambda pair: pair.partition("=")[0])]
-    case = Case.parse(options.workload, options.variant, ",".join(words))
+    # A slug requires its tunings sorted by name; on the command line they may be in any order.
+    pairs = [options.sizes, "cache=cold", *sorted(tuning, key=lambda pair: pair.partition("=")[0])]
+    case = Case.parse(options.workload, options.variant, ",".join(pairs))
     case = replace(case, sizes=workloads.complete(case.workload, case.sizes))
     if options.save:
         require_writable(options.save)
     data = data_paths(options.data, case)
     environment.enter(environment.of_worker(case))
 
-    from ladder.harness import training  # which loads what the workload needs
+    from ladder.harness import training  # here, because it loads the workload's libraries
 
     training.require_trainable(case)
     state = training.load(options.restart, case) if options.restart else None

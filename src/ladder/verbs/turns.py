@@ -31,7 +31,7 @@ def add_arguments(parser):
 
 def run(options):
     if options.launcher:
-        programs.words(options.launcher, "--launcher")
+        programs.split_command(options.launcher, "--launcher")
     require_writable(options.out)
     cases = [parse_key(key) for key in options.cases]
     jobs = {case: (data_paths(options.data, case), reference_path(options.references, case)) for case in cases}

@@ -1,4 +1,4 @@
-"""What is compiled ahead of a measurement: CUDA binaries, libraries of C sources, and Numba's functions."""
+"""The files that are compiled ahead of measurements: CUDA binaries, libraries of C sources, and Numba's functions."""
 
 import functools
 from pathlib import Path
@@ -11,26 +11,26 @@ from ladder.workflow.mistakes import ending_run
 class Builds:
     """The builds of a StudyPlan.
 
-    `architectures` are those that kernels are built for: those of the configuration and, without a cluster, that of
-    this machine's GPU; `measured_architectures` are the ones that measurements require.
+    Kernels are built for `architectures`: those of the configuration and, without a cluster, that of this machine's
+    first GPU. Measurements require the binaries for `measured_architectures`.
     """
 
     def __init__(self, plan):
         self.plan = plan
         gpus = [] if plan.site else nvidia.gpus()[:1]
-        of_gpu = [f"sm_{gpu['capability'].replace('.', '')}" for gpu in gpus]
-        self.architectures = sorted({*plan.config["architectures"], *of_gpu})
-        self.measured_architectures = self.architectures if plan.site else of_gpu
+        local = [f"sm_{gpu['capability'].replace('.', '')}" for gpu in gpus]
+        self.architectures = sorted({*plan.config["architectures"], *local})
+        self.measured_architectures = self.architectures if plan.site else local
 
     @functools.cached_property
     def binaries(self):
-        """The binaries of all cases, those included that this run doesn't measure, for all architectures."""
+        """The binaries of all cases, including those that this run doesn't measure, for all architectures."""
         cases = [item.case for item in self.plan.every_case]
         return sorted({path for case in cases for path in binaries_of(case, self.architectures)})
 
     @functools.cached_property
     def reports(self):
-        """The resources of each of these kernels. A paper without new measurements builds none."""
+        """The reports of these binaries; without measuring only those that exist, so that none is built."""
         paths = [str(Path(path).with_suffix(".json")) for path in self.binaries]
         return [path for path in paths if self.plan.config["measure"] or Path(path).exists()]
 
@@ -40,18 +40,18 @@ class Builds:
 
     def libraries_of(self, case):
         """The libraries of C sources that a case needs; none on a cluster, whose nodes compile their own."""
-        needed = [] if self.plan.site else sorted(libraries.needed(case))
+        needed = [] if self.plan.site else sorted(libraries.of_case(case))
         return [str(libraries.path_of(*library)) for library in needed]
 
 
 def binaries_of(case, architectures):
     """The binaries that a case needs on these architectures."""
-    kernels = sorted(binaries.kernels(case))
+    kernels = sorted(binaries.of_case(case))
     return [str(binaries.path_of(architecture, *kernel)) for architecture in architectures for kernel in kernels]
 
 
 def note_of(case):
-    """The note that Numba has compiled the functions of a case."""
+    """The file, or [], that notes that Numba has compiled the functions of a case."""
     return f"results/compiled/{compilation.note_name(case)}" if compilation.is_needed(case) else []
 
 

@@ -1,4 +1,4 @@
-"""The files of measured ceilings: one for each machine, with which samples are compared, and one of all machines."""
+"""The files of ceilings: one for each machine, with which samples are compared, and `roofs` of all machines."""
 
 from ladder.store.ceilings import is_ceiling
 
@@ -11,8 +11,8 @@ def path_of(machine):
 class Ceilings:
     """The ceilings of a StudyPlan.
 
-    `experiments` are the names of those that measure ceilings, and `files` the files of the machines' ceilings. `roofs`
-    is the file of all machines' ceilings, to which text, tables and figures refer, in a list; empty if there are none.
+    `experiments` are the names of the ceiling experiments, and `files` the files of each machine's ceilings. `roofs` is
+    a list with the file of all machines' ceilings, which text, tables and figures read; empty without any ceiling.
     """
 
     def __init__(self, plan):
@@ -25,10 +25,10 @@ class Ceilings:
         self.roofs = ["results/roofs.json"] if self.experiments or plan.published else []
 
     def of_case(self, case):
-        """The file of the ceilings that a case's samples are compared with; none for the cases that measure them."""
+        """The file of the ceilings that a case's samples are compared with; [] for cases that measure ceilings."""
         label = self.plan.target_of(case).label
         return path_of(label) if case.key not in self.keys and label in self.machines else []
 
     def records(self, wildcards):
-        """The records that a machine's ceilings are made of."""
+        """The records of a machine's ceiling experiments."""
         return self.plan.records(self.experiments, [wildcards.machine])

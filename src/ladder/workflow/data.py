@@ -10,10 +10,10 @@ from ladder.workflow.mistakes import ending_run
 
 
 def ancient_if_exists(path, files):
-    """The input files of a job that writes a path: `ancient` if the path exists, so that newer ones don't outdate it.
+    """The input files of a job that writes a path: `ancient` if the path exists, so that newer inputs don't outdate it.
 
-    A missing path depends on them as usual: if one of them is to be rebuilt, Snakemake overlooks jobs behind an
-    `ancient`, although their output is missing (its issue 4166).
+    Inputs of a missing path aren't `ancient`: if an `ancient` input is to be rebuilt, Snakemake overlooks the jobs that
+    depend on it, although their output is missing (Snakemake's issue 4166).
     """
     return ancient(files) if files and Path(path).exists() else files
 
@@ -21,7 +21,7 @@ def ancient_if_exists(path, files):
 def of_case(path, case):
     """The data that a case reads, as inputs of a job that writes a path.
 
-    Downloaded data stay the same, but an artefact may change.
+    Downloaded data never change, so their dates don't count; an artefact may change.
     """
     name, files = datasets.name_of(case.workload, case.sizes), datasets.files_of(case.workload, case.sizes)
     return files if name and datasets.is_artefact(name) else ancient_if_exists(path, files)
@@ -33,7 +33,7 @@ def path_of(name):
 
 
 def is_available(name):
-    """Whether data exist, or are built only from published data."""
+    """Whether data exist, or are an artefact that is published or can be built from available data."""
     if all(Path(file).exists() for file in datasets.files(name)):
         return True
     if not datasets.is_artefact(name):
@@ -44,12 +44,12 @@ def is_available(name):
 
 
 def published_sum(wildcards):
-    """The sha256 of a published artefact, which is unpacked instead of built; None for others."""
+    """The sha256 of a published artefact, which is unpacked instead of built; None for other artefacts."""
     return published.sum_of(wildcards.workload, wildcards.artefact)
 
 
 def origin_of(wildcards):
-    """The name of the data that an artefact is built from, or None; a published one is not built."""
+    """The name of the data that an artefact is built from; None without data, or for a published artefact."""
     return None if published_sum(wildcards) else datasets.artefacts(wildcards.workload).get(wildcards.artefact)
 
 
@@ -76,14 +76,14 @@ def reference_path(workload, sizes):
 
 
 def reference_of(case):
-    """The file of a case's reference, unless that is computed inside the job."""
+    """The file of a case's reference; [] if the reference is computed inside the job."""
     slug = workloads.reference_slug(case)
     return [] if slug is None else reference_path(case.workload, slug)
 
 
 @ending_run()
 def reference_case(wildcards):
-    """A reference as a case; ends the run for sizes that can't be read."""
+    """The case of a reference's workload and sizes; ends the run for sizes that can't be read."""
     return Case.parse(wildcards.workload, "reference", f"{wildcards.sizes},cache=cold")
 
 

@@ -1,4 +1,4 @@
-"""The figures that can be drawn, and what each reads."""
+"""The figures that a run can draw, and the files that each reads."""
 
 from ladder.catalogue import datasets
 from ladder.report import figures
@@ -8,9 +8,9 @@ from ladder.workflow.mistakes import ending_run
 
 
 class Figures:
-    """The figures of a StudyPlan with its Ceilings; ends the run at a mistake in a chapter or in a figure's constants.
+    """The figures of a StudyPlan and its Ceilings; `names` are those that this run draws.
 
-    `names` are those that this run draws.
+    Ends the run at a mistake in a chapter or in a figure's constants.
     """
 
     @ending_run()
@@ -19,8 +19,8 @@ class Figures:
         self.ceilings = ceilings
         self.constants = {name: figures.constants(name) for name in figures.names()}
         files = {name: self.files_of(name) for name in figures.drawable(plan.experiments)}
-        self.files_to_show = {name: paths for name, paths in files.items() if paths is not None}
-        self.names = list(self.files_to_show)
+        self.extra_inputs = {name: paths for name, paths in files.items() if paths is not None}
+        self.names = list(self.extra_inputs)
 
     @property
     def files(self):
@@ -28,11 +28,11 @@ class Figures:
         return [f"results/figures/{name}.{suffix}" for name in self.names for suffix in figures.FORMATS]
 
     def category(self, wildcards):
-        """The figure's group in the report."""
+        """The figure's category in the report."""
         return self.constants[wildcards.figure]["CATEGORY"]
 
     def labels(self, wildcards):
-        """What the report calls the figure."""
+        """The figure's labels in the report."""
         return {"figure": self.constants[wildcards.figure]["TITLE"]}
 
     def folders(self, wildcards):
@@ -44,12 +44,12 @@ class Figures:
         return [f"{folder}/{table}.csv" for folder in self.folders(wildcards) for table in TABLES]
 
     def roofs(self, wildcards):
-        """The file of ceilings that the figure reads, in a list; empty if it reads none or there are none."""
+        """The file of ceilings that the figure reads, in a list; empty if it reads none or no ceiling is known."""
         return self.ceilings.roofs if self.constants[wildcards.figure]["USES_CEILINGS"] else []
 
     def data_and_artefacts(self, wildcards):
         """The files of data and artefacts that the figure shows."""
-        return self.files_to_show[wildcards.figure]
+        return self.extra_inputs[wildcards.figure]
 
     def table_options(self, wildcards):
         """The options that name the folders of tables."""
@@ -69,7 +69,7 @@ class Figures:
         return [f"--artefact={name}={path}" for name, path in self.artefacts_of(wildcards.figure).items()]
 
     def data_of(self, figure):
-        """The name of the data that a figure shows, that of its workload's first case with data; empty without one."""
+        """The name of the data that a figure shows: those of its workload's first case with data; "" without any."""
         if not self.constants[figure]["USES_DATA"]:
             return ""
         cases = self.cases_of(figures.workload(figure))
@@ -81,7 +81,7 @@ class Figures:
         return {name: path for name in names for path in datasets.files(f"{workload}/{name}")}
 
     def files_of(self, figure):
-        """The files of data and artefacts that a figure shows; None if one is missing and no other job needs it."""
+        """The files of data and artefacts that a figure shows; None if one is missing and this run won't provide it."""
         name = self.data_of(figure)
         if self.constants[figure]["USES_DATA"] and not name:
             return None

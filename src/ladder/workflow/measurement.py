@@ -6,7 +6,7 @@ from ladder.workflow.study_plan import case_of
 
 
 class Measurement:
-    """The measurements of a StudyPlan, with its Ceilings and its Builds."""
+    """The inputs and parameters of `measure` for the cases of a StudyPlan with its Ceilings and its Builds."""
 
     def __init__(self, plan, ceilings, builds):
         self.plan = plan
@@ -14,7 +14,7 @@ class Measurement:
         self.builds = builds
 
     def stamp(self, wildcards):
-        """The stamp of the code and the protocol. Ends the run for a case that isn't in the plan."""
+        """The stamp of the case's code and protocol. Ends the run for a case that isn't in the plan."""
         return stamps.path_of(self.plan.planned_case(wildcards))
 
     def data(self, wildcards):
@@ -22,11 +22,11 @@ class Measurement:
         return data.of_case(record_of(wildcards), case_of(wildcards))
 
     def reference(self, wildcards):
-        """The file of the case's reference, unless that is computed inside the job."""
+        """The file of the case's reference; [] if the reference is computed inside the job."""
         return data.reference_of(case_of(wildcards))
 
     def ceilings(self, wildcards):
-        """The file of the ceilings with which samples are compared."""
+        """The file of the ceilings with which the samples are compared; [] without one."""
         return data.ancient_if_exists(record_of(wildcards), self.all_ceilings.of_case(case_of(wildcards)))
 
     def binaries(self, wildcards):
@@ -38,7 +38,7 @@ class Measurement:
         return self.builds.libraries_of(case_of(wildcards))
 
     def compiled(self, wildcards):
-        """The note that Numba has compiled the case's functions."""
+        """The file that notes that Numba has compiled the case's functions; [] without such functions."""
         return data.ancient_if_exists(record_of(wildcards), builds.note_of(case_of(wildcards)))
 
     def protocol(self, wildcards):

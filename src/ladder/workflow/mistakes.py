@@ -1,4 +1,4 @@
-"""A user's mistake ends the run with a sentence, for which Snakemake would print a traceback."""
+"""End the run with a sentence at a user's mistake, at which Snakemake would print a traceback."""
 
 import contextlib
 import sys
@@ -13,7 +13,7 @@ def stop(error):
 
 @contextlib.contextmanager
 def ending_run(failure="can't be read"):
-    """A context, or a decorator, in which a user's mistake ends the run; `failure` says what is wrong with a file."""
+    """A context manager, or decorator: LadderError and OSError end the run; `failure` completes "FILE ..."."""
     try:
         yield
     except LadderError as error:

@@ -13,17 +13,17 @@ DOCUMENT_FILES = [f"results/{document}.pdf" for document in DOCUMENTS]
 
 
 class Paper:
-    """What the documents of a StudyPlan with its Ceilings are made from, with the paper's own texts in a folder.
+    """The inputs of the documents of a StudyPlan with its Ceilings; `folder` has the paper's own templates, `frame`.
 
-    `table_files` are those of all experiments, `tables` the paper's own as LaTeX. Texts are `templates`, which are
-    rendered as the files `texts`; `frame` are the templates outside of chapters. Bibliographies are read unchanged.
+    `table_files` are the CSV tables of all experiments, `tables` the paper's tables in LaTeX. `templates`, those of
+    `frame` and of all chapters, are rendered as the files `texts`; `bibliographies` are read unchanged.
     """
 
     def __init__(self, plan, ceilings, folder):
         self.folder = Path(folder)
         self.table_folders = [f"results/tables/{name}" for name in plan.experiments]
         self.table_files = [f"{folder}/{table}.csv" for folder in self.table_folders for table in TABLES]
-        # Of the machines with measurements, and the published ones.
+        # Descriptions of the machines that this run measures, and of the published ones.
         self.descriptions = [f"results/machines/{label}.json" for label in plan.measured_machines]
         self.descriptions += [f"results/published/{label}/machine.json" for label in plan.published]
         self.arguments = [
@@ -41,20 +41,20 @@ class Paper:
         self.bibliographies = [str(path) for path in bibliographies]
 
     def templates_digest(self):
-        """A digest of the templates' contents, so that one from an older commit, with an older date, counts."""
+        """A digest of the templates' contents: a template of an older commit may be older than the texts."""
         contents = b"".join(Path(path).read_bytes() for path in self.templates)
         return hashlib.sha256(contents).hexdigest()[:16]
 
 
 def code_of(verb):
-    """The fingerprint of the code behind a verb that writes about the study, including that of all chapters."""
+    """The fingerprint of the code of a verb that writes about the study, including the code of all chapters."""
     modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
     for chapter in chapters.chapters():
         modules += chapters.data_modules(chapter.workload, chapter.folder, chapters.DATA)
-    return sources.of(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
+    return sources.digest(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
 
 
 def chapters_fingerprint():
-    """The fingerprint of all that the paper reads of chapters: their order, titles, texts and captions."""
+    """A digest of what the paper reads from chapters: their order, titles, texts and captions."""
     texts = json.dumps(chapters.texts() | captions.text())
     return hashlib.sha256(texts.encode()).hexdigest()[:16]

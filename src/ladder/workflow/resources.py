@@ -14,7 +14,7 @@ class JobResources:
     def __init__(self, plan, case_of=case_of):
         self.plan = plan
         self.case_of = case_of
-        # One rank needs no launcher. An empty one also keeps Snakemake from starting a Slurm step with its own cores.
+        # One rank needs no launcher. An empty `mpi` also keeps Snakemake from choosing the cores of a Slurm step.
         self.measuring = {"mpi": self.launcher}
         self.describing = {}
         if plan.site:
@@ -22,11 +22,11 @@ class JobResources:
                 "tasks": self.ranks_of,
                 "cpus_per_task": self.threads,
                 "nodes": lambda wildcards: targets.nodes_of(self.target_of(wildcards), self.case_of(wildcards)),
-                # The same number on every node: of a total, Slurm may allocate more on one node than it has ranks.
+                # GPUs per node: of a total number, Slurm may allocate more on a node than the node has ranks.
                 "gres": lambda wildcards: targets.gres_of(self.target_of(wildcards), self.case_of(wildcards)),
                 "tasks_per_gpu": 0,
             }
-            # A job that describes a node gets all of it.
+            # A job that describes a node gets the whole node.
             self.describing = self.slurm(self.target_of_label) | {
                 "mpi": "",
                 "nodes": 1,
@@ -46,7 +46,7 @@ class JobResources:
         return self.plan.target_of(self.case_of(wildcards))
 
     def target_of_label(self, wildcards):
-        """The Target that is described."""
+        """The Target of a job that describes a machine."""
         return self.plan.target_of_label(wildcards.machine)
 
     def launcher(self, wildcards):
@@ -54,14 +54,14 @@ class JobResources:
         return self.target_of(wildcards).launcher if self.ranks_of(wildcards) > 1 else ""
 
     def threads(self, wildcards):
-        """The cores of a job, on a cluster those of each rank: one for a case on this machine's GPU, else all."""
+        """The cores of a job: 1 for a case on this machine's GPU, one rank's on a cluster, else all."""
         case = self.case_of(wildcards)
         if self.plan.site and case.ranks > 1:
             return case.threads
         return 1 if self.is_on_gpu(wildcards) and not self.plan.site else self.plan.target_of(case).cores
 
     def granted(self, wildcards, threads):
-        """The cores granted to a job; on a cluster Snakemake's own count isn't right."""
+        """The cores granted to a job; `threads` is Snakemake's number, which is wrong on a cluster."""
         return self.threads(wildcards) * self.ranks_of(wildcards) if self.plan.site else threads
 
     def ranks_of(self, wildcards):
@@ -79,7 +79,7 @@ class JobResources:
             return lambda wildcards: target_of(wildcards).slurm_resources[name]
 
         def runtime(wildcards, attempt):
-            """Another attempt gets more time."""
+            """Minutes, more with every attempt."""
             return attempt * target_of(wildcards).slurm_resources["runtime"]
 
         names = self.plan.targets["cpu"].slurm_resources  # the same ones for every target

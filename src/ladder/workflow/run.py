@@ -11,7 +11,7 @@ from snakemake.persistence import MetadataRecord, PersistenceBase
 from ladder.errors import LadderError
 from ladder.planning import slurm, status, targets
 from ladder.records import runs
-from ladder.records.files import bring_to_now, require_writable_folders
+from ladder.records.files import clamp_future_times, require_writable_folders
 from ladder.workflow import interruption
 from ladder.workflow.mistakes import ending_run
 from ladder.workflow.study_plan import case_of
@@ -19,17 +19,17 @@ from ladder.workflow.study_plan import case_of
 
 @ending_run()
 def tidy_up():
-    """Remove or mend what a killed run has left and Snakemake would refuse.
+    """Remove or repair what a killed run has left and Snakemake would refuse.
 
-    In a dry run too: Snakemake locks the folder for it.
+    A dry run needs this too, because Snakemake locks the folder for it.
     """
-    runs.clear_stale()
-    runs.drop_unsound(MetadataRecord.model_validate)
-    bring_to_now("results")
+    runs.remove_stale_locks()
+    runs.remove_invalid_metadata(MetadataRecord.model_validate)
+    clamp_future_times("results")
 
 
-def use_own_lock(workflow, is_on_cluster):
-    """Have Snakemake's lock of the working directory be held by a run that is alive: a killed one doesn't block it."""
+def replace_lock(workflow, is_on_cluster):
+    """Hold Snakemake's lock of the working directory only while this run lives: a killed run doesn't block others."""
     lock_of_snakemake = PersistenceBase.lock
 
     @contextlib.contextmanager
@@ -38,26 +38,26 @@ def use_own_lock(workflow, is_on_cluster):
             runs.begin()
         interruption.leave_to_snakemake()
         if not is_on_cluster and workflow.scheduling_settings:
-            # With a limit on jobs started per second, Snakemake polls for startable jobs once per second for each job
-            # that has ended: after 200 jobs this takes a fifth of a core, beside the timed case.
+            # With a limit on jobs started per second, Snakemake polls for startable jobs once per second for each
+            # finished job: after 200 jobs this takes a fifth of a core and would disturb the timed case.
             workflow.scheduling_settings.max_jobs_per_timespan = None
-        with runs.locked(lambda: lock_of_snakemake(persistence)):
+        with runs.hold_snakemake_lock(lambda: lock_of_snakemake(persistence)):
             yield
 
     PersistenceBase.lock = lock
 
 
 class Run:
-    """The run of a StudyPlan by Snakemake's workflow."""
+    """A run of a StudyPlan by Snakemake's workflow."""
 
     def __init__(self, plan, workflow):
         self.plan = plan
         self.workflow = workflow
-        # What `status.write` returns about the cases that are to be measured; None if none is.
+        # The return value of `status.write`; None if nothing is measured.
         self.status = None
 
     def start(self):
-        """Before the first job: end the run if its jobs would fail, and write what is to be measured."""
+        """Before the first job: end the run if its jobs would fail, and write the cases to be measured."""
         if not self.workflow.touch:
             with ending_run():
                 self.require_writable()
@@ -65,12 +65,12 @@ class Run:
                 self.write_status()
 
     def end(self):
-        """After the last job: print what was measured, what failed and why, and how to continue."""
+        """After the last job: print which cases were measured, which failed and why, and how to continue."""
         if self.status:
             print(status.summary(self.status), end="", file=sys.stderr)
 
     def fail(self):
-        """The same after a run with errors."""
+        """As `end`, after a run with errors."""
         self.age_restored()
         self.end()
 
@@ -79,12 +79,12 @@ class Run:
         return [job for job in self.workflow.dag.needrun_jobs() if job.rule.name == "measure"]
 
     def require_writable(self):
-        """Refuse a run whose results can't be written, for which Snakemake prints a traceback."""
+        """Raise LadderError if results can't be written; Snakemake would print a traceback."""
         jobs = self.workflow.dag.needrun_jobs()
         require_writable_folders([path for job in jobs for path in [*job.output, *job.log]])
 
     def require_cluster(self):
-        """Before anything is submitted to a cluster: refuse a run all of whose jobs would fail, cancel stray jobs."""
+        """Before submitting to a cluster: raise LadderError if all jobs would fail, cancel jobs of an earlier run."""
         site, kinds = self.plan.site, self.plan.targets
         cases = [case_of(job.wildcards) for job in self.measuring_jobs()]
         if not cases:
@@ -103,18 +103,17 @@ class Run:
             print(f"ladder: cancelled the Slurm jobs of an earlier run: {', '.join(stray)}.", file=sys.stderr)
 
     def write_status(self):
-        """Write what is to be measured, for `ladder status` and for the final summary."""
+        """Write the cases to be measured, for `ladder status` and for the final summary."""
         if self.plan.config["measure"]:
             self.status = status.write(self.plan.cases, {str(job.output[0]) for job in self.measuring_jobs()})
 
     def age_restored(self):
-        """Date the restored outputs of failed jobs before all of their inputs.
+        """Make the restored outputs of failed jobs older than all of their inputs.
 
-        Files for readers are marked by `update`: the old one stays while it is rebuilt, and is restored if that fails.
-        Snakemake then gives it the date of its restoration and notes it as built from the newest inputs, so that it
-        would never be rebuilt.
+        Outputs marked by `update` are restored if their rebuild fails, so that readers always have a file. Snakemake
+        dates a restored file at its restoration and notes the newest inputs as its own: it would never be rebuilt.
         """
-        for job in self.workflow.dag.needrun_jobs():  # without those that succeeded
+        for job in self.workflow.dag.needrun_jobs():  # at the end, only jobs that failed or didn't start
             dates = [Path(path).stat().st_mtime for path in job.input if Path(path).exists()]
             for path in job.output:
                 if dates and is_flagged(path, "update") and Path(path).exists():

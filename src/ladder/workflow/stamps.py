@@ -1,8 +1,8 @@
-"""Stamps: files with the code and the protocol of measurements, by which Snakemake keeps or repeats them.
+"""Stamps: files with the fingerprint and the protocol of measurements, which Snakemake repeats if their stamp changes.
 
-As parameters of `measure` their changes would be missed while the ceilings are measured again: Snakemake doesn't
-compare the parameters of a job downstream of one that is to run, even if `ancient` keeps it from running. There is one
-file per problem, so that configurations with other sizes keep theirs.
+They can't be parameters of `measure`, because Snakemake doesn't compare the parameters of a job downstream of one that
+is to run: while ceilings are measured again, it would miss a change. There is one file per variant and problem, so
+that configurations with other sizes keep theirs.
 """
 
 import functools
@@ -14,8 +14,8 @@ FOLDER = "results/stamps"
 
 
 def path_of(case):
-    """The stamp of one variant's measurements on one problem."""
-    code = "-".join([case.workload, case.variant, *(name for _, name in sorted(workloads.used(case)))])
+    """The stamp of one variant's measurements of one problem, whatever the tuning."""
+    code = "-".join([case.workload, case.variant, *(name for _, name in sorted(workloads.used_variants(case)))])
     return f"{FOLDER}/{code}/{replace(case, tuning={}).slug}.txt"
 
 
@@ -26,7 +26,7 @@ class Stamps:
         self.plan = plan
 
     def fingerprint(self, wildcards):
-        """The fingerprint of the code behind a stamp."""
+        """The fingerprint of the code that a stamp stands for."""
         return self.fingerprints[f"{FOLDER}/{wildcards.name}.txt"]
 
     def protocol(self, wildcards):
@@ -35,12 +35,12 @@ class Stamps:
 
     @functools.cached_property
     def fingerprints(self):
-        """The fingerprint behind every stamp; a job on a cluster's node doesn't need it."""
+        """{stamp: fingerprint}; computed on demand, because a job on a cluster's node doesn't need it."""
         return {path_of(item.case): sources.fingerprint(item.case) for item in self.plan.cases}
 
     @functools.cached_property
     def protocols(self):
-        """The protocols behind every stamp."""
+        """{stamp: the distinct protocols of its cases}."""
         texts = {}
         for item in self.plan.cases:
             texts.setdefault(path_of(item.case), set()).add(self.plan.protocols[item.case.key])

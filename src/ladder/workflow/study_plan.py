@@ -16,11 +16,11 @@ from ladder.workflow.mistakes import ending_run, stop
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What everything else follows from.
+    """The plan from which the inputs, resources and commands of all rules follow.
 
     `config` is the validated configuration, `site` the validated description of the cluster (None: cases run on this
-    machine), `targets` {kind: Target}, `every_case` the plan as a list of Planned, `cases` the same with those skipped
-    that this run doesn't measure, and `published` the labels of the published machines.
+    machine), `targets` {kind: Target}, `every_case` the plan, a list of PlannedCase, `cases` the same plan that skips
+    what this run doesn't measure, and `published` the labels of the published machines.
     """
 
     config: dict
@@ -42,7 +42,7 @@ class StudyPlan:
 
     @functools.cached_property
     def measured_machines(self):
-        """Those of the machines that cases of this run are measured on."""
+        """The labels of the machines on which this run measures cases."""
         labels = {item.machine for item in self.cases if not item.skipped}
         return [label for label in self.machines if label in labels]
 
@@ -56,28 +56,28 @@ class StudyPlan:
         return targets.target_of(self.targets, case)
 
     def target_of_label(self, label):
-        """The first Target of a label, which represents all."""
+        """The first Target with a machine's label; several targets may have the same one."""
         return next(target for target in self.targets.values() if target.label == label)
 
     def records(self, experiments, machines=None):
-        """The records of the experiments' cases that run on these machines, by default on all."""
+        """The paths of the records of the experiments' cases on these machines, by default on all."""
         machines = self.machines if machines is None else machines
         items = [item for item in self.cases if item.experiment in experiments and item.machine in machines]
         labels = {item.case.key: item.machine for item in items if not item.skipped}
         return [record.path_of(labels[key], key) for key in plan.shuffled(labels)]
 
     def planned_case(self, wildcards):
-        """The case of a record; ends the run if it isn't in the plan."""
-        path = "/".join([wildcards.workload, wildcards.variant, record.from_path(wildcards.case)])
-        if path not in self.protocols:
+        """The case of a record's path; ends the run if it isn't in the plan."""
+        key = "/".join([wildcards.workload, wildcards.variant, record.from_path(wildcards.case)])
+        if key not in self.protocols:
             stop(
-                f"{path} is not a case of this configuration: `python -m ladder list` prints its cases; add other "
+                f"{key} is not a case of this configuration: `python -m ladder list` prints its cases; add other "
                 "configurations with --configfile."
             )
         return case_of(wildcards)
 
     def document(self, wildcards):
-        """The plan of an experiment, as its file has it."""
+        """The text of the file of an experiment's plan."""
         return json.dumps(plan.document(self.cases, wildcards.experiment), indent=1) + "\n"
 
     def digest(self, wildcards):
@@ -92,13 +92,13 @@ def case_of(wildcards):
 
 @functools.cache
 def parse_case(workload, variant, path):
-    """The case of a path, cached because every function of a job's wildcards needs it."""
+    """The case of a record's path; cached, because many functions parse the same wildcards."""
     return Case.parse(workload, variant, record.from_path(path))
 
 
 @ending_run("can't be used")
 def read(config, workflow):
-    """The StudyPlan of Snakemake's configuration, to which the command line's is added, and of its workflow.
+    """The StudyPlan of Snakemake's configuration, to which the options `--config` are added, and of its workflow.
 
     Ends the run at a user's mistake.
     """
@@ -106,15 +106,15 @@ def read(config, workflow):
     if not {"{", "}"}.isdisjoint(workflow.basedir):  # Snakemake takes them for wildcards in the paths of environments
         raise LadderError(f"{workflow.basedir} has a brace in its name, which Snakemake can't handle: rename it.")
     for path in workflow.configfiles if workflow.is_main_process else ():
-        configuration.read(path)  # for runs without a profile, which has Snakemake use our loader
+        configuration.read(path)  # checks the file; Snakemake uses this loader only in runs with our profile
     configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))
     config = configuration.validate(config)
     workloads.search_folders(config["variant_folders"])
-    # Whether the cases are for a cluster is said by its profile: in a dry run nothing else tells.
+    # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
     site = targets.site() if is_on_cluster else None
     # At most the cores that Snakemake may use.
-    kinds = targets.of_cluster(site) if site else targets.here(config, workflow.cores)
+    kinds = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
     every_case = plan.plan(config, kinds)
-    cases = every_case if config["measure"] else plan.measured(every_case)
-    return StudyPlan(config, site, kinds, every_case, cases, plan.published(config["published"]))
+    cases = every_case if config["measure"] else plan.skip_unmeasured(every_case)
+    return StudyPlan(config, site, kinds, every_case, cases, plan.published_folders(config["published"]))

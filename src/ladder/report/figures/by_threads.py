@@ -7,7 +7,10 @@ CEILING = {"color": GREY, "linewidth": 2.4, "alpha": 0.6}
 
 
 def fill_rates(axes, summaries, at, looks_of, ceiling, inches):
-    """Rates over the column `at`, lines named where they end, and a ceiling, {count: rate}, in axes of `inches`."""
+    """Draw rates over the column `at`, with the lines' names at their ends, and a ceiling, {count: rate}.
+
+    `looks_of` is {name in the column method: Look}, `inches` the height of the axes.
+    """
     marks.curves(axes, summaries, at, looks_of, size=9)
     axes.plot(list(ceiling), list(ceiling.values()), **CEILING, zorder=1)
     scales.thread_axis(axes.xaxis, sorted(set(summaries[at])))

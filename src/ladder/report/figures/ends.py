@@ -1,47 +1,47 @@
-"""Names of lines where they end, at the right of a panel, as far apart as their letters are high."""
+"""Names of lines at their ends, at the right of a panel, moved apart so that they don't overlap."""
 
 import numpy as np
 
 from ladder.report.figures.theme import SMALL
 
-POINTS = 8.0  # from name to name
+POINTS = 8.0  # the minimum distance of two names
 
 
 def label(axes, lines, inches):
-    """Write names beside a panel with a logarithmic axis upwards: [(height at the line's end, name, colour)].
+    """Write the names of lines, [(y at the line's end, name, colour)], beside a panel with a logarithmic y axis.
 
-    The panel's limits are set before; it will be about so many inches high.
+    The panel's limits must be set; its height will be about `inches`.
     """
     if not lines:
         return
     lines = sorted(lines, key=lambda line: line[0])
     low, high = np.log(axes.get_ylim())
-    shares = apart([(np.log(height) - low) / (high - low) for height, *_ in lines], POINTS / (72 * inches))
+    shares = separate([(np.log(height) - low) / (high - low) for height, *_ in lines], POINTS / (72 * inches))
     for share, (_, name, colour) in zip(shares, lines, strict=True):
-        place = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
-        axes.annotate(name, (1, share), (4, 0), color=colour, **place)
+        options = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
+        axes.annotate(name, (1, share), (4, 0), color=colour, **options)
 
 
 def names(axes, cases, x, looks_of, inches):
-    """The names of lines over a column: beside the panel, or where one ends earlier below or above the others."""
+    """Write the names of lines over the column `x`: beside the panel or, if a line ends earlier, at its end."""
     last = cases.sort_values(x).groupby("method").tail(1)
     is_long = last[x] == cases[x].max()
-    beside = last[is_long]
-    looks = [looks_of[method] for method in beside["method"]]
-    label(axes, [(end, look.label, look.colour) for end, look in zip(beside["median"], looks, strict=True)], inches)
+    long = last[is_long]
+    looks = [looks_of[method] for method in long["method"]]
+    label(axes, [(end, look.label, look.colour) for end, look in zip(long["median"], looks, strict=True)], inches)
     for row in last[~is_long].itertuples():
         at, look = getattr(row, x), looks_of[row.method]
-        others = cases.loc[(cases[x] == at) & cases["method"].isin(beside["method"]), "median"]
-        place = {"textcoords": "offset points", "va": "bottom" if row.median > others.max() else "top"}
-        axes.annotate(look.label, (at, row.median), (4, 0), **place, color=look.colour, fontsize=SMALL)
+        others = cases.loc[(cases[x] == at) & cases["method"].isin(long["method"]), "median"]
+        options = {"textcoords": "offset points", "va": "bottom" if row.median > others.max() else "top"}
+        axes.annotate(look.label, (at, row.median), (4, 0), **options, color=look.colour, fontsize=SMALL)
 
 
-def apart(places, step):
-    """Rising places moved as little as can be seen to be at least a step apart, within 0 and 1 where there is room."""
-    places = list(places)
-    for index in range(1, len(places)):
-        places[index] = max(places[index], places[index - 1] + step)
-    top = max(1.0, step * (len(places) - 1))
-    for index in range(len(places) - 1, -1, -1):
-        places[index] = min(places[index], top - step * (len(places) - 1 - index))
-    return places
+def separate(positions, step):
+    """Rising positions, moved so that they are at least `step` apart, and between 0 and 1 if there is room."""
+    positions = list(positions)
+    for index in range(1, len(positions)):
+        positions[index] = max(positions[index], positions[index - 1] + step)
+    top = max(1.0, step * (len(positions) - 1))
+    for index in range(len(positions) - 1, -1, -1):
+        positions[index] = min(positions[index], top - step * (len(positions) - 1 - index))
+    return positions

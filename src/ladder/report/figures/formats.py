@@ -11,23 +11,23 @@ def plain(value, _=None):
 
 
 def power(value, _=None):
-    """A power of ten below 1 in letters of one size."""
+    """A power of ten below 1 as 1e-3, without a superscript; 1 for any other number."""
     return f"1e{round(math.log10(value))}" if value < 1 else "1"
 
 
 def time(seconds, number=None):
-    """A time with its unit, by default with three digits."""
+    """A time with its unit; `number` formats its value, by default with three digits."""
     name, per_second = next(((name, scale) for name, scale in UNITS if seconds * scale >= 0.9995), UNITS[-1])
     return f"{(number or three)(seconds * per_second)} {name}"
 
 
 def three(value):
-    """A number with three digits, or all of those before the point."""
+    """A number with three significant digits, and without decimals from 100 on."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:#.3g}"
 
 
 def percent(share):
-    """A share with two digits."""
+    """A share in per cent with two significant digits."""
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
 
 

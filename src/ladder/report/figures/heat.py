@@ -1,4 +1,4 @@
-"""Heat maps of a rate by two properties of a case, for tilings and other tunings."""
+"""Heat maps of a rate by two tunings of a case, such as the tiling's."""
 
 import pandas as pd
 
@@ -9,43 +9,43 @@ INCHES = 0.15  # height of a row
 
 
 def figure(panels, around):
-    """Panels of cells, {machine: [(title, groups)]}, where `groups` are [(method, table of rates)] from the top down.
+    """The figure of panels of cells, {machine: [(title, groups)]}; `groups` are [(method, table of rates)], downwards.
 
-    A table's index is read downwards, its columns along. A cell is the darker the nearer it is to the best of its
-    column; a case that isn't there leaves a gap. `around` are the inches that a panel needs above and below its cells.
+    A table's index is the y axis, its columns the x axis. A cell is darker the nearer its rate is to the best of its
+    column; a missing case leaves a gap. `around` are the inches that a panel needs above and below its cells.
     """
     counts = {name: len(blocks) for name, blocks in panels.items()}
-    tall = {name: max(INCHES * rows(groups) for _, groups in blocks) + around for name, blocks in panels.items()}
-    height, tall = layout.shared_height(counts, tall)
-    drawn = layout.new(0.1 + height)
-    bands = layout.bands(drawn, counts, inches=tall)
+    heights = {name: max(INCHES * rows(groups) for _, groups in blocks) + around for name, blocks in panels.items()}
+    height, heights = layout.shared_height(counts, heights)
+    figure = layout.new(0.1 + height)
+    bands = layout.bands(figure, counts, inches=heights)
     for name, blocks in panels.items():
-        height_in_rows = max(rows(groups) for _, groups in blocks)
+        max_rows = max(rows(groups) for _, groups in blocks)
         for axes, (title, groups) in zip(bands[name], blocks, strict=True):
             fill(axes, groups)
-            axes.set_ylim(height_in_rows, 0)  # rows of the same height
+            axes.set_ylim(max_rows, 0)  # so that rows are equally high in all panels
             axes.set_title(title)
-    return drawn
+    return figure
 
 
 def fill(axes, groups):
-    """The cells of a panel, each method's name above its own."""
+    """Draw the cells of a panel, each method's name above its cells."""
     table = pd.concat([part for method, rates in groups for part in (rates.iloc[:0].reindex([method]), rates)])
     text = table.map(lambda rate: "" if pd.isna(rate) else formats.three(rate))
     colours = {"cmap": sns.light_palette(looks.COLOURS["blue"], as_cmap=True), "vmin": 0, "vmax": 1}
     numbers = {"annot": text, "fmt": "", "annot_kws": {"size": SMALL}}
     sns.heatmap(table / table.max(), **colours, **numbers, cbar=False, linewidths=0.6, ax=axes)
     axes.set_facecolor("none")
-    heads = [at for at, name in enumerate(table.index) if name in dict(groups)]
-    for at in heads:
-        name = looks.look(table.index[at]).label
-        axes.annotate(name, (0, at + 0.5), (2, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
-    others = [at for at in range(len(table)) if at not in heads]
-    axes.set_yticks([at + 0.5 for at in others], [table.index[at] for at in others], rotation=0)
+    heads = [index for index, name in enumerate(table.index) if name in dict(groups)]
+    for index in heads:
+        name = looks.look(table.index[index]).label
+        axes.annotate(name, (0, index + 0.5), (2, 0), **bars.TEXT, xycoords=("axes fraction", "data"))
+    others = [index for index in range(len(table)) if index not in heads]
+    axes.set_yticks([index + 0.5 for index in others], [table.index[index] for index in others], rotation=0)
     axes.tick_params(length=0)
     axes.set(xlabel="", ylabel="")
 
 
 def rows(groups):
-    """The number of rows of a panel, the methods' names among them."""
+    """The number of rows of a panel, including those of the methods' names."""
     return sum(1 + len(table) for _, table in groups)

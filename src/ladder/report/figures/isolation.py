@@ -1,23 +1,23 @@
-"""Matplotlib as it comes: while it is imported, nothing of a user's settings is there for it to find."""
+"""Import matplotlib with its own defaults, isolated from a user's settings, styles and fonts."""
 
 import contextlib
 import importlib.util
 import os
 from pathlib import Path
 
-# What names a backend that needn't be there, files of settings and styles, and how letters are drawn.
+# Variables that name a backend, which may not be installed, settings, styles, and the rendering of fonts.
 HIDDEN = ("MPLBACKEND", "MATPLOTLIBRC", "MPLCONFIGDIR", "FREETYPE_PROPERTIES")
 
 
 @contextlib.contextmanager
 def isolated():
-    """Keep settings, styles and backends of the user's from a matplotlib that is imported meanwhile.
+    """Hide the user's settings, styles and backend from an import of matplotlib in this context.
 
-    It looks into the working directory first, which is that of its own defaults for the while. What it knows of fonts
-    is kept where it would be otherwise, so that it need not be found out again.
+    Matplotlib searches the working directory first, so this is temporarily the folder of matplotlib's own defaults.
+    Its cache of fonts stays in the usual folder, because building it takes long.
     """
     defaults = Path(importlib.util.find_spec("matplotlib").origin).with_name("mpl-data")
-    before, here = dict(os.environ), os.open(".", os.O_PATH)
+    before, working_directory = dict(os.environ), os.open(".", os.O_PATH)
     cache = before.get("MPLCONFIGDIR") or before.get("XDG_CACHE_HOME") or f"{before.get('HOME', '')}/.cache"
     try:
         for name in HIDDEN:
@@ -26,15 +26,15 @@ def isolated():
         os.chdir(defaults)
         yield
     finally:
-        os.fchdir(here)
-        os.close(here)
+        os.fchdir(working_directory)
+        os.close(working_directory)
         os.environ.clear()
         os.environ.update(before)
 
 
 @contextlib.contextmanager
 def undated():
-    """Hide SOURCE_DATE_EPOCH, by which matplotlib dates a saved file; the command line has dropped it already."""
+    """Hide SOURCE_DATE_EPOCH, by which matplotlib dates a file; the command line has already removed it."""
     date = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
         yield
@@ -44,5 +44,5 @@ def undated():
 
 
 def keep_own_fonts(manager, folder):
-    """Have matplotlib's manager of fonts know those alone that came with it."""
+    """Restrict matplotlib's font manager to the fonts that come with matplotlib."""
     manager.ttflist = [font for font in manager.ttflist if Path(font.fname).is_relative_to(folder)]

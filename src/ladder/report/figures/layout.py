@@ -1,4 +1,4 @@
-"""The frame of a figure: panels in bands, one band a machine, and the legend below them or beside."""
+"""The layout of a figure: panels in bands, one band for each machine, and a legend below or beside them."""
 
 import textwrap
 
@@ -8,32 +8,32 @@ from ladder.store import PUBLISHED
 
 
 def new(height):
-    """An empty figure of the text's width; height in inches, at most TALLEST, beyond which panels shrink."""
+    """An empty figure as wide as the text; the height in inches is limited to TALLEST."""
     return Figure(figsize=(WIDTH, min(height, TALLEST)), layout="constrained")
 
 
 def blank(axes, sentence):
-    """Say in place of a drawing why there is none."""
+    """Write a sentence in the place of a drawing."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", color=DARK, wrap=True, transform=axes.transAxes)
 
 
 def empty(what):
-    """A figure that says that nothing of it was measured."""
+    """A figure that says that there is no measurement for it."""
     figure = new(0.5)
     blank(figure.subplots(), f"There is no measurement of {what}.")
     return figure
 
 
-def bands(figure, counts, beside=3, inches=None, widths=None):
-    """Axes per machine: {machine: [axes]} for {machine: number of panels}, the machine's name above its panels.
+def bands(figure, counts, max_columns=3, inches=None, widths=None):
+    """{machine: [axes]} for `counts`, {machine: number of panels}, with the machine's name above its panels.
 
-    Machines stand side by side, up to `beside` of them, where none has more than one panel; else below each other, up
-    to three panels in a row. Where they do, `inches`, by machine, says how the height is shared if not by rows;
-    `widths` says how a row's panels share the width.
+    If every machine has one panel, up to `max_columns` of them are side by side; else they are below each other, with
+    up to three panels in a row. Then `inches`, {machine: height}, are the ratios of their heights, by default the
+    numbers of rows; `widths` are the ratios of the panels' widths in a row.
     """
-    narrow = max(counts.values()) == 1
-    columns = min(len(counts), beside) if narrow else 1
+    is_single = max(counts.values()) == 1
+    columns = min(len(counts), max_columns) if is_single else 1
     inches = inches or {name: -(-count // 3) for name, count in counts.items()}
     heights = None if columns > 1 else list(inches.values())
     parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
@@ -47,75 +47,76 @@ def bands(figure, counts, beside=3, inches=None, widths=None):
     return panels
 
 
-def panels(groups, fill, inches, around, beside=3):
-    """A figure of a band per machine, {machine: [arguments of `fill(axes, ...)`]}, and its axes as those of `bands`.
+def panels(groups, fill, inches, around, max_columns=3):
+    """A figure with a band per machine, and its axes as those of `bands`.
 
-    `inches` is the height of a row of panels, `around` what the figure takes besides.
+    `groups` is {machine: [arguments]}; `fill(axes, *arguments)` draws a panel. `inches` is the height of a row of
+    panels, `around` that of the rest of the figure.
     """
-    counts = {name: len(every) for name, every in groups.items()}
-    figure = new(around + inches * rows_of_bands(counts, beside))
-    axes = bands(figure, counts, beside)
-    for name, every in groups.items():
-        for panel, arguments in zip(axes[name], every, strict=True):
+    counts = {name: len(panel_arguments) for name, panel_arguments in groups.items()}
+    figure = new(around + inches * rows_of_bands(counts, max_columns))
+    axes = bands(figure, counts, max_columns)
+    for name, panel_arguments in groups.items():
+        for panel, arguments in zip(axes[name], panel_arguments, strict=True):
             fill(panel, *arguments)
     return figure, axes
 
 
 def wrapped(names, width):
-    """Names in lines of so many characters, in equally many lines, so that what stands below them is level."""
+    """Names wrapped at `width` characters, all to the same number of lines, so that panels below them are level."""
     lines = [textwrap.fill(marked(name), width) for name in names]
     breaks = max(text.count("\n") for text in lines)
     return [text + "\n " * (breaks - text.count("\n")) for text in lines]
 
 
 def headline(part, machine):
-    """The machine's name above its part of a figure."""
+    """Write a machine's name above its part of a figure."""
     part.suptitle(marked(machine), x=0.01, ha="left", weight="bold")
 
 
 def marked(text):
-    """A text with a machine's name, a mark behind one that is published, as in the paper."""
+    """A text in which the paper's mark † replaces the suffix of published machines."""
     return text.replace(PUBLISHED, "†")
 
 
-def rows_of_bands(counts, beside=3):
-    """How many rows of panels `bands` makes."""
+def rows_of_bands(counts, max_columns=3):
+    """The number of rows of panels in `bands`."""
     if max(counts.values()) == 1:
-        return -(-len(counts) // beside)
+        return -(-len(counts) // max_columns)
     return sum(-(-count // 3) for count in counts.values())
 
 
-def shared_height(counts, tall):
-    """The inches of a figure of `bands`, and how they are shared, from those of a panel of each machine."""
+def shared_height(counts, heights):
+    """The height of all `bands` and {machine: height of its band}, from `heights`, {machine: height of a panel}."""
     if max(counts.values()) == 1:
-        return max(tall.values()) * rows_of_bands(counts), tall
-    tall = {name: inches * -(-counts[name] // 3) for name, inches in tall.items()}
-    return sum(tall.values()), tall
+        return max(heights.values()) * rows_of_bands(counts), heights
+    heights = {name: inches * -(-counts[name] // 3) for name, inches in heights.items()}
+    return sum(heights.values()), heights
 
 
 def handle(method, line=True):
-    """A method's entry in a legend."""
+    """The legend's handle of a method."""
     return entry(look(method), line)
 
 
-def entry(kind, line=True):
-    """The entry of a look in a legend."""
+def entry(look, line=True):
+    """The legend's handle of a Look."""
     return Line2D(
-        [], [], color=kind.colour, marker=kind.marker, linestyle=kind.linestyle if line else "", label=kind.label
+        [], [], color=look.colour, marker=look.marker, linestyle=look.linestyle if line else "", label=look.label
     )
 
 
-def legend(figure, handles, converged=True, beside=False):
-    """The legend of a whole figure, below it or beside it, with a note on hollow markers where there are any."""
+def legend(figure, handles, converged=True, at_right=False):
+    """Add the legend of a whole figure, below or beside it; unless all cases have `converged`, with a note on that."""
     if not converged:
         note = "hollow: not converged"
         handles = [*handles, Line2D([], [], color=DARK, marker="o", mfc="white", mew=0.9, linestyle="", label=note)]
     if not handles:
         return
-    if beside:
+    if at_right:
         figure.legend(handles=handles, loc="outside right center")
         return
-    for columns in range(5, 0, -1):  # as many as have room
+    for columns in range(5, 0, -1):  # as many as fit
         rows = -(-len(handles) // columns)
         placed = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
         if columns == 1 or placed.get_window_extent().width <= figure.bbox.width:

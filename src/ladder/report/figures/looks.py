@@ -1,7 +1,7 @@
-"""How a method looks, wherever it is shown: label, colour, marker and dashes.
+"""The look of a method, the same in all figures: label, colour, marker and dashes.
 
-LOOKS of a chapter gives the colour by its name in COLOURS, the marker as matplotlib has it, and the dashes as seaborn
-does: lengths of ink and gap, "" for a whole line.
+LOOKS of a chapter states the colour by its name in COLOURS, the marker in matplotlib's notation, and the dashes in
+seaborn's: lengths of dash and gap, "" for a solid line.
 """
 
 import functools
@@ -17,13 +17,13 @@ from ladder.report.figures.theme import sns, to_rgb
 # Seaborn's palette for colour-blind eyes, and a tenth colour; grey is kept for what isn't a method.
 NAMES = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
 COLOURS = dict(zip(NAMES, sns.color_palette("colorblind").as_hex(), strict=True)) | {"indigo": "#332288"}
-# Methods of which no chapter speaks share these by their names.
+# Looks for methods that no chapter's LOOKS has, chosen by a hash of their names.
 OTHERS = list(itertools.product((COLOURS["yellow"], "#7a5195", "#003f5c", "#8c564b"), ("<", ">", "p", "h")))
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a method is shown, in every figure."""
+    """The look of a method."""
 
     label: str
     colour: str
@@ -32,13 +32,13 @@ class Look:
 
     @property
     def linestyle(self):
-        """The dashes as matplotlib has them."""
+        """The dashes in matplotlib's notation."""
         return (0, self.dashes) if self.dashes else "-"
 
 
 @functools.cache
 def look(method):
-    """The one look of a method, whichever others are shown beside it."""
+    """The look of a method, independent of the other methods in a figure."""
     if method in methods.looks():
         label, colour, marker, dashes = methods.looks()[method]
         return Look(label, COLOURS[colour], marker, dashes)
@@ -47,7 +47,7 @@ def look(method):
 
 
 def styles(kinds):
-    """What seaborn takes to show these as they look, {name: Look}: hue, style and their maps."""
+    """Seaborn's arguments for {name: Look}: palette, markers and dashes."""
     return {
         "palette": {name: kind.colour for name, kind in kinds.items()},
         "markers": {name: kind.marker for name, kind in kinds.items()},
@@ -56,7 +56,7 @@ def styles(kinds):
 
 
 def lighter(colour, share):
-    """A colour mixed with so much white: share 0 is the colour itself, 1 is white."""
+    """A colour mixed with white: share 0 is the colour itself, 1 is white."""
     return tuple(part + (1 - part) * share for part in to_rgb(colour))
 
 

@@ -12,8 +12,8 @@ from ladder.report.figures.theme import sns
 def curves(axes, cases, x, kinds=None, size=16):
     """Draw medians over the column `x`: a line per method, markers and intervals.
 
-    `cases` has a row per case with the columns method, median, low, high and converged. `kinds`, {name: Look}, gives
-    the looks if the column `method` holds other names than those of methods.
+    `cases` has a row per case with the columns method, median, low, high and converged. `kinds`, {name: Look}, are the
+    looks if the column `method` has other names than those of methods.
     """
     lines(axes, cases, x, "median", kinds)
     points(axes, cases, x, "median", kinds=kinds, size=size)
@@ -21,8 +21,8 @@ def curves(axes, cases, x, kinds=None, size=16):
 
 def lines(axes, cases, x, y, kinds=None):
     """Draw the column `y` over `x`, a line per method."""
-    known = looks_of(cases, kinds)
-    styles = {"hue_order": list(known), "style_order": list(known), **looks.styles(known), "markers": False}
+    by_name = looks_of(cases, kinds)
+    styles = {"hue_order": list(by_name), "style_order": list(by_name), **looks.styles(by_name), "markers": False}
     sns.lineplot(
         cases, x=x, y=y, hue="method", style="method", **styles, estimator=None, errorbar=None, legend=False, ax=axes
     )
@@ -31,10 +31,10 @@ def lines(axes, cases, x, y, kinds=None):
 
 def points(axes, cases, x, y, along="y", kinds=None, size=16):
     """Draw markers, hollow if a case has not converged, and the interval of each median along an axis."""
-    known = looks_of(cases, kinds)
-    colours = [known[method].colour for method in cases["method"]]
+    by_name = looks_of(cases, kinds)
+    colours = [by_name[method].colour for method in cases["method"]]
     intervals(axes, cases[x if along == "y" else y], cases, along, colours)
-    mark(axes, cases, x, y, known, size)
+    mark(axes, cases, x, y, by_name, size)
 
 
 def mark(axes, cases, x, y, kinds, size=16):
@@ -47,15 +47,15 @@ def mark(axes, cases, x, y, kinds, size=16):
     styles |= {"size": "method", "sizes": size} if isinstance(size, dict) else {"s": size}
     styles |= {"linewidth": 0.9, "zorder": 3, "legend": False}
     sns.scatterplot(cases, x=x, y=y, hue="method", style="method", ax=axes, **styles)
-    drawn = axes.collections[-1]
-    colours = drawn.get_facecolors()
-    drawn.set_edgecolors(colours.copy())
-    drawn.set_facecolors(np.where(np.asarray(cases["converged"], bool)[:, None], colours, 1.0))
+    markers = axes.collections[-1]
+    colours = markers.get_facecolors()
+    markers.set_edgecolors(colours.copy())
+    markers.set_facecolors(np.where(np.asarray(cases["converged"], bool)[:, None], colours, 1.0))
     axes.set(xlabel="", ylabel="")
 
 
 def intervals(axes, where, cases, along, colours):
-    """Draw intervals along an axis, at the positions `where` on the other; infinite ones extend beyond the panel."""
+    """Draw intervals along an axis, at the positions `where` on the other axis; infinite ends are beyond the panel."""
     low, high = np.maximum(cases["low"], 1 / medians.FAR), np.minimum(cases["high"], medians.FAR)
     draw = axes.vlines if along == "y" else axes.hlines
     draw(where, low, high, colors=colours, linewidth=0.8, zorder=2.5)

@@ -1,13 +1,13 @@
-"""The methods that figures compare: their names, their order, and what the chapters say of their looks.
+"""The methods that figures compare: their names, their order, and their looks as chapters state them.
 
-A chapter's `paper/__init__.py` may have two literals:
+A chapter's `paper/__init__.py` may have two literals, which planning reads as text:
 
 | literal | meaning |
 | --- | --- |
-| METHOD | the columns whose values name a method, joined by a space; a case that has none is named by its variant |
+| METHOD | the columns whose values, joined by a space, name a method; without any value the variant names it |
 | LOOKS | {method: (label, colour, marker, dashes)} in the order of the ladder, see `looks.py` |
 
-Planning reads them as text. A method has the same look in all chapters.
+A method has the same look in all chapters.
 """
 
 from ladder.catalogue import literals
@@ -16,9 +16,9 @@ from ladder.report import chapters
 
 
 def looks():
-    """What all chapters' LOOKS say, in one order that keeps each chapter's: {method: (label, colour, marker, dashes)}.
+    """The LOOKS of all chapters merged, in an order that keeps the order of each chapter.
 
-    Raises LadderError when two chapters show a method differently.
+    Raises LadderError if two chapters state different looks of a method.
     """
     by_method, order = {}, []
     for workload, chapter_looks in of_chapters("LOOKS"):
@@ -37,19 +37,19 @@ def looks():
 
 
 def ordered(methods):
-    """Methods without repetition in the order in which they are listed, unknown ones last."""
-    known = list(looks())
-    return sorted(set(methods), key=lambda method: (known.index(method) if method in known else len(known), method))
+    """The distinct methods in the order of LOOKS, methods without a look last."""
+    order = list(looks())
+    return sorted(set(methods), key=lambda method: (order.index(method) if method in order else len(order), method))
 
 
 def with_methods(frame):
-    """A table with the column `method`; all of its rows are of one workload."""
+    """The table with a column `method`; all of its rows must be of one workload."""
     names = columns(frame["workload"].iloc[0]) if len(frame) else ()
     parts = [frame[name] for name in names if name in frame]
-    joined = [" ".join(str(part) for part in row if isinstance(part, str)) for row in zip(*parts, strict=True)]
-    if not joined:
+    values = [" ".join(str(part) for part in row if isinstance(part, str)) for row in zip(*parts, strict=True)]
+    if not values:
         return frame.assign(method=frame["variant"])
-    return frame.assign(method=[name or variant for name, variant in zip(joined, frame["variant"], strict=True)])
+    return frame.assign(method=[value or variant for value, variant in zip(values, frame["variant"], strict=True)])
 
 
 def columns(workload):

@@ -1,4 +1,4 @@
-"""Rooflines: roofs along their names and numbers, and rates over intensities under them.
+"""Rooflines: roofs with their names and numbers, and below them rates over arithmetic intensity.
 
 S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for multicore
 architectures", Communications of the ACM 52(4), 2009.
@@ -8,11 +8,11 @@ import numpy as np
 
 from ladder.report.figures import formats, marks, scales, theme
 
-LEFT = 0.1  # FLOP per byte
+LEFT = 0.1  # FLOP per byte at the left end of the axis
 
 
 def fill(axes, title, roofs, cases):
-    """Roofs, [(label, FLOP/s, B/s)], and under them cases in GFLOP/s by `intensity`, named by `group`."""
+    """Draw roofs, [(label, FLOP/s, B/s)], and cases: their `median` in GFLOP/s over `intensity`, named by `group`."""
     top, bandwidth = max(roof[1] for roof in roofs) / 1e9, max(roof[2] for roof in roofs) / 1e9
     has_slope = len({roof[2] for roof in roofs}) > 1
     right = max([10 * top / bandwidth, *((9 if has_slope else 100) * cases["intensity"])])
@@ -28,7 +28,7 @@ def fill(axes, title, roofs, cases):
     axes.set(title=title, xlabel="FLOP per byte", ylabel="GFLOP/s")
     middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
     for number, (group, middle) in enumerate(middles.iterrows()):
-        is_left = number == len(middles) - 2  # of the last two, which may be neighbours
+        is_left = number == len(middles) - 2  # the last two groups may be close: their names are on opposite sides
         side = {"ha": "right", "xytext": (-5, 3)} if is_left else {"ha": "left", "xytext": (5, 3)}
         x = middle["min"] if is_left else middle["max"]
         along = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "rotation": 90}
@@ -36,7 +36,10 @@ def fill(axes, title, roofs, cases):
 
 
 def roof(axes, name, flops, bandwidth, right, has_slope, is_lower):
-    """One roof in GFLOP/s and GB/s with its numbers along it, below a lower one; its name where the slope is shared."""
+    """Draw a roof in GFLOP/s and GB/s with its numbers, above it or, of a lower roof, below; its name is on the slope.
+
+    If all roofs share one slope, the name is beside the roof's GFLOP/s.
+    """
     axes.plot([LEFT, flops / bandwidth, right], [LEFT * bandwidth, flops, flops], color=theme.DARK, linewidth=1.0)
     text = f"{formats.three(flops)} GFLOP/s" + ("" if has_slope else f"\n{name}" if is_lower else f", {name}")
     y, side = (flops / 1.07, "top") if is_lower else (flops * 1.04, "bottom")
@@ -46,7 +49,7 @@ def roof(axes, name, flops, bandwidth, right, has_slope, is_lower):
 
 
 def slope(axes, text, bandwidth, is_lower=False):
-    """A text along the slope of a bandwidth in GB/s, below it or above."""
-    turned = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
+    """Write a text along the slope of a bandwidth in GB/s, above it or, of a lower roof, below."""
+    rotation = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
     y, side = (1.05, "top") if is_lower else (1.21, "bottom")
-    axes.text(1.15 * LEFT, y * LEFT * bandwidth, text, va=side, color=theme.DARK, fontsize=theme.SMALL, **turned)
+    axes.text(1.15 * LEFT, y * LEFT * bandwidth, text, va=side, color=theme.DARK, fontsize=theme.SMALL, **rotation)

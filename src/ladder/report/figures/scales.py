@@ -7,15 +7,16 @@ from ladder.report.figures.theme import FixedLocator, FuncFormatter, Locator, Nu
 
 
 def extent(cases, reach=4.0, pad=1.25):
-    """Limits of a logarithmic axis that hold all medians, and intervals as far as a factor `reach` from them."""
+    """Limits of a logarithmic axis that contain all medians, and intervals up to a factor `reach` from the medians."""
     low = np.maximum(cases["low"], cases["median"] / reach).min()
     high = np.minimum(cases["high"], cases["median"] * reach).max()
     return low / pad, high * pad
 
 
 class RoundNumbers(Locator):
-    """Round numbers on a logarithmic axis, as many as there is room for."""
+    """Ticks at round numbers of a logarithmic axis, at most `max_ticks`."""
 
+    # Ticks in a decade, from the finest to the coarsest.
     STEPS = (np.arange(10, 100) / 10, np.arange(5, 50) / 5, np.arange(2, 20) / 2, range(1, 10), (1, 2, 5), (1, 3), (1,))
 
     def __init__(self, max_ticks):
@@ -36,7 +37,7 @@ class RoundNumbers(Locator):
 
 
 def log_axis(axis, limits, text=formats.plain, max_ticks=7):
-    """A logarithmic axis with at most `max_ticks` round numbers."""
+    """Make an axis logarithmic, with at most `max_ticks` round numbers, formatted by `text`."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": limits})
     axis.set_major_locator(RoundNumbers(max_ticks))
     axis.set_minor_locator(NullLocator())
@@ -44,31 +45,31 @@ def log_axis(axis, limits, text=formats.plain, max_ticks=7):
 
 
 def time_axis(axis, limits, max_ticks=7):
-    """A logarithmic axis of times in seconds, labelled with their units."""
+    """Make an axis of times in seconds logarithmic, its ticks labelled with units."""
     log_axis(axis, limits, lambda seconds, _: formats.time(seconds, formats.plain), max_ticks)
 
 
 def thread_axis(axis, threads, more=()):
-    """A logarithmic axis of these numbers of threads, with a tick at each and words where there is room.
+    """Make an axis of numbers of threads logarithmic, with a tick at each, and labels at `spaced_ticks`.
 
-    `more` are further numbers that have words where they are shown.
+    `more` are further numbers with labels.
     """
     ticks = sorted({int(count) for count in threads})
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
-    axis.set_major_locator(FixedLocator([*more, *apart(ticks)]))
+    axis.set_major_locator(FixedLocator([*more, *spaced_ticks(ticks)]))
     axis.set_minor_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(formats.plain))
     axis.set_minor_formatter(NullFormatter())
 
 
-def apart(ticks, parts=8):
-    """Of sorted numbers, the largest and those below that leave room for each other on a logarithmic axis.
+def spaced_ticks(ticks, parts=8):
+    """The largest of sorted numbers, and smaller ones that are far enough apart for labels on a logarithmic axis.
 
-    Neighbours are at least a part of the axis in `parts` apart.
+    Neighbours are at least 1 / `parts` of the axis apart.
     """
     factor = (ticks[-1] / ticks[0]) ** (1 / parts)
-    kept = [ticks[-1]]
+    spaced = [ticks[-1]]
     for tick in reversed(ticks[:-1]):
-        if tick * factor <= kept[-1] * 1.0001:  # in spite of rounding
-            kept.append(tick)
-    return kept[::-1]
+        if tick * factor <= spaced[-1] * 1.0001:  # a tolerance for rounding
+            spaced.append(tick)
+    return spaced[::-1]

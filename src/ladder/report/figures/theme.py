@@ -1,7 +1,7 @@
-"""The look of every figure: seaborn's theme at the size of the printed page, and the same bytes for the same data.
+"""The style of every figure, seaborn's theme at the size of the printed page, and files with the same bytes every time.
 
-This module alone imports matplotlib and seaborn, so that they start from their defaults wherever they run: what others
-use of them, they import from here.
+Only this module imports matplotlib and seaborn, isolated from the user's settings; other modules import their names
+from here.
 """
 
 import contextlib
@@ -14,8 +14,8 @@ from ladder.report.figures.isolation import isolated, keep_own_fonts, undated
 WIDTH = 6.29  # inches, a little less than the text of an A4 page with margins of 25 mm: printed at its own size
 TALLEST = 9.5  # inches, what such a page has above a caption
 GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
-SMALL = 7  # points: nothing is printed smaller
-# What seaborn imports where it is installed, and no figure uses: half of the time that drawing one takes.
+SMALL = 7  # points, the smallest type
+# Modules that seaborn imports if they are installed; no figure uses them, and they take half of a figure's time.
 UNUSED = ("scipy.stats", "scipy.cluster", "scipy.spatial")
 RC = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same everywhere
@@ -54,13 +54,13 @@ RC = {
 
 @contextlib.contextmanager
 def without(modules):
-    """Have `import` find none of some modules that aren't imported yet."""
-    absent = [name for name in modules if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(absent))
+    """Make imports of these modules fail in this context, unless they are imported already."""
+    missing = [name for name in modules if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(missing))
     try:
         yield
     finally:
-        for name in absent:
+        for name in missing:
             del sys.modules[name]
 
 
@@ -76,7 +76,7 @@ with isolated(), without(UNUSED):
     from matplotlib.textpath import TextPath
     from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, NullFormatter, NullLocator
 
-# What others use of them.
+# The names that other modules import from here.
 __all__ = ["Figure", "Line2D", "Patch", "TextPath", "imread", "imsave", "sns", "to_rgb"]
 __all__ += ["FixedLocator", "FuncFormatter", "Locator", "NullFormatter", "NullLocator"]
 keep_own_fonts(fontManager, matplotlib.get_data_path())
@@ -84,9 +84,9 @@ keep_own_fonts(fontManager, matplotlib.get_data_path())
 
 @contextlib.contextmanager
 def context():
-    """The settings for drawing and for saving: seaborn's style `ticks` for paper, with the sizes of this page.
+    """The settings for drawing and saving: matplotlib's defaults, seaborn's style `ticks` for paper, and RC.
 
-    They start from matplotlib's defaults, also where somebody has imported it before.
+    The defaults are restored first, because matplotlib may have been imported before, with a user's settings.
     """
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -95,13 +95,13 @@ def context():
 
 
 def save(figure, path):
-    """Write a figure without the date, so that the same figure is the same file; it is laid out the first time."""
+    """Write a figure without a date, so that its bytes are reproducible; the first call fixes its layout."""
     if figure.get_layout_engine().__class__.__name__ == "ConstrainedLayoutEngine":
         figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine(None)  # with one, saving draws twice
+        figure.set_layout_engine(None)  # with a layout engine, saving draws twice
     suffix = str(path).rpartition(".")[2]
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    drawn = io.BytesIO()  # a disk that is full would end matplotlib in a traceback
+    buffer = io.BytesIO()  # `write_atomically` reports a full disk in a sentence, matplotlib by a traceback
     with undated():
-        figure.savefig(drawn, format=suffix, metadata=dates.get(suffix))
-    write_atomically(path, drawn.getvalue())
+        figure.savefig(buffer, format=suffix, metadata=dates.get(suffix))
+    write_atomically(path, buffer.getvalue())

@@ -1,4 +1,4 @@
-"""Timelines: lanes downwards, time along, a bar for whatever ran in a lane from when to when."""
+"""Timelines of traces: lanes on the y axis, time on the x axis, and a bar for each event from its start to its end."""
 
 import itertools
 
@@ -6,19 +6,19 @@ from ladder.report.figures import layout, looks
 from ladder.report.figures.theme import DARK, SMALL, TALLEST, Patch, TextPath, sns
 
 LANE = 0.17  # inches of a lane
-TALL = 0.8  # of a lane is its bars
-ABOVE, BELOW = 0.25, 0.36  # inches of a panel's title, and of the axis below all
-ROOM = 3  # points of a bar beside its name
-# Colours of names in the order in which they appear; of more names, as many hues.
+THICKNESS = 0.8  # of a bar, in lanes
+ABOVE, BELOW = 0.25, 0.36  # inches of a panel's title, and of the axis below all panels
+ROOM = 3  # points that a bar must be longer than the name in it
+# Colours of names in the order in which they appear; with more names, `colours_of` uses as many hues.
 COLOURS = [colour for name, colour in looks.COLOURS.items() if name not in ("grey", "indigo")]
 
 
 def figure(cases, what, colours=None):
-    """Panels below each other on one axis of time, {title: rows with the columns lane, name, start, end (seconds)}.
+    """Panels below each other with a common time axis, {title: rows of lane, name, start, end (seconds)}.
 
-    Lanes stand in the order of their rows. A name has one colour in all panels; it stands in its bars where they are
-    long enough, and in the legend if that is none of them in a panel. With `colours`, which names take in turn, names
-    are numbers and there is no legend. `what` is said not to be there if no row is.
+    Lanes are in the order of their rows. A name has one colour in all panels. It is written in its bars that are long
+    enough, and in the legend if a panel has no such bar. With `colours`, used in turn, there is no legend: names are
+    then numbers. Without any row, the figure says that there is no measurement of `what`.
     """
     cases = {title: rows for title, rows in cases.items() if len(rows)}
     if not cases:
@@ -28,20 +28,20 @@ def figure(cases, what, colours=None):
     colours = dict(zip(names, itertools.cycle(colours), strict=False)) if colours else colours_of(names)
     heights = [len(rows["lane"].unique()) for rows in cases.values()]
     inches = BELOW + sum(ABOVE + LANE * lanes for lanes in heights)
-    drawn = layout.new(inches)
-    panels = drawn.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    figure = layout.new(inches)
+    panels = figure.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (title, rows) in zip(panels, cases.items(), strict=True):
         axes.set_title(layout.marked(title))
         fill(axes, rows, colours)
     panels[-1].set_xlabel("time since the start (ms)")
     panels[-1].set_xlim(0, 1010 * max(rows["end"].max() for rows in cases.values()) or 1.0)
-    drawn.get_layout_engine().execute(drawn)  # how long a bar is on paper
+    figure.get_layout_engine().execute(figure)  # so that the lengths of bars on paper are known
     unwritten = [write(axes, rows, colours) for axes, rows in zip(panels, cases.values(), strict=True)]
-    told = set.union(*unwritten) if has_legend else ()
-    layout.legend(drawn, [Patch(facecolor=colours[name], label=name) for name in colours if name in told])
-    for legend in drawn.legends:
-        drawn.set_figheight(min(inches + legend.get_window_extent().height / drawn.dpi, TALLEST))
-    return drawn
+    in_legend = set.union(*unwritten) if has_legend else ()
+    layout.legend(figure, [Patch(facecolor=colours[name], label=name) for name in colours if name in in_legend])
+    for legend in figure.legends:
+        figure.set_figheight(min(inches + legend.get_window_extent().height / figure.dpi, TALLEST))
+    return figure
 
 
 def colours_of(names):
@@ -50,34 +50,34 @@ def colours_of(names):
     return dict(zip(names, palette, strict=False))
 
 
-def places_of(rows):
-    """The height of every lane, from the top down."""
-    return {lane: place for place, lane in enumerate(dict.fromkeys(rows["lane"]))}
+def positions_of(rows):
+    """{lane: y}, from the top down."""
+    return {lane: position for position, lane in enumerate(dict.fromkeys(rows["lane"]))}
 
 
 def fill(axes, rows, colours):
-    """The bars of a case."""
-    places = places_of(rows)
+    """Draw the bars of a case."""
+    positions = positions_of(rows)
     start, end = 1e3 * rows["start"], 1e3 * rows["end"]
     # Without edges, which would hide short bars.
-    axes.barh(rows["lane"].map(places), end - start, TALL, start, color=rows["name"].map(colours), linewidth=0)
-    axes.set_yticks([*places.values()], [*places])
+    axes.barh(rows["lane"].map(positions), end - start, THICKNESS, start, color=rows["name"].map(colours), linewidth=0)
+    axes.set_yticks([*positions.values()], [*positions])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(places) - 0.5, -0.5)
+    axes.set_ylim(len(positions) - 0.5, -0.5)
     axes.grid(axis="x")
     axes.set_axisbelow(True)
 
 
 def write(axes, rows, colours):
-    """Write names into the bars that are long enough for them; the names for which none is."""
-    places = places_of(rows)
-    per_second = 1e3 * axes.get_window_extent().width / axes.get_figure().dpi * 72 / axes.get_xlim()[1]  # points
+    """Write names into the bars that are long enough; returns the names without such a bar."""
+    positions = positions_of(rows)
+    points_per_second = 1e3 * axes.get_window_extent().width / axes.get_figure().dpi * 72 / axes.get_xlim()[1]
     widths = {name: ROOM + TextPath((0, 0), name, SMALL).get_extents().width for name in colours}
-    left = {*rows["name"]}
+    unwritten = {*rows["name"]}
     for row in rows.itertuples():
-        if (row.end - row.start) * per_second >= widths[row.name]:
+        if (row.end - row.start) * points_per_second >= widths[row.name]:
             middle, colour = 500 * (row.start + row.end), "white" if looks.is_dark(colours[row.name]) else DARK
-            place = {"ha": "center", "va": "center_baseline", "fontsize": SMALL, "color": colour}
-            axes.text(middle, places[row.lane], row.name, **place)
-            left.discard(row.name)
-    return left
+            options = {"ha": "center", "va": "center_baseline", "fontsize": SMALL, "color": colour}
+            axes.text(middle, positions[row.lane], row.name, **options)
+            unwritten.discard(row.name)
+    return unwritten

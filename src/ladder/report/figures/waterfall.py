@@ -1,7 +1,7 @@
-"""The waterfall of a ladder: its rungs downwards, their times along, and what each gains over the one above.
+"""The waterfall of a ladder: its rungs on the y axis, their times on the x axis, and the speed-up from rung to rung.
 
-Every process is a dot, its median, since processes come in states that one interval would hide. A tick is the time that
-a model predicts, a line the ceiling. Where the parts of a rung's time are known, their shares stand beside it.
+A dot is the median of a process: processes may fall into groups of different speed, which one interval would hide. A
+tick is the time that a model predicts, a line the ceiling. If a rung's phases are known, their shares are beside it.
 """
 
 from dataclasses import dataclass, field
@@ -14,20 +14,20 @@ from ladder.report.figures.theme import Line2D, Patch
 from ladder.statistics import quotients
 from ladder.statistics.quotients import Ratio
 
-MIN, MAX = 0.108, 0.148  # inches of a rung
-TALL = 4.2  # inches of all panels together, if rungs can be so low
-WIDTHS = (1.9, 1)  # of a panel, and of the shares beside it
+MIN, MAX = 0.108, 0.148  # the limits of a rung's height in inches
+TALL = 4.2  # inches of all panels together, unless rungs would be lower than MIN
+WIDTHS = (1.9, 1)  # the ratio of the widths of a panel and of the shares beside it
 AROUND = 0.58  # inches of a panel above and below its rungs
 GAP = 0.5  # before the peers, in rungs
-SPREAD = 0.6  # of a rung's height, over which its processes are spread
-BESIDE = 44  # points from a panel to what a rung gains
+SPREAD = 0.6  # the share of a rung's height over which the dots of its processes are spread
+BESIDE = 44  # points from a panel to its speed-ups
 TICK = {"color": theme.DARK, "linewidth": 1.3}
 CEILING = {"color": theme.GREY, "linewidth": 2.4, "alpha": 0.6}
 
 
 @dataclass(frozen=True)
 class Rung:
-    """A line: its label, the method whose look it has, seconds of every process, the model's seconds or None.
+    """A rung: its label, the method whose look it has, seconds of every process, the model's seconds or None.
 
     `parts` are the seconds of the parts of its time, {part: seconds}, where they are known. `gain` is its speed-up over
     the rung above, a Ratio; peers and rungs that begin another ladder, such as that on several GPUs, have none.
@@ -46,115 +46,115 @@ class Rung:
 def figure(ladders, what, ceiling, colours=None, max_ticks=7):
     """Panels below each other, {machine: (problem, [Rung], seconds of the ceiling or None)}; peers are last.
 
-    `what` says whose time it is, in front of the problem, `ceiling` what the line is. With `colours`, {part: colour},
-    the shares of the parts of a rung's time are beside it. An axis has at most `max_ticks` ticks, 4 beside shares.
+    The axis is labelled by `what`, the time, and the problem; `ceiling` is the label of the line. With `colours`,
+    {part: colour}, the shares of a rung's parts are beside it. An axis has at most `max_ticks` ticks, 4 beside shares.
     """
-    tall, legend = heights(ladders), 0.3 + (0.15 if colours else 0)
-    drawn = layout.new(legend + sum(tall.values()))
+    inches, legend = heights(ladders), 0.3 + (0.15 if colours else 0)
+    figure = layout.new(legend + sum(inches.values()))
     counts = dict.fromkeys(ladders, 2 if colours else 1)
-    bands = layout.bands(drawn, counts, beside=1, inches=tall, widths=WIDTHS if colours else None)
+    bands = layout.bands(figure, counts, max_columns=1, inches=inches, widths=WIDTHS if colours else None)
     for name, (problem, rungs, floor) in ladders.items():
-        axes, *beside = bands[name]
-        fill(axes, rungs, floor, max_ticks=4 if beside else max_ticks)
+        axes, *share_axes = bands[name]
+        fill(axes, rungs, floor, max_ticks=4 if share_axes else max_ticks)
         axes.set_xlabel(f"{what}, {problem}")
-        for other in beside:
+        for other in share_axes:
             fill_shares(other, axes, rungs, colours)
-    share([axes for axes, *_ in bands.values()])
-    every = [rung for _, rungs, _ in ladders.values() for rung in rungs]
+    share_range([axes for axes, *_ in bands.values()])
+    all_rungs = [rung for _, rungs, _ in ladders.values() for rung in rungs]
     lines = [(None, any(floor for *_, floor in ladders.values()), CEILING, ceiling)]
-    lines.append(("|", any(rung.predicted for rung in every), TICK, "model"))
-    parts = {part for rung in every for part in rung.parts}
+    lines.append(("|", any(rung.predicted for rung in all_rungs), TICK, "model"))
+    parts = {part for rung in all_rungs for part in rung.parts}
     patches = [Patch(facecolor=colour, label=part) for part, colour in (colours or {}).items() if part in parts]
-    layout.legend(drawn, [dot(), *entries(lines), *patches], all(rung.converged for rung in every))
-    return drawn
+    layout.legend(figure, [dot(), *entries(lines), *patches], all(rung.converged for rung in all_rungs))
+    return figure
 
 
 def heights(ladders):
-    """Inches of every machine's panel: rungs are lower where there are many."""
+    """{machine: inches of its panel}; the more rungs, the lower each of them."""
     lines = {name: len(rungs) + GAP for name, (_, rungs, _) in ladders.items()}
     inches = min(max(MIN, (TALL - AROUND * len(ladders)) / sum(lines.values())), MAX)
     return {name: inches * count + AROUND for name, count in lines.items()}
 
 
-def share(panels):
-    """One range of times for all panels."""
+def share_range(panels):
+    """Set the same range of times in all panels."""
     limits = [axes.get_xlim() for axes in panels]
     for axes in panels:
         axes.set_xlim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def fill(axes, rungs, floor, max_ticks):
-    """The rungs of a machine, with the median's time beside each and its gain between it and the one above.
+    """Draw the rungs of a machine, the median time beside each, and the speed-up between neighbours.
 
     The axis has at most `max_ticks` ticks.
     """
-    places = places_of(rungs)
+    positions = positions_of(rungs)
     dots = pd.DataFrame(
-        {"method": rung.method, "seconds": seconds, "at": place, "converged": rung.converged}
-        for at, rung in zip(places, rungs, strict=True)
-        for seconds, place in spread(rung.processes, at)
+        {"method": rung.method, "seconds": seconds, "at": dot_at, "converged": rung.converged}
+        for at, rung in zip(positions, rungs, strict=True)
+        for seconds, dot_at in dots_of(rung.processes, at)
     )
     kinds = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
     marks.mark(axes, dots, "seconds", "at", kinds, size=5)
-    known = [(rung.predicted, at) for at, rung in zip(places, rungs, strict=True) if rung.predicted]
-    for predicted, at in known:
+    predictions = [(rung.predicted, at) for at, rung in zip(positions, rungs, strict=True) if rung.predicted]
+    for predicted, at in predictions:
         axes.plot([predicted] * 2, [at - 0.4, at + 0.4], **TICK, zorder=2)
     if floor:
         axes.axvline(floor, **CEILING, zorder=1)
-    axes.set_yticks(places, [rung.label for rung in rungs])
+    axes.set_yticks(positions, [rung.label for rung in rungs])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(places[-1] + 0.6, -0.6)
-    ends = [*dots["seconds"], *(predicted for predicted, _ in known), *filter(None, [floor])]
-    scales.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5), max_ticks)
+    axes.set_ylim(positions[-1] + 0.6, -0.6)
+    times = [*dots["seconds"], *(predicted for predicted, _ in predictions), *filter(None, [floor])]
+    scales.time_axis(axes.xaxis, (min(times) / 1.5, max(times) * 1.5), max_ticks)
     axes.grid(axis="x")
-    write(axes, places, rungs)
+    write(axes, positions, rungs)
 
 
-def places_of(rungs):
-    """The height of every rung, from the top down."""
+def positions_of(rungs):
+    """The y of every rung, from the top down."""
     return [at + GAP * rung.is_peer for at, rung in enumerate(rungs)]
 
 
-def fill_shares(axes, beside, rungs, colours):
-    """The shares of the parts of every rung's time as stacked bars, at the heights of the panel beside."""
-    known = [(at, rung.parts, sum(rung.parts.values())) for at, rung in zip(places_of(rungs), rungs, strict=True)]
+def fill_shares(axes, panel, rungs, colours):
+    """Draw the shares of every rung's parts as stacked bars, at the heights of the rungs in the panel."""
+    pairs = [(at, rung.parts) for at, rung in zip(positions_of(rungs), rungs, strict=True)]
     shares = [
-        {"at": at, "value": 100 * seconds / whole, "colour": colours[part]}
-        for at, parts, whole in known
+        {"at": at, "value": 100 * seconds / sum(parts.values()), "colour": colours[part]}
+        for at, parts in pairs
         for part, seconds in parts.items()
     ]
     if shares:
         bars.stacked(axes, pd.DataFrame(shares))
-    axes.set_ylim(beside.get_ylim())
+    axes.set_ylim(panel.get_ylim())
     axes.set_xlim(0, 100)
     axes.set_xlabel("share of the time (%)")
     axes.tick_params(axis="y", left=False, labelleft=False)
     axes.spines["left"].set_visible(False)
 
 
-def spread(processes, at):
-    """Each process's median and its place on a rung's line, one below the other."""
+def dots_of(processes, at):
+    """[(median, y)] of each process: the dots of a rung are below each other around `at`."""
     step = SPREAD / max(len(processes) - 1, 1)
     start = at - step * (len(processes) - 1) / 2
-    return [(quotients.middle([times]), start + step * number) for number, times in enumerate(processes)]
+    return [(quotients.median_time([times]), start + step * number) for number, times in enumerate(processes)]
 
 
-def write(axes, places, rungs):
-    """Beside each rung its time, and its speed-up over the rung above."""
-    right = bars.BESIDE | {"xycoords": ("axes fraction", "data")}
-    for at, rung in zip(places, rungs, strict=True):
-        axes.annotate(formats.time(quotients.middle(rung.processes)), (1, at), (3, 0), **right)
+def write(axes, positions, rungs):
+    """Write each rung's time beside the panel, and its speed-up over the rung above."""
+    options = bars.TEXT | {"xycoords": ("axes fraction", "data")}
+    for at, rung in zip(positions, rungs, strict=True):
+        axes.annotate(formats.time(quotients.median_time(rung.processes)), (1, at), (3, 0), **options)
         if rung.gain:
-            axes.annotate(ratios.plain(rung.gain), (1, at), (BESIDE, 0), **right)
+            axes.annotate(ratios.plain(rung.gain), (1, at), (BESIDE, 0), **options)
 
 
 def dot():
-    """The legend's entry of a process."""
+    """The legend's handle of a process."""
     return Line2D([], [], color=theme.DARK, marker="o", ms=3, linestyle="", label="a process")
 
 
 def entries(lines):
-    """The legend's entries of lines and ticks that are shown: (marker, whether it is, style, label)."""
+    """The legend's handles of the lines and ticks, [(marker, is_shown, style, label)], that are shown."""
     return [
         Line2D([], [], **(style | {"linestyle": ""} if marker else style), marker=marker, ms=8, mew=1.3, label=label)
         for marker, is_shown, style, label in lines

@@ -1,13 +1,13 @@
-"""What chapters tell with: their lines, sources and claims as data, and the study that text, tables and figures ask.
+"""The data of chapters (lines, sources, claims), and the queries and functions of their text, tables and figures.
 
 | module | holds |
 | --- | --- |
-| `lines` | `Line`, `Source`, `Needs`, `Widest`, `Claim`: what `lines.py` and `claims.py` of a chapter consist of |
-| `chapter_study` | the study as a chapter sees it: its machines, the rows, phases and model of a line |
+| `lines` | `Line`, `Source`, `Needs`, `Widest`, `Claim`: the types of data in a chapter's `lines.py` and `claims.py` |
+| `chapter_study` | queries in a chapter's terms: its machines, the rows, phases and predicted time of a line |
 | `claims` | the verdicts on a chapter's claims |
 | `ladder` | the table of a ladder and its waterfall |
-| `functions` | what a text may ask for: `time`, `speedup`, `share` ... |
-| `templates` | texts as Jinja templates, whose blocks vanish where a measurement is missing |
-| `amortisation` | from which size on something is faster, and after how many calls something done once has paid |
-| `scaling`, `phase_bars` | what figures of several chapters are made of |
+| `functions` | the functions that a text may call: `time`, `speedup`, `share` ... |
+| `templates` | texts as Jinja templates, whose blocks vanish if a measurement is missing |
+| `amortisation` | break-even points: the size from which a case is faster, the calls that pay for its preparation |
+| `scaling`, `phase_bars` | figures of several chapters |
 """

@@ -1,4 +1,4 @@
-"""From which size on one thing is faster than another, and after how many calls work done before them has paid."""
+"""Break-even points: the size from which a case is faster than another, the calls after which preparation pays off."""
 
 import math
 
@@ -11,13 +11,13 @@ from ladder.statistics.crossings import EVERYWHERE, NOWHERE, break_even
 from ladder.statistics.verdicts import UNDECIDED
 from ladder.store import study
 
-COUNTS = np.geomspace(1, 1e4, 41)  # of calls, at which the two costs are compared
+COUNTS = np.geomspace(1, 1e4, 41)  # the numbers of calls at which two costs are compared
 
 
 def crossing(points, at, everywhere, nowhere, undecided):
-    """The size from which on the ratios of points [(size, ratio)] are below one, as a predicate; None without a ratio.
+    """The size from which the ratios of `points`, [(size, ratio)], are below one, in words; None without a ratio.
 
-    `at` says so of a size, `{}`; without one, the other words do, of sizes from `{first}` to `{last}`.
+    `at` are the words for a size, `{}`; the others are for answers without one, about sizes `{first}` to `{last}`.
     """
     points = [(size, ratio) for size, ratio in points if ratio]
     answer = break_even(points)
@@ -27,24 +27,24 @@ def crossing(points, at, everywhere, nowhere, undecided):
     return words.format(first=num(points[0][0]), last=num(points[-1][0]))
 
 
-def calls_to_pay(chapter, kept, other):
-    """The number of calls from which a selection of a chapter is cheaper than another, with the work before its calls.
+def calls_to_pay(chapter, prepared, other):
+    """The number of calls from which a selection is cheaper than another, although it prepares before the first call.
 
     An answer of `crossings.break_even`: a number with the ends of its interval, or a word. None if one of them wasn't
     measured.
     """
-    rows, others = study.one_case(chapter.find(kept)), study.processes(chapter.find(other))
-    before = chapter.phases(kept, before=True)
-    if rows.empty or before.empty or not others:
+    rows, other_times = study.first_case(chapter.find(prepared)), study.processes(chapter.find(other))
+    before = chapter.phases(prepared, before=True)
+    if rows.empty or before.empty or not other_times:
         return None
     preparation, calls = before.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]
     costs = [(preparation[process], list(seconds)) for process, seconds in calls if process in preparation.index]
-    spread = {count: [[call + first / count for call in calls] for first, calls in costs] for count in COUNTS}
-    return break_even([(count, quotients.quotient(processes, others)) for count, processes in spread.items()])
+    per_call = {count: [[call + first / count for call in calls] for first, calls in costs] for count in COUNTS}
+    return break_even([(count, quotients.quotient(processes, other_times)) for count, processes in per_call.items()])
 
 
 def text(answer):
-    """Such a number of calls with its interval, or the word why there is none; None stays None."""
+    """An answer of `calls_to_pay` as LaTeX: the number with its interval, or a word; None stays None."""
     if not isinstance(answer, tuple):
         return {EVERYWHERE: "at once", NOWHERE: "never"}.get(answer, answer)
     value, low, high = answer

@@ -1,6 +1,6 @@
-"""The study as a chapter sees it: its machines, the rows of its lines, their phases and what its model predicts.
+"""A chapter's queries of the study: its machines, and rows, phases and predicted times of its lines.
 
-Text, tables, figures and claims of a chapter ask the same one. What is missing raises NotMeasured.
+Text, tables, figures and claims of a chapter share one ChapterStudy. Missing measurements raise NotMeasured.
 """
 
 import difflib
@@ -18,11 +18,11 @@ from ladder.report.telling.lines import COMMON, FLOOR, Selection
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
-CLOSE = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
+CLOSE = 1.2  # the largest factor between a call and the sum of its phases at which they are parts of it
 
 
 class NotMeasured(Exception):
-    """A value has no measurement; it vanishes with the block of the text around it, or `words` stand in its place."""
+    """A value has no measurement. The block of text around it vanishes; outside of blocks `words` replace the value."""
 
     def __init__(self, words=r"\nomeasurement{}", needs=None):
         super().__init__(words)
@@ -30,7 +30,7 @@ class NotMeasured(Exception):
 
 
 def required(value):
-    """A value that was measured. Raises NotMeasured for None and for an empty list or frame."""
+    """The value. Raises NotMeasured for None and for an empty list or frame."""
     if value is None or (hasattr(value, "__len__") and not len(value)):
         raise NotMeasured
     return value
@@ -47,12 +47,12 @@ def of_chapter(workload, study):
 def module(workload, name):
     """A module of a chapter, or None without one."""
     workloads.load(workload)
-    full = f"ladder.workloads.{workload}.paper.{name}"
-    return importlib.import_module(full) if importlib.util.find_spec(full) else None
+    full_name = f"ladder.workloads.{workload}.paper.{name}"
+    return importlib.import_module(full_name) if importlib.util.find_spec(full_name) else None
 
 
 def nearest(kind, name, values):
-    """The value of this name among those of a kind. Raises LadderError with the nearest name for an unknown one."""
+    """The value of a name. Raises LadderError for an unknown name, with the nearest one; `kind` is for its message."""
     if name not in values:
         near = difflib.get_close_matches(str(name), map(str, values), 1, 0)
         raise LadderError(f"There is no {kind} {name!r}" + (f": did you mean {near[0]!r}?" if near else "."))
@@ -60,29 +60,29 @@ def nearest(kind, name, values):
 
 
 def pick_machines(study, needs, sources):
-    """The study about the machine of each role, {role: Study}; about none where no machine meets the needs.
+    """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
 
-    One machine has all roles if any meets those of the first two, this one before the published ones; what it lacks is
-    of the first machine that has it. Toy sizes decide nothing: no machine that has only these meets any.
+    The best machine has all shared roles that it meets: preferably one that meets the first two, this build's before a
+    published one. Other roles go to the first machine that meets them. A machine with only toy sizes meets none.
     """
     machines = [study.of(name) for name in study.machines()]
-    able = {role: need.machines(machines, sources) for role, need in needs.items()}
-    names = {role: [machine.subject for machine in candidates] for role, candidates in able.items()}
-    together = [role for role, need in needs.items() if not need.apart]
+    candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
+    names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
+    shared_roles = [role for role, need in needs.items() if not need.separate]
 
     def rank(machine):
-        meets = [machine.subject in names[role] for role in together]
+        meets = [machine.subject in names[role] for role in shared_roles]
         return all(meets[:2]), not machine.subject.endswith(PUBLISHED), sum(meets)
 
     best = max(machines, key=rank, default=study.of(None))
     return {
-        role: best if role in together and best.subject in names[role] else next(iter(candidates), study.of(None))
-        for role, candidates in able.items()
+        role: best if role in shared_roles and best.subject in names[role] else next(iter(candidates), study.of(None))
+        for role, candidates in candidates_of.items()
     }
 
 
 class ChapterStudy:
-    """A study in the terms of a chapter; its attributes are those of the chapter's `lines.py`."""
+    """A study with the data of a chapter's `lines.py`; `report/telling/lines.py` explains its terms."""
 
     def __init__(self, workload, study):
         data = module(workload, "lines")
@@ -94,106 +94,106 @@ class ChapterStudy:
         self.method = methods.columns(workload)
         self.per_unit, self.outside = getattr(data, "per_unit", None), getattr(data, "OUTSIDE", {"phase": ()})
         self.part_of = getattr(data, "part_of", None)
-        self.model = module(workload, "model")  # None where nothing is predicted
+        self.model = module(workload, "model")  # None in a chapter without a model
         self.machines = pick_machines(study, data.MACHINES, data.SOURCES)
         self.frames = {}
 
     def machine(self, role):
-        """The study about the machine of a role; its subject is None without one."""
+        """The study about the machine of a role; its subject is None if no machine has the role."""
         return nearest("machine", role, self.machines)
 
     def machine_of(self, selection):
-        """The study about the machine that measures a selection."""
+        """The study about the machine of a selection's source."""
         return self.machine(nearest("source", self.source_of(selection), self.sources).machine)
 
     def source_of(self, selection):
-        """The name of the source of a selection: what it states, or that of its line."""
+        """The name of the source of a selection: its own, or that of its line."""
         selection = selection_of(selection)
         return selection.source or self.line(selection).source
 
     def line(self, selection):
-        """The line of a selection, with the tuning that the selection changes."""
+        """The line of a selection, with the selection's changes of the tuning."""
         selection = selection_of(selection)
         line = nearest("line", selection.line, self.lines)
         return replace(line, tuning=line.tuning | selection.tuning)
 
     def frame(self, name):
-        """All rows of a source, its timed calls."""
+        """All timed calls of a source."""
         if name not in self.frames:
             source = nearest("source", name, self.sources)
             self.frames[name] = source.rows(self.machine(source.machine))
         return self.frames[name]
 
     def find(self, selection):
-        """The timed calls of a selection, which may be none; those of the ladder with the seconds of its unit."""
+        """The timed calls of a selection, maybe none; those on the ladder in seconds of the ladder's unit."""
         return self.in_units(selection, self.line(selection).rows(self.frame(self.source_of(selection))))
 
     def in_units(self, selection, rows):
-        """Rows of a selection, those of the ladder with the seconds of its unit."""
+        """Rows of a selection; those on the ladder in seconds of the ladder's unit, such as an epoch."""
         is_on_ladder = self.per_unit and selection_of(selection).source is None and len(rows)
         return rows.assign(seconds=self.per_unit(rows)) if is_on_ladder else rows
 
     def rows(self, selection):
-        """The same; raises NotMeasured without any."""
+        """As `find`; raises NotMeasured without any row."""
         return required(self.find(selection))
 
     def ratio(self, slower, faster):
-        """The time of a selection over that of another, or over the model's prediction for it, as a Ratio."""
+        """The time of a selection over that of another, or with FLOOR over its own predicted time, as a Ratio."""
         if faster == FLOOR:
             return ratios.over(self.rows(slower), self.predicted(slower))
         return ratios.of(*map(self.rows, self.paired(slower, faster)))
 
     def paired(self, *selections):
-        """Selections with COMMON as the largest number on which all were measured; raises NotMeasured without one."""
-        pair = list(map(selection_of, selections))
-        common = [{name for name, value in self.line(side).tuning.items() if value == COMMON} for side in pair]
+        """The selections, COMMON replaced by the largest number with all of them measured; or raises NotMeasured."""
+        sides = list(map(selection_of, selections))
+        common = [{name for name, value in self.line(side).tuning.items() if value == COMMON} for side in sides]
         for name in set.intersection(*common):
-            counts = [set(queries.values(self.frame(self.source_of(side)), name)) for side in pair]
+            counts = [set(queries.values(self.frame(self.source_of(side)), name)) for side in sides]
             for count in sorted(set.intersection(*counts), reverse=True):
-                at_count = [replace(side, tuning=side.tuning | {name: count}) for side in pair]
+                at_count = [replace(side, tuning=side.tuning | {name: count}) for side in sides]
                 if all(len(self.find(side)) for side in at_count):
-                    pair = at_count
+                    sides = at_count
                     break
             else:
                 raise NotMeasured
-        return pair
+        return sides
 
     def predicted(self, selection):
-        """The seconds that the model predicts for a selection; NotMeasured where it lacks a rate."""
+        """The seconds that the model predicts for a selection; raises NotMeasured without a rate that it needs."""
         return required(self.predict(selection, self.rows(selection)))
 
     def predict(self, selection, rows):
-        """The same of rows, which may be none; None where the model lacks a rate."""
+        """The predicted seconds for a selection's rows; None without rows, or without a rate that the model needs."""
         return self.model.predict(self.machine_of(selection), rows.iloc[0]) if self.model and len(rows) else None
 
     def phases(self, selection, before=False):
-        """The rows of the phases of every call of a selection's case, or before the first; none if not timed."""
+        """The rows of the phases of a selection's calls, or of those before the first call; none if not timed."""
         return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection), before))
 
     def phases_of(self, machine, rows, before=False):
-        """The same of some rows of a case of a machine."""
+        """As `phases`, of the case of some rows on a machine."""
         if rows.empty:
             return queries.NO_ROWS
         first = rows.iloc[0]
-        every = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
-        every = every[every["phase"] != "total"]
-        is_before = every.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
-        every = every[is_before == before]
-        return every.assign(phase=self.part_of(every["phase"])) if self.part_of and len(every) else every
+        phases = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
+        phases = phases[phases["phase"] != "total"]
+        is_before = phases.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
+        phases = phases[is_before == before]
+        return phases.assign(phase=self.part_of(phases["phase"])) if self.part_of and len(phases) else phases
 
-    def traced(self, experiment, selections, machines=None):
-        """{machine and title: what ran when in the first process} of {title: selection}; by default on all machines."""
+    def traces(self, experiment, selections, machines=None):
+        """The first processes' traces, {"machine: title": rows}, of {title: selection}; by default on all machines."""
         traces = self.study.tables.get(experiment, {}).get("traces", queries.NO_ROWS)
         machines = queries.ordered(queries.values(traces, "machine")) if machines is None else machines
         first = {name: queries.where(traces, machine=name, process=0) for name in machines}
         lines = {title: self.line(selection) for title, selection in selections.items()}
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
-        return {title: traced for title, traced in rows.items() if len(traced)}
+        return {title: trace for title, trace in rows.items() if len(trace)}
 
-    def over_the_rest(self, selection, phases, inverse=False):
-        """The time of some phases of every call over that of all others, or the other way round, as a Ratio.
+    def ratio_to_rest(self, selection, phases, inverse=False):
+        """The time of some phases over that of all other phases of the calls, or the inverse, as a Ratio.
 
-        Raises NotMeasured without any of them, or where one went on together with others.
+        Raises NotMeasured without either, or if phases overlap, as in a phase named `a and b`.
         """
         rows = required(self.phases(selection))
         if rows["phase"].str.contains(" and ").any():
@@ -202,26 +202,26 @@ class ChapterStudy:
         return required(ratios.of_parts(*(rows[is_inside == side] for side in (not inverse, inverse))))
 
     def phase_shares(self, selection):
-        """The share of every phase, {phase: share}, where the phases add up to the call; {} where they don't."""
+        """{phase: its share} if the phases add up to the call; {} if they don't."""
         times = parts(self.rows(selection), self.phases(selection))
         return {phase: time / sum(times.values()) for phase, time in times.items()}
 
 
 def selection_of(selection):
-    """A selection, of which the key of a line is the short form."""
+    """A Selection; the key of a line is its short form."""
     return selection if isinstance(selection, Selection) else Selection(selection)
 
 
-def counted(row, name):
-    """A number of ranks or threads; one where a case states none."""
+def count_or_one(row, name):
+    """A row's number of ranks or threads; 1 if the case states none."""
     value = row.get(name, 1)
     return 1 if pd.isna(value) else int(value)
 
 
 def phase_times(phases):
-    """Seconds of every phase, {phase: seconds}, each the median over processes of their medians.
+    """{phase: seconds}, each the median over processes of a process's median.
 
-    What a call has several phases of by one name adds up.
+    Several phases of a call with the same name are added up.
     """
     names = phases["phase"].unique() if len(phases) else ()
     by_pass = {
@@ -230,13 +230,13 @@ def phase_times(phases):
     return {name: queries.middle(times.reset_index()) for name, times in by_pass.items()}
 
 
-def whole(rows, phases):
-    """What all phases of a case take over its call; None without phases."""
+def phases_over_call(rows, phases):
+    """The sum of all phases of a case over the time of its call; None without phases."""
     times = phase_times(phases)
     return sum(times.values()) / queries.middle(rows) if times else None
 
 
 def parts(rows, phases):
-    """Seconds of every phase where they add up to the call; {} where they don't: then they are no parts of it."""
-    share = whole(rows, phases)
+    """{phase: seconds} if the phases add up to the call (within CLOSE); {} if not, because they aren't its parts."""
+    share = phases_over_call(rows, phases)
     return phase_times(phases) if share and 1 / CLOSE < share < CLOSE else {}

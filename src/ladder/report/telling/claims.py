@@ -12,13 +12,13 @@ from ladder.statistics.claims import decide, has_number
 
 
 def verdicts(study):
-    """The claims of a chapter with their answers, {group: [verdict_table.Claim]}, made once for its study."""
+    """The claims of a chapter with their answers, {group: [verdict_table.Claim]}; cached in the study."""
     key = verdicts, study.workload
     answers = study.study.answers
     if key not in answers:
         data = module(study.workload, "claims")
         groups = grouped(data.CLAIMS) if data else {}
-        answers[key] = {group: [answered(study, claim) for claim in claims] for group, claims in groups.items()}
+        answers[key] = {group: [decided(study, claim) for claim in claims] for group, claims in groups.items()}
     return answers[key]
 
 
@@ -32,7 +32,7 @@ def grouped(claims):
     }
 
 
-def answered(study, claim):
+def decided(study, claim):
     """A claim with its answer, and with what testing it needs."""
     try:
         ratio, needs = ratio_of(study, claim), claim.needs
@@ -45,11 +45,11 @@ def answered(study, claim):
     cases = ratio.cases if ratio else ()
     return verdict_table.Claim(
         claim.key,
-        coded(words),
-        coded(needs),
+        with_code(words),
+        with_code(needs),
         cause(study, claim.cause, ratio),
         answer,
-        coded(claim.place),
+        with_code(claim.place),
         study.study.converged(cases),
     )
 
@@ -60,7 +60,7 @@ def ratio_of(study, about):
 
 
 def cause(study, stated_cause, ratio):
-    """The cause of a verdict in LaTeX; None without one, or where it wasn't measured."""
+    """The cause of a verdict in LaTeX; None without a cause, or if it wasn't measured."""
     try:
         if isinstance(stated_cause, Cause):
             value = required(ratio_of(study, stated_cause))
@@ -72,14 +72,14 @@ def cause(study, stated_cause, ratio):
             text = stated_cause
     except NotMeasured:
         return None
-    return text and coded(text)
+    return text and with_code(text)
 
 
 def share_of_floor(words="{} of it"):
-    """The cause of a claim about the floor: the share of the predicted time in the time, in words."""
+    """The cause of a claim about the floor: a function that puts the predicted over the measured time into words."""
     return lambda study, ratio: words.format(latex.percent(1 / required(ratio).value, 2))
 
 
-def coded(text):
+def with_code(text):
     """LaTeX with code in `backticks`."""
     return re.sub(r"`([^`]*)`", lambda match: latex.code(match[1]), text)

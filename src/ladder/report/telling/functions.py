@@ -1,8 +1,8 @@
-"""What a chapter's text may ask for: values in LaTeX, of lines by their keys or of a `select(...)`.
+"""The functions that a chapter's text may call: values in LaTeX about a selection, a line's key or a `select(...)`.
 
-Functions of this module and of the chapter's own `text.py` get the study as their first argument, which texts leave
-out; the constants of `text.py` stand as they are, and so do the chapter's other modules of data, as in `model.LOADS`.
-None, like NotMeasured, is a value without a measurement.
+Texts call the functions of this module and of the chapter's own `text.py` without their first argument, the
+ChapterStudy. They can also use the constants of `text.py` and the chapter's modules of data, as in `model.LOADS`. A
+function without a measurement returns None or raises NotMeasured.
 """
 
 import inspect
@@ -14,14 +14,14 @@ from ladder.report.latex import code, percent, seconds
 from ladder.report.telling import amortisation, chapter_study, lines
 from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required, selection_of
-from ladder.report.telling.claims import coded
+from ladder.report.telling.claims import with_code
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
 from ladder.statistics.crossings import EVERYWHERE, NOWHERE
 from ladder.statistics.verdicts import UNDECIDED
 from ladder.store import rates, study
 
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
-# What isn't about a study: selections, and formats of numbers that no measurement gives.
+# Names that need no study: selections, and formats of numbers that aren't measured.
 SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
 SHARED |= {"bandwidth": bandwidth, "factor": ratios.short, "select": select}
 SHARED |= {"MAX": MAX, "SEVERAL": SEVERAL, "SECOND": SECOND}
@@ -33,7 +33,7 @@ def time(chapter, selection, digits=2):
 
 
 def median(chapter, selection):
-    """The seconds of the median time, to count with."""
+    """The seconds of the median time, as a number for calculations."""
     return study.middle(chapter.rows(selection))
 
 
@@ -54,18 +54,18 @@ def share(chapter, selection):
 
 
 def place(chapter, selection):
-    """Where a case runs: 8 threads."""
+    """The resources of a case, as in `8 threads`."""
     return lines.place(chapter.rows(selection).iloc[0], lines.LATEX_TIMES)
 
 
 def count(chapter, selection, column):
-    """The number of threads or ranks of a case; NotMeasured where it is one."""
+    """The number of threads or ranks of a case, by column; raises NotMeasured if it is 1."""
     number = int(chapter.rows(selection)[column].iloc[0])
     return latex.num(required(number if number > 1 else None))
 
 
 def largest(chapter, source, column):
-    """The largest number in a column of a source."""
+    """The maximum of a column of a source."""
     return required(max(study.values(chapter.frame(source), column), default=None))
 
 
@@ -79,17 +79,17 @@ def size(chapter, source, *columns):
 
 
 def speedup(chapter, slower, faster):
-    """The time of a selection over that of another: 3.0 ×, with its interval where that is wide."""
+    """The time of a selection over that of another: 3.0 ×, with its interval if that is wide."""
     return ratios.prose(chapter.ratio(slower, faster))
 
 
 def comparison(chapter, slower, faster, name):
-    """The predicate of a sentence about the second: is 3.0 × faster than `name`, by the outcome of `verdicts`."""
-    return ratios.compared(chapter.ratio(slower, faster), coded(name))
+    """A predicate about `faster`, by its outcome: is 3.0 × faster than `name`, ties with it, does not differ ..."""
+    return ratios.comparison(chapter.ratio(slower, faster), with_code(name))
 
 
 def scaling(chapter, selection, column):
-    """The speed-up of a selection over the same on one thread or rank, as a Ratio, and the number of these."""
+    """The speed-up of a selection over one thread or rank, as a Ratio, and its number of threads or ranks."""
     selection = selection_of(selection)
     number = int(chapter.rows(selection)[column].iloc[0])
     if number == 1:
@@ -113,26 +113,26 @@ def phase(chapter, selection, name):
 
 
 def phase_share(chapter, selection, name):
-    """The share of a phase in the call; NotMeasured where the phases don't add up to the call."""
+    """The share of a phase in the call; raises NotMeasured if the phases don't add up to the call."""
     return percent(required(chapter.phase_shares(selection).get(name)), 2)
 
 
 def preparation(chapter, selection):
-    """The median time of what was done before the first call."""
+    """The median time of the preparation before the first call."""
     return seconds(required(study.middle(chapter.phases(selection, before=True))), 2)
 
 
 def beyond(chapter, selection):
-    """The sum of all phases as a multiple of the call; NotMeasured where they add up to it, or weren't timed."""
+    """The sum of all phases as a multiple of the call; raises NotMeasured if they add up to it, or weren't timed."""
     rows, phases = chapter.rows(selection), required(chapter.phases(selection))
     if chapter_study.parts(rows, phases):
         raise NotMeasured
-    return ratios.short(chapter_study.whole(rows, phases))
+    return ratios.short(chapter_study.phases_over_call(rows, phases))
 
 
-def break_even(chapter, kept, other, name, calls="calls"):
-    """The number of calls after which work done before them pays against another selection, as a predicate."""
-    answer = amortisation.calls_to_pay(chapter, kept, other)
+def break_even(chapter, prepared, other, name, calls="calls"):
+    """A predicate with the number of calls after which a selection's preparation pays off against another selection."""
+    answer = amortisation.calls_to_pay(chapter, prepared, other)
     if isinstance(answer, tuple):
         return f"pays off against {name} after {amortisation.text(answer)} {calls}"
     return {
@@ -144,24 +144,24 @@ def break_even(chapter, kept, other, name, calls="calls"):
 
 
 def memory_rate(chapter, role, threads=None):
-    """The bandwidth of a machine's memory on so many threads, or of its GPU's without a number."""
+    """The bandwidth of the memory of a role's machine on `threads`, or of its GPU's memory without a number."""
     machine = chapter.machine(role)
     return bandwidth(required(rates.bandwidths(machine).get(threads) if threads else rates.gpu_bandwidth(machine)))
 
 
 def reading_rate(chapter, role, threads):
-    """The median rate of reading alone on so many threads."""
+    """The median bandwidth of the stream that only reads, on `threads`."""
     rows = required(chapter.machine(role).samples(rates.STREAMS, kernel="read", threads=threads))
     return bandwidth(rows["bytes"].iloc[0] / study.middle(rows))
 
 
 def link_rate(chapter, role):
-    """The rate of copies to a GPU."""
+    """The bandwidth of copies to a GPU."""
     return bandwidth(required(rates.link(chapter.machine(role))))
 
 
 def memory_threads(chapter, role):
-    """The largest number of threads of which the bandwidth is known."""
+    """The largest number of threads with a measured bandwidth."""
     return required(max(study.values(chapter.machine(role).samples(rates.STREAMS), "threads"), default=None))
 
 
@@ -180,28 +180,28 @@ def machine(chapter, role):
     return code(required(chapter.machine(role).subject))
 
 
-def other_machine(chapter, role, than):
-    """The same where it isn't that of another role; else NotMeasured."""
-    if chapter.machine(role).subject == chapter.machine(than).subject:
+def other_machine(chapter, role, other_role):
+    """The name of the machine of a role; raises NotMeasured if another role has the same machine."""
+    if chapter.machine(role).subject == chapter.machine(other_role).subject:
         raise NotMeasured
     return machine(chapter, role)
 
 
 def gpu(chapter, role, about="name"):
-    """The model, or the driver, of the GPUs of a role's machine."""
-    subject = chapter.machine(role)
-    gpus = required(subject.descriptions.get(subject.subject, {}).get("gpus"))
+    """A property of the first GPU of a role's machine: its name, or its driver."""
+    machine = chapter.machine(role)
+    gpus = required(machine.descriptions.get(machine.subject, {}).get("gpus"))
     return latex.escape(required(gpus[0].get(about)))
 
 
 def claim(chapter, key):
     """A claim with its answer, by its key."""
     groups = chapter_claims.verdicts(chapter)
-    return nearest("claim", key, {answered.key: answered for group in groups.values() for answered in group})
+    return nearest("claim", key, {claim.key: claim for group in groups.values() for claim in group})
 
 
 def claimed_ratio(chapter, key):
-    """The ratio that a claim is about, as measured."""
+    """The measured ratio that a claim is about."""
     return ratios.prose(required(claim(chapter, key).answer.ratio))
 
 
@@ -211,12 +211,12 @@ def verdict(chapter, key):
 
 
 def tally(chapter, group):
-    """The number of claims of a group by verdict."""
+    """The numbers of a group's claims by verdict, in words."""
     return required(verdict_table.tally(nearest("group of claims", group, chapter_claims.verdicts(chapter))))
 
 
 def of_chapter(chapter):
-    """What the text of a chapter may ask for, {name: value}."""
+    """The names that a chapter's text may use, {name: function, constant or module}."""
     values = SHARED | {name: chapter_study.module(chapter.workload, name) for name in chapters.DATA}
     for module in filter(None, (inspect.getmodule(of_chapter), values.pop("text"))):
         for name, value in vars(module).items():

@@ -1,4 +1,4 @@
-"""The table of a chapter's ladder, and its waterfall: rung by rung the time of the ladder's unit."""
+"""The table of a chapter's ladder, and its waterfall, the figure of its times: rung by rung, in the ladder's unit."""
 
 from ladder.report import ladder_table, ratios
 from ladder.report.figures import layout, waterfall
@@ -9,18 +9,18 @@ from ladder.store import study
 
 
 def table(chapter):
-    """Lines with their ideas, the resources that they relieve, the predicted and the measured times, as LaTeX."""
-    groups = [[row(chapter, key) for key, _ in distinct(chapter, keys)] for keys in chapter.table]
-    return ladder_table.table(ruled(groups), chapter.unit)
+    """The lines with their ideas, the resources that they save, the predicted and the measured times, as LaTeX."""
+    groups = [[row(chapter, key) for key, _ in distinct_cases(chapter, keys)] for keys in chapter.table]
+    return ladder_table.table(with_rules(groups), chapter.unit)
 
 
-def ruled(groups):
+def with_rules(groups):
     """The rows of several groups with rules between the groups."""
     return [row for group in groups if group for row in (None, *group)][1:]
 
 
-def distinct(chapter, keys):
-    """[(key, its rows)] of lines, each case once; those without rows are among them."""
+def distinct_cases(chapter, keys):
+    """[(key, rows)] of lines, each case only once; lines without rows are included."""
     lines = {}
     for key in keys:
         rows = chapter.find(key)
@@ -30,30 +30,30 @@ def distinct(chapter, keys):
 
 
 def row(chapter, key):
-    """A line of the table."""
+    """A line's row of the table."""
     line, rows = chapter.line(key), chapter.find(key)
     words = [code(word) for word in (line.variant, *line.words)]
     idea = chapter.rungs.get(line.variant, "").removeprefix("peer: ")
-    where = [place(rows.iloc[0], LATEX_TIMES)] if len(rows) and has_place(chapter, line) else []
-    name = ", ".join([*words, *filter(None, [prose(line.note)]), *where])
+    resources = [place(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_place(chapter, line) else []
+    name = ", ".join([*words, *filter(None, [prose(line.note)]), *resources])
     return ladder_table.Rung(name, line.idea or idea, line.relieves, chapter.predict(key, rows), rows)
 
 
-def has_place(chapter, line):
-    """Whether a label says where a line runs: on threads, on ranks or, where there are several, on a GPU."""
+def shows_place(chapter, line):
+    """Whether a line's label shows its threads or ranks or, in a chapter with several GPUs, its number of GPUs."""
     return bool({"threads", "ranks"} & {*line.tuning}) or "gpus" in chapter.machines
 
 
 def waterfall_of(chapter, problem, what, ceiling, colours=None, **options):
-    """The waterfall of the ladder, a panel for each machine of its lines or for each of PANELS; without empty panels.
+    """The waterfall of the ladder: a panel for each machine of its lines, or for each of PANELS, unless it is empty.
 
-    `what` is the time that is shown, `problem` what it is of, also as a function of a panel's first row; `ceiling` is
-    the label of the wide line, at the minimum of the model's floors. With `colours`, {phase: colour}, a rung's phase
-    shares stand beside it.
+    The axis is labelled `what` (the time) and `problem`, a text or a function of a panel's first row; `ceiling` is the
+    label of the wide line at the minimum of the model's floors. With `colours`, {phase: colour}, each rung has a bar of
+    its phases' shares.
     """
     panels, floor = {}, getattr(chapter.model, "floor", lambda machine, row: None)
     for title, keys in groups_of(chapter).items():
-        cases = {key: rows for key, rows in distinct(chapter, keys) if len(rows)}
+        cases = {key: rows for key, rows in distinct_cases(chapter, keys) if len(rows)}
         if not cases:
             continue
         names = dict.fromkeys(chapter.machine_of(key).subject for key in cases)
@@ -68,10 +68,10 @@ def waterfall_of(chapter, problem, what, ceiling, colours=None, **options):
 
 def groups_of(chapter):
     """The keys of the lines of each panel, {title: keys}."""
-    of_sources = {source: title for title, sources in chapter.panels.items() for source in sources}
+    title_of = {source: title for title, sources in chapter.panels.items() for source in sources}
     groups = {}
     for key in chapter.figure:
-        title = of_sources.get(chapter.line(key).source) if chapter.panels else chapter.machine_of(key).subject
+        title = title_of.get(chapter.line(key).source) if chapter.panels else chapter.machine_of(key).subject
         groups.setdefault(title, []).append(key)
     return {title: keys for title, keys in groups.items() if title}
 
@@ -81,10 +81,10 @@ def rung(chapter, key, rows, above, colours=None):
     line = chapter.line(key)
     is_peer = chapter.rungs.get(line.variant, "").startswith("peer: ")
     method = " ".join(line.tuning[name] for name in chapter.method if name in line.tuning)
-    where = [place(rows.iloc[0])] if has_place(chapter, line) else []
+    resources = [place(rows.iloc[0])] if shows_place(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
-        ", ".join([*([] if method else [line.variant]), *line.words, *filter(None, [line.note]), *where]),
+        ", ".join([*([] if method else [line.variant]), *line.words, *filter(None, [line.note]), *resources]),
         method or line.variant,
         study.processes(rows),
         chapter.predict(key, rows),

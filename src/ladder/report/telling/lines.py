@@ -1,17 +1,18 @@
-"""The data of a chapter: where its measurements come from, the lines of its ladder, what is claimed of them.
+"""The types of a chapter's data: the sources of its measurements, the lines of its ladder, and claims about them.
 
-A chapter's `lines.py` has
+A chapter's `lines.py` has these names, and its `claims.py` has CLAIMS, {group: [Claim]}, with the groups `earlier` (an
+earlier study's claims) and `rungs` (claims behind our rungs).
 
 | name | meaning |
 | --- | --- |
-| `MACHINES` | {role: Needs or Widest}: of which machines the chapter speaks, for the first two roles of one if any |
-| `SOURCES` | {name: Source}: where rows come from, at the sizes that claims are about |
+| `MACHINES` | {role: Needs or Widest}: the chapter's machines; the first two roles have the same one if possible |
+| `SOURCES` | {name: Source}: the rows of some experiments, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
-| `UNIT` | what the ladder's times are of, as the head of a column: Gigabyte, Epoch; None where lines are no ladder |
-| `RUNGS` | optional: the ideas of variants, of which peers stand beside the ladder; else those of the workload |
-| `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
-| `OUTSIDE` | optional: which phases are no part of every call, such as a copy before the first one, {column: values} |
-| `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
+| `UNIT` | the unit of the ladder's times, as the head of a column: Gigabyte, Epoch; None if the lines are no ladder |
+| `RUNGS` | optional, {variant: idea}, where an idea that begins with `peer: ` marks a peer; else that of the workload |
+| `per_unit(rows)` | optional: the seconds of a unit, if a call isn't one unit |
+| `OUTSIDE` | optional, {column: values}: the phases outside of calls, such as a copy before the first call |
+| `part_of(phases)` | optional: the part of a call to which each phase belongs, used in place of its name |
 | `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall; else all |
 | `PANELS` | optional: the panels of the waterfall, {headline: sources of its lines}; else one for each machine |
 
@@ -28,38 +29,38 @@ from ladder.report.figures import formats
 from ladder.store import collect
 from ladder.store.study import values, where
 
-MAX, SEVERAL = "max", "several"  # of the threads, or ranks, that were measured; SEVERAL: if these are more than one
-COMMON = "common"  # the largest number on which both sides of a ratio were measured; of one side the same as MAX
-SECOND, MIN = "second", "min"
-COUNTS = {MAX: -1, SEVERAL: -1, COMMON: -1, SECOND: -2, MIN: 0}  # where they stand among all that were measured
-FLOOR = "floor"  # the side of a claim that the model predicts: the minimum time
+MAX, SEVERAL = "max", "several"  # the largest measured number of threads or ranks; SEVERAL: only if it is above 1
+COMMON = "common"  # the largest number at which both sides of a ratio were measured; without a ratio the same as MAX
+SECOND, MIN = "second", "min"  # the second largest number, and the smallest
+COUNTS = {MAX: -1, SEVERAL: -1, COMMON: -1, SECOND: -2, MIN: 0}  # their indices in the sorted measured numbers
+FLOOR = "floor"  # a side of a claim: the minimum time that the model predicts
 LATEX_TIMES = r"$\times$"
-OFF, UNSTATED = None, "unstated"  # a tuning that a case switches off or doesn't state; one that it doesn't state
+OFF, UNSTATED = None, "unstated"  # OFF: a tuning is "off" or not stated; UNSTATED: it isn't stated
 
 
 class Source:
-    """Rows of some experiments on the machine of a role, by the values of columns; `prepare` is applied to them.
+    """Rows of some experiments on the machine of a role, with these values of columns; `prepare(rows)` changes them.
 
-    MAX and MIN stand for the largest and the smallest value, SEVERAL for the largest if that is more than one.
+    A value may be one of COUNTS, OFF or UNSTATED.
     """
 
     def __init__(self, machine, *experiments, prepare=None, **conditions):
         self.machine, self.experiments, self.prepare, self.conditions = machine, experiments, prepare, conditions
 
     def rows(self, machine):
-        """The timed calls of the study about a machine."""
-        frames = [machine.samples(name, **fixed(self.conditions)) for name in self.experiments]
-        rows = narrowed(frames[0] if len(frames) == 1 else collect.concatenated(frames), self.conditions)
+        """The timed calls of a machine, a study about it."""
+        frames = [machine.samples(name, **plain_conditions(self.conditions)) for name in self.experiments]
+        rows = select_rows(frames[0] if len(frames) == 1 else collect.concatenate(frames), self.conditions)
         return self.prepare(rows) if self.prepare and len(rows) else rows
 
 
-def fixed(conditions):
-    """The conditions that state a value."""
+def plain_conditions(conditions):
+    """The conditions with a plain value, none of COUNTS, OFF and UNSTATED."""
     return {name: value for name, value in conditions.items() if value not in (*COUNTS, OFF, UNSTATED)}
 
 
-def narrowed(rows, conditions):
-    """The rows that meet the other conditions."""
+def select_rows(rows, conditions):
+    """The rows that meet the conditions with one of COUNTS, OFF or UNSTATED."""
     for name, value in conditions.items():
         if value in COUNTS:
             counts = values(rows, name)
@@ -72,40 +73,40 @@ def narrowed(rows, conditions):
 
 @dataclass(frozen=True)
 class Needs:
-    """What the machine of a role must have measured: rows of the first of these sources that any machine has.
+    """What the machine of a role must have measured: rows of one source, the first that any machine satisfies.
 
-    They contain all of `variants` and, of each column in `min`, a value of at least so much. Roles that are `apart` are
-    assigned one by one; the others share one machine if possible.
+    These contain all `variants` and, for each column in `min`, a value of at least that number. Roles with `separate`
+    are assigned one by one; the others share one machine if possible.
     """
 
     sources: tuple[str, ...]
     variants: frozenset = frozenset()
     min: dict = field(default_factory=dict)
-    apart: bool = False
+    separate: bool = False
 
     def machines(self, candidates, sources):
         """The candidates, studies about one machine each, that meet the needs."""
         for name in self.sources:
-            if able := [machine for machine in candidates if self.are_met(sources[name].rows(machine))]:
-                return able
+            if meeting := [machine for machine in candidates if self.are_met(sources[name].rows(machine))]:
+                return meeting
         return []
 
     def are_met(self, rows):
-        """Whether rows contain what is needed."""
+        """Whether rows meet the needs."""
         is_enough = all(max(values(rows, name), default=-math.inf) >= number for name, number in self.min.items())
         return len(rows) > 0 and self.variants <= set(values(rows, "variant")) and is_enough
 
 
 @dataclass(frozen=True)
 class Widest:
-    """The machine of a role is the first with the largest number in a column, such as ranks, if that is above one."""
+    """The need of a role for the first machine with the largest number in a column, such as ranks, if it is above 1."""
 
     source: str
     column: str
-    apart = True
+    separate = True
 
     def machines(self, candidates, sources):
-        """That machine, or none."""
+        """A list of that machine; empty without one."""
         counts = [max(values(sources[self.source].rows(machine), self.column), default=0) for machine in candidates]
         largest = max(counts, default=0)
         return [candidates[counts.index(largest)]] if largest > 1 else []
@@ -113,10 +114,10 @@ class Widest:
 
 @dataclass(frozen=True)
 class Line:
-    """A variant at a tuning that is fixed beforehand, so that none is picked by its time.
+    """A variant at a tuning that is fixed before any measurement, so that none is picked by its time.
 
-    `words` and `note` tell it from other lines of its variant; `relieves` is the resource that it saves. A line that
-    `begins` another ladder has no speed-up over the line above. Without an idea it has that of its variant in RUNGS.
+    `words` and `note` distinguish it from other lines of its variant; `relieves` is the resource that it saves. A line
+    that `begins` another ladder has no speed-up over the line above. Without an `idea` it has its variant's in RUNGS.
     """
 
     variant: str
@@ -129,14 +130,14 @@ class Line:
     begins: bool = False
 
     def rows(self, frame):
-        """The rows of its first case among those of a source."""
-        rows = narrowed(where(frame, variant=self.variant, **fixed(self.tuning)), self.tuning)
+        """The rows of the line's first case among those of a source."""
+        rows = select_rows(where(frame, variant=self.variant, **plain_conditions(self.tuning)), self.tuning)
         return where(rows, case=min(rows["case"])) if len(rows) else rows
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Cases of a line: on the ladder, or the plain calls of a source, with some of the line's tuning changed."""
+    """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source."""
 
     line: str
     source: str | None = None
@@ -144,13 +145,13 @@ class Selection:
 
 
 def select(line, source=None, **tuning):
-    """A Selection, the changed tuning as keywords; without a source and a change it is the line of the ladder."""
+    """A Selection; keywords change the line's tuning."""
     return Selection(line, source, tuning)
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A ratio as the cause of a verdict, behind words: of two sides, or `ratio(study)`; short, or with its interval."""
+    """The cause of a verdict: words and a ratio of two sides or `ratio(study)`; the interval only if `has_interval`."""
 
     words: str
     slower: str | Selection | None = None
@@ -181,12 +182,12 @@ class Claim:
 
 
 def place(row, times="×"):
-    """Where a case runs: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`; the sign of times is LaTeX in texts."""
+    """The resources of a case: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`; `times` is the sign between them."""
     ranks, threads = (row.get(name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
         return formats.gpus(1 if row["device"] == "cuda" else int(ranks))
     if row["device"] == "host":
-        return formats.threads(1 if pd.isna(threads) else int(threads))  # a case without a number has one
+        return formats.threads(1 if pd.isna(threads) else int(threads))  # a case that states no number has one thread
     if pd.notna(threads):
         return f"{ranks:.0f} {times} {formats.threads(int(threads))}"
     return "1 rank" if ranks == 1 else f"{ranks:.0f} ranks"

@@ -1,4 +1,4 @@
-"""Where the time of calls goes: bars of phases below a dot for the whole call, in panels."""
+"""The figure of phases: for each case stacked bars of its phases' times, and a dot for the whole call, in panels."""
 
 from ladder.report.figures import bars, formats, layout, theme
 from ladder.report.figures.theme import Line2D, Patch
@@ -9,39 +9,39 @@ from ladder.store import study as queries
 
 
 def figure(rows, colours, empty):
-    """Rows of panels, {title: [panel]}, from `panel`; `colours` are those of the phases, in their order."""
-    rows = {title: panels for title, every in rows.items() if (panels := list(filter(None, every)))}
+    """The figure of {title of a row: panels of `panel`}; `colours` is {phase: colour} in the order of the phases."""
+    rows = {title: measured for title, panels in rows.items() if (measured := list(filter(None, panels)))}
     if not rows:
         return layout.empty(empty)
-    every = [bar for panels in rows.values() for _, groups, _ in panels for _, drawn in groups for bar in drawn]
-    for bar in every:
+    all_bars = [bar for panels in rows.values() for _, groups, _ in panels for _, group in groups for bar in group]
+    for bar in all_bars:
         order = sorted(bar["times"], key=list(colours).index)
         bar["parts"] = [(1e3 * bar["times"][phase], colours[phase]) for phase in order]
-    phases = {phase for bar in every for phase in bar["times"]}
+    phases = {phase for bar in all_bars for phase in bar["times"]}
     entries = [Patch(facecolor=colour, label=phase) for phase, colour in colours.items() if phase in phases]
     call = Line2D([], [], color=theme.DARK, marker="o", linestyle="", label="whole call")
     return bars.figure(rows, "time (ms)", 0.85, [*entries, call])
 
 
 def panel(study, title, groups, with_before=False):
-    """Bars in groups, {words: [(name, selection)]}; None without any measurement.
+    """A panel of bars in groups, {words: [(name, selection)]}; None without any measurement.
 
-    A bar without a name has its place; `with_before` says the time before the first call, behind a plus.
+    A bar without a name is labelled by its resources; `with_before` appends the time before the first call: `+ 2 s`.
     """
-    measured = {
+    bars_of = {
         words: [bar(study, name, side, with_before) for name, side in sides if len(study.find(side))]
         for words, sides in groups.items()
     }
-    measured = [(words, drawn) for words, drawn in measured.items() if drawn]
+    measured = [(words, group) for words, group in bars_of.items() if group]
     return (title, measured, ()) if measured else None
 
 
 def bar(study, name, selection, with_before):
-    """A case as a bar of milliseconds."""
+    """A selection's case as a bar in milliseconds, a dict as in `bars.grouped`."""
     rows = study.find(selection)
     seconds, interval = queries.middle(rows), intervals.summary(queries.processes(rows))
-    is_alone = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # so that nothing moves
-    before = study.phases(selection, before=True) if with_before and not is_alone else queries.NO_ROWS
+    is_one_rank = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # which distributes nothing before
+    before = study.phases(selection, before=True) if with_before and not is_one_rank else queries.NO_ROWS
     return {
         "name": name or place(rows.iloc[0]),
         "value": 1e3 * seconds,

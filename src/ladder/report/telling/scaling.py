@@ -1,4 +1,4 @@
-"""How lines scale: rates by the number of threads, ranks or GPUs, a panel for each kind, with the ceiling."""
+"""The figure of scaling: rates of lines by the number of cores or GPUs, with the ceiling, in panels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,19 +7,19 @@ import pandas as pd
 
 from ladder.report.figures import by_threads, layout, medians
 from ladder.report.figures.theme import Line2D
-from ladder.report.telling.chapter_study import counted, selection_of
+from ladder.report.telling.chapter_study import count_or_one, selection_of
 from ladder.report.telling.lines import MAX
 
 HEIGHT = 2.3  # inches of a panel
-AROUND = 0.7  # and of what stands around its axes
+AROUND = 0.7  # inches of it above and below its axes
 UNITS = {"bytes": "GB/s", "flops": "GFLOP/s"}
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Lines on the machine of a role, [(selection, Look)], by what `words` counts, such as cores.
+    """Lines on the machine of a role, [(selection, Look)]; `words` is the label of their axis, such as cores.
 
-    `ceiling(machine)` gives {count: work a second}.
+    `ceiling(machine)` returns {number of cores or GPUs: work per second}.
     """
 
     role: str
@@ -29,48 +29,48 @@ class Panel:
 
 
 def figure(study, panels, work, ceiling, empty, height=HEIGHT):
-    """The panels whose lines were measured; `work` is bytes or flops, `ceiling` the label of the wide line."""
+    """The figure of the panels with measurements; `work` is bytes or flops, `ceiling` the label of the wide line."""
     panels = [(panel, summaries) for panel in panels if len(summaries := summaries_of(study, panel, work))]
     if not panels:
         return layout.empty(empty)
-    drawn = layout.new(height + 0.55)
-    for part, (panel, summaries) in zip(drawn.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True):
+    figure = layout.new(height + 0.55)
+    for part, (panel, summaries) in zip(figure.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True):
         layout.headline(part, study.machine(panel.role).subject)
         fill(study, part.subplots(), panel, summaries, UNITS[work], height - AROUND)
     converged = all(summaries["converged"].all() for _, summaries in panels)
-    layout.legend(drawn, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
-    return drawn
+    layout.legend(figure, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
+    return figure
 
 
 def summaries_of(study, panel, work):
-    """Rates of all lines of a panel in 1e9 a second, a row for each number of cores or GPUs."""
+    """Rates of all lines of a panel in 1e9 per second: a row for each line and number of cores or GPUs, `at`."""
     rates = []
     for selection, look in panel.lines:
-        if len(rows := along(study, selection)):
+        if len(rows := rows_by_count(study, selection)):
             rows = rows.assign(method=look.label, at=[width(row) for row in rows.to_dict("records")])
-            summaries = medians.one_each(medians.summaries(rows, ("method", "at")), ("method", "at"))
+            summaries = medians.first_cases(medians.summaries(rows, ("method", "at")), ("method", "at"))
             rates.append(medians.rates(summaries, rows[work].iloc[0] / 1e9))
     return pd.concat(rates or [pd.DataFrame()])
 
 
-def along(study, selection):
-    """The rows of a selection on every number of threads or ranks, a case for each."""
+def rows_by_count(study, selection):
+    """The rows of a selection at every measured value of its tunings that are MAX, a case for each."""
     selection = selection_of(selection)
-    free = [name for name, value in study.line(selection).tuning.items() if value == MAX]
+    varying = [name for name, value in study.line(selection).tuning.items() if value == MAX]
     frame = study.frame(study.source_of(selection))
-    counts = {tuple(row) for row in frame[free].dropna().to_numpy()} if {*free} <= {*frame.columns} else ()
-    tunings = [selection.tuning | dict(zip(free, count, strict=True)) for count in counts]
+    counts = {tuple(row) for row in frame[varying].dropna().to_numpy()} if {*varying} <= {*frame.columns} else ()
+    tunings = [selection.tuning | dict(zip(varying, count, strict=True)) for count in counts]
     cases = [study.find(replace(selection, tuning=tuning)) for tuning in tunings]
     return pd.concat([rows for rows in cases if len(rows)] or [pd.DataFrame()])
 
 
 def width(row):
-    """The GPUs of a case with one for each rank, or its cores: its threads, times its ranks."""
-    return counted(row, "ranks") * (1 if row["device"] == "mpi_cuda" else counted(row, "threads"))
+    """The number of GPUs of a case with a GPU for each rank, or else of its cores, threads times ranks."""
+    return count_or_one(row, "ranks") * (1 if row["device"] == "mpi_cuda" else count_or_one(row, "threads"))
 
 
 def fill(study, axes, panel, summaries, unit, inches):
-    """The lines of a panel, named where they end, and the ceiling."""
+    """Draw the lines of a panel, with their names at their ends, and the ceiling."""
     kinds = {look.label: look for _, look in panel.lines}
     counts = set(summaries["at"])
     ceiling = panel.ceiling(study.machine(panel.role)).items()

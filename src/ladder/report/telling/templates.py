@@ -1,11 +1,10 @@
-"""Texts as Jinja templates: `<<time("openmp")>>` prints a value, and a block vanishes with a measurement it lacks.
+"""Texts as Jinja templates: `<<time("openmp")>>` prints a value; a block with a value that wasn't measured vanishes.
 
-`<% measured %> ... <% otherwise %> ... <% endmeasured %>` is such a block. A value in it that was not measured removes
-what stands before `<% otherwise %>`, which may be missing, and the other part stands there instead; blocks nest.
-A value behind `measured` must be measured too, and isn't printed. Outside of all blocks the words
-for a missing measurement stand in the value's place. A line with a tag alone leaves no line behind.
+A block is `<% measured %> A <% otherwise %> B <% endmeasured %>`: it prints A or, if a value in A was not measured, B;
+`<% otherwise %> B` is optional, and blocks nest. In `<% measured VALUE %>` the value must be measured too, and isn't
+printed. Outside of all blocks, words replace a value that wasn't measured. A line with only a tag leaves no empty line.
 
-A name that is unknown, a wrong argument or a mistake in the syntax is a LadderError with the template's line.
+An unknown name, a wrong argument and a syntax error are a LadderError with the template's line.
 """
 
 import difflib
@@ -31,8 +30,8 @@ DELIMITERS = {
     "comment_start_string": "<#",
     "comment_end_string": "#>",
 }
-# A tag alone on a line: its line's end goes into a comment, so that all lines keep their numbers.
-ALONE = re.compile(r"(?m)^[ \t]*(<%(?:(?!%>).)*%>)[ \t]*\n")
+# A line with only a tag: the end of the line is moved into a comment, so that all lines keep their numbers.
+LONE_TAG = re.compile(r"(?m)^[ \t]*(<%(?:(?!%>).)*%>)[ \t]*\n")
 
 
 class Measured(Extension):
@@ -41,15 +40,15 @@ class Measured(Extension):
     tags = frozenset({"measured"})
 
     def preprocess(self, source, name, filename=None):
-        """Take the lines away on which a tag stands alone."""
-        return ALONE.sub(r"\1<#\n#>", source)
+        """Remove the ends of lines with only a tag."""
+        return LONE_TAG.sub(r"\1<#\n#>", source)
 
     def parse(self, parser):
-        """A call of `render` with a macro of one argument: whether to print what was measured."""
+        """A call of `render` with a macro of the argument `is_measured`, whether to print the first part."""
         line = next(parser.stream).lineno
         has_value = parser.stream.current.type != "block_end"
-        needed = [nodes.ExprStmt(parser.parse_expression()).set_lineno(line)] if has_value else []
-        body, other = needed + parser.parse_statements(("name:otherwise", "name:endmeasured")), []
+        value = [nodes.ExprStmt(parser.parse_expression()).set_lineno(line)] if has_value else []
+        body, other = value + parser.parse_statements(("name:otherwise", "name:endmeasured")), []
         if next(parser.stream).value == "otherwise":
             other = parser.parse_statements(("name:endmeasured",), drop_needle=True)
         choice = nodes.If(nodes.Name("is_measured", "load"), body, [], other)
@@ -57,7 +56,7 @@ class Measured(Extension):
         return nodes.CallBlock(self.call_method("render"), arguments, [], [choice]).set_lineno(line)
 
     def render(self, caller):
-        """What was measured, or the other part."""
+        """The text of the first part or, if it raises NotMeasured, of the other part."""
         self.environment.depth += 1
         try:
             return caller(True)
@@ -69,17 +68,17 @@ class Measured(Extension):
 
 
 def environment(functions):
-    """The environment of templates that may call these functions, {name: function}."""
-    created = jinja2.Environment(
+    """The Jinja environment of templates that may call these functions, {name: function}."""
+    environment = jinja2.Environment(
         **DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[Measured], keep_trailing_newline=True
     )
-    created.depth = 0
-    created.globals = {name: printable(created, function) for name, function in functions.items()}
-    return created
+    environment.depth = 0  # of nested blocks
+    environment.globals = {name: printable(environment, function) for name, function in functions.items()}
+    return environment
 
 
-class Names:
-    """What a template asks for as attributes, by name."""
+class Namespace:
+    """The members of a module or a chapter as attributes, for templates; an unknown name is a LadderError."""
 
     def __init__(self, environment, members):
         self._environment, self._members = environment, members
@@ -89,12 +88,12 @@ class Names:
 
 
 def printable(environment, function):
-    """A function that returns words in place of a value that wasn't measured, outside of all blocks.
+    """A function that, outside of all blocks, returns words in place of a value that wasn't measured.
 
-    Of a module or a namespace these are its members; what else isn't a function stays as it is.
+    A module or a namespace becomes a Namespace of such functions; any other value stays as it is.
     """
     if isinstance(function, ModuleType | SimpleNamespace):
-        return Names(environment, vars(function))
+        return Namespace(environment, vars(function))
     if not callable(function):
         return function
 
@@ -113,22 +112,22 @@ def printable(environment, function):
 
 
 def render(path, functions):
-    """The text of a template. Raises LadderError with its line for whatever is wrong in it."""
-    path, known = Path(path), environment(functions)
+    """The text of a template. Raises LadderError with the line of a mistake in it."""
+    path, jinja = Path(path), environment(functions)
     try:
         text = path.read_text(encoding="utf-8")
-        code = known.compile(text, name=str(path), filename=str(path))
-        return jinja2.Template.from_code(known, code, known.globals).render()
+        code = jinja.compile(text, name=str(path), filename=str(path))
+        return jinja2.Template.from_code(jinja, code, jinja.globals).render()
     except jinja2.TemplateSyntaxError as error:
         raise LadderError(f"{path}:{error.lineno}: {sentence(error.message)}") from None
     except (LadderError, jinja2.UndefinedError, TypeError) as error:
         calls = reversed(traceback.extract_tb(error.__traceback__))
         line = next(call.lineno for call in calls if call.filename == str(path))
-        raise LadderError(f"{path}:{line}: {explained(error, functions)}") from None
+        raise LadderError(f"{path}:{line}: {explain(error, functions)}") from None
 
 
-def explained(error, functions):
-    """An error as a sentence, with the nearest name that a template knows."""
+def explain(error, functions):
+    """An error as a sentence; for an unknown name with the nearest name that a template may use."""
     unknown = re.match(r"'(\w+)' is undefined", str(error))
     near = difflib.get_close_matches(unknown[1], functions, 1, 0) if unknown else []
     text = f"there is no {unknown[1]!r} for texts to ask for" if unknown else str(error)
@@ -136,5 +135,5 @@ def explained(error, functions):
 
 
 def sentence(text):
-    """Words that end."""
+    """The text with a full stop at its end, unless it has one or a question mark."""
     return text if text.endswith((".", "?")) else f"{text}."

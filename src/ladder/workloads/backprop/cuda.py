@@ -29,7 +29,7 @@ def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
     steps = list(Epoch(problem, products.of(product)).steps())
     if graph == "off":
         return steps
-    return Steps(steps, at_once=cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps(steps, at_once=cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
 
 
 class Epoch:

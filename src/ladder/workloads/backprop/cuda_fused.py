@@ -66,7 +66,7 @@ def setup(
     steps = list(epoch(problem, tiling, "_tf32" if math == "tf32" and problem.error.itemsize == 4 else ""))
     if graph == "off":
         return steps
-    return Steps(steps, at_once=cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps(steps, at_once=cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
 
 
 def default_tiling(sizes):

@@ -50,12 +50,12 @@ def setup(
         return Steps(steps, prepare=generator.prepare, trace=partial(trace, steps) if has_trace else None)
     in_order(generator.prepare)()
     stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
-    return Steps(steps, prepare=generator.prepare, at_once=cuda.captured(in_order(steps), stream))
+    return Steps(steps, prepare=generator.prepare, at_once=cuda.capture(in_order(steps), stream))
 
 
 def trace(steps):
     """The rows of a trace of all steps."""
     recorder = Recorder()
     for name, step in steps:
-        recorder.around("card", name, None, step)
+        recorder.record("card", name, None, step)
     return recorder.rows()

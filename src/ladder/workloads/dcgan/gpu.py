@@ -40,7 +40,7 @@ class Operations:
             grid_x = columns // COLUMNS
             grid_y = min(-(-images // ROWS), max(1, RESIDENT_BLOCKS * cuda.multiprocessors() // grid_x))
             counts = images, columns, ACTIVATIONS.index(activation)
-            launch = dependent_launch.overlapping(kernel)
+            launch = dependent_launch.launcher(kernel)
             launch((grid_x, grid_y), (THREADS,), (latents, weights, bias, out, *map(np.int32, counts)))
             return
         products = self.products[: len(latents)]

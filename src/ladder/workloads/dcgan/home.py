@@ -180,7 +180,7 @@ class GpuShare:
                 in_order(generator.prepare)()
             cuda.synchronize()
             if graph and self.call == self.enqueue:
-                self.call = cuda.captured(self.enqueue, self.streams[0])
+                self.call = cuda.capture(self.enqueue, self.streams[0])
 
     def run(self):
         """Draw all pictures and wait until they are in the host's array."""
@@ -276,11 +276,11 @@ class TracedShare(GpuShare):
     def draw(self, batch):
         draw = functools.partial(super().draw, batch)
         lane = f"compute {self.streams.index(batch.stream) + 1}" if len(self.streams) > 1 else "compute"
-        self.recorder.around(lane, self.numbers[batch.images.start], batch.stream, draw)
+        self.recorder.record(lane, self.numbers[batch.images.start], batch.stream, draw)
 
     def copy(self, batch, target):
         copy = functools.partial(super().copy, batch, target)
-        self.recorder.around("copy", self.numbers[batch.images.start], batch.copy_stream, copy)
+        self.recorder.record("copy", self.numbers[batch.images.start], batch.copy_stream, copy)
 
     def fetch(self, batch):
-        self.recorder.around_host("host", self.numbers[batch.images.start], functools.partial(super().fetch, batch))
+        self.recorder.record_host("host", self.numbers[batch.images.start], functools.partial(super().fetch, batch))

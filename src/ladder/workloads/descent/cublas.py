@@ -3,7 +3,7 @@
 Scalars stay on the GPU (CUBLAS_POINTER_MODE_DEVICE), where a kernel of one thread computes with them, so that the host
 doesn't synchronise in an iteration. The host launches all iterations; those after the end of a solve have no effect but
 take time. With `batch` = k, it checks after every k iterations whether the solve has ended. With `graph` on, these k
-iterations, or all, are one CUDA graph. Large systems are memory-bound, small ones bound by the latency of dependent
+iterations, or all, are one CUDA graph. Large systems are memory-bind, small ones bound by the latency of dependent
 kernels, at least seven per iteration.
 """
 
@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ladder import cuda
-from ladder.cuda.cublas import bound, call, factor, pointer, use_current_stream
+from ladder.cuda.cublas import bind, call, factor, pointer, use_current_stream
 from ladder.cuda.cublas import handle as shared
 from ladder.harness.steps import in_order
 from ladder.workloads.gemv import cublas as gemv
@@ -51,7 +51,7 @@ def symmetric_product(matrix, v, out):
     """Like `gemv.cublas.product`, but reads only the upper triangle, which is the lower one in column-major order."""
     n, dtype = ctypes.c_int64(len(v)), v.dtype
     operands = pointer(matrix), n, pointer(v), ONE, factor(0, dtype), pointer(out), ONE
-    symv = bound(name_of("symv", dtype), shared(), LOWER, n, factor(1, dtype), *operands)
+    symv = bind(name_of("symv", dtype), shared(), LOWER, n, factor(1, dtype), *operands)
     return functools.partial(gemv.multiply, [symv], (matrix, v, out))
 
 
@@ -69,7 +69,7 @@ def calls(problem, product):
 
     def blas(name, *operands):
         operands = (operand if operand is ONE else pointer(operand) for operand in operands)
-        return bound(name_of(name, dtype), handle(), ctypes.c_int64(n), *operands)
+        return bind(name_of(name, dtype), handle(), ctypes.c_int64(n), *operands)
 
     def launch(name, *arguments, threads=1):
         kernel = cuda.kernel("descent", "cublas", name, dtype.name)
@@ -113,7 +113,7 @@ def setup(problem, *, product: Literal["gemv", "symv"] = "gemv", graph: Literal[
     if graph == "on":
         # Capturing runs a graph once: the run of the first prepares the state for that of the second.
         stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
-        start, advance = cuda.captured(start, stream), cuda.captured(advance, stream)
+        start, advance = cuda.capture(start, stream), cuda.capture(advance, stream)
 
     def solve():
         start()

@@ -64,4 +64,4 @@ def setup(
 
     if graph == "off":
         return run
-    return Steps([(None, run)], at_once=cuda.captured(run, load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps([(None, run)], at_once=cuda.capture(run, load_cupy().cuda.Stream(non_blocking=True)))

@@ -10,7 +10,7 @@ recompute a tiny residual diverge: they need a tolerance.
 import numba
 import numpy as np
 
-from ladder.workloads.gemv.openmp import OPTIONS, dot, four_dots, part_of
+from ladder.workloads.gemv.openmp import OPTIONS, dot, four_dots, row_range
 
 DEVICE = "host"
 RUNTIME = "numba"
@@ -85,7 +85,7 @@ def run_task(task, factor, matrix, b, x, vectors, diagonal, sums):
     """Run a task on as many threads as `sums` has rows."""
     threads = len(sums)
     for thread in numba.prange(threads):
-        first, end = part_of(len(x), thread, threads)
+        first, end = row_range(len(x), thread, threads)
         run_share(task, factor, first, end, matrix, b, x, vectors, diagonal, sums[thread])
 
 

@@ -1,13 +1,13 @@
 """The kernels by cuBLAS, all except `init`.
 
 `product` is cuBLAS's product with a diagonal matrix (dgmm), `reduction` its product with a vector of ones, and `scale`,
-`vecdif` and `vecsum` are its sum of matrices (geam). Memory-bound, or for small n bound by the launch latency.
+`vecdif` and `vecsum` are its sum of matrices (geam). Memory-bind, or for small n bound by the launch latency.
 """
 
 import ctypes
 from functools import partial
 
-from ladder.cuda.cublas import bound, factor, handle, pointer
+from ladder.cuda.cublas import bind, factor, handle, pointer
 from ladder.workloads.descent_kernel import ALPHA
 from ladder.workloads.gemv.cublas import multiply, product
 
@@ -39,18 +39,18 @@ def calls(kernel, out, x, y=None):
     match kernel:
         case "product":  # cuBLAS sees a row-major matrix as its transpose
             operands = (pointer(x), n, pointer(y), ONE, pointer(out), n)
-            return [bound(f"{prefix}dgmm_64", handle(), LEFT, n, n, *operands)]
+            return [bind(f"{prefix}dgmm_64", handle(), LEFT, n, n, *operands)]
         case "transpose":
-            return [bound(f"{prefix}copy_v2_64", handle(), n, pointer(x), ONE, pointer(out), ONE)]
+            return [bind(f"{prefix}copy_v2_64", handle(), n, pointer(x), ONE, pointer(out), ONE)]
         case "dot":
-            set_pointer_mode = partial(bound, "cublasSetPointerMode_v2", handle())
+            set_pointer_mode = partial(bind, "cublasSetPointerMode_v2", handle())
             operands = (pointer(x), ONE, pointer(y), ONE, pointer(out))
             return [
                 set_pointer_mode(ON_DEVICE),
-                bound(f"{prefix}dot_v2_64", handle(), n, *operands),
+                bind(f"{prefix}dot_v2_64", handle(), n, *operands),
                 set_pointer_mode(ON_HOST),
             ]
     alpha, beta = {"scale": (ALPHA, 0), "vecdif": (1, -1), "vecsum": (1, 1)}[kernel]
     alpha, beta, y = factor(alpha, out.dtype), factor(beta, out.dtype), x if y is None else y
     operands = (alpha, pointer(x), n, beta, pointer(y), n, pointer(out), n)
-    return [bound(f"{prefix}geam_64", handle(), NO_TRANSPOSE, NO_TRANSPOSE, n, ONE, *operands)]
+    return [bind(f"{prefix}geam_64", handle(), NO_TRANSPOSE, NO_TRANSPOSE, n, ONE, *operands)]

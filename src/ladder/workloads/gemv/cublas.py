@@ -8,7 +8,7 @@ import ctypes
 from functools import partial
 from itertools import pairwise
 
-from ladder.cuda.cublas import bound, factor, handle, pointer, use_current_stream
+from ladder.cuda.cublas import bind, factor, handle, pointer, use_current_stream
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -44,7 +44,7 @@ def bound_call(matrix, x, y):
     (n, m), increment = map(ctypes.c_int64, matrix.shape), ctypes.c_int64(1)
     alpha, beta = factor(1, y.dtype), factor(0, y.dtype)
     operands = (alpha, pointer(matrix), m, pointer(x), increment, beta, pointer(y), increment)
-    return bound(FUNCTIONS[y.dtype.name], handle(), TRANSPOSED, m, n, *operands)
+    return bind(FUNCTIONS[y.dtype.name], handle(), TRANSPOSED, m, n, *operands)
 
 
 def setup(problem):

@@ -110,7 +110,7 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         run += [*(separate if chunks == 1 else overlapped), ("gather", gather)]
     whole = None
     if graph == "on":
-        whole = in_order(synchronized([("graph", cuda.captured(in_order(run), rank.stream))]))
+        whole = in_order(synchronized([("graph", cuda.capture(in_order(run), rank.stream))]))
     return Steps(synchronized(run), synchronized(prepare), whole)
 
 

@@ -25,7 +25,7 @@ def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
     """One epoch: the graph of its steps, or the steps by phase."""
     steps = list(epoch(problem, products.of(product)))
     if graph == "on":
-        return cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
+        return cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
     return steps
 
 

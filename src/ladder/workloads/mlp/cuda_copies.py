@@ -66,7 +66,7 @@ class Batch:
         arrays = resident | self.images | {"order": order, "loss": self.loss}
         one = SimpleNamespace(sizes=sizes | {"images": rows, "batch": rows}, device=Cuda(), **arrays)
         stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
-        self.launch = cuda.captured(in_order(list(epoch(one, multiply))), stream)
+        self.launch = cuda.capture(in_order(list(epoch(one, multiply))), stream)
 
     def copy_in(self, problem, chosen, parameters):
         """Copy the images that `chosen`, a slice, selects from the order, and all parameters to the GPU."""

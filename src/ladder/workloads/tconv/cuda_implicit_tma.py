@@ -138,7 +138,7 @@ def layer(
         grid = (min(blocks, cuda.multiprocessors() // tiling["cluster"] * tiling["cluster"]),)
         kernel.max_dynamic_shared_size_bytes = shared
         counts = [np.int32(count) for count in (images, h, width, k)]
-        launch_kernel = dependent_launch.overlapping(kernel) if overlaps else kernel
+        launch_kernel = dependent_launch.launcher(kernel) if overlaps else kernel
         return lambda out, *others: launch_kernel(grid, block, (*maps, bias, out, *counts, *others), shared_mem=shared)
 
     def run(image, out):

@@ -51,7 +51,7 @@ def layer(problem, *, math="tf32", activation="none", result="float32", overlaps
     columns = device.empty((implicit.packed_rows(4), 2, PRODUCT_COLUMNS, c), "float32")
     packed = operands.empty(device, columns.shape, math)
     kernel = cuda.kernel("tconv", "cuda_window_mma", f"{math}_to_{result}", "float32", rows=rows)
-    launch_kernel = dependent_launch.overlapping(kernel) if overlaps else kernel
+    launch_kernel = dependent_launch.launcher(kernel) if overlaps else kernel
     prepare = (
         ("pack", partial(implicit.pack, problem.filter, packed_elements, 4)),
         ("pack", partial(split_rows, packed_elements, columns)),

@@ -24,7 +24,7 @@ def by_flags(line, flags="O2"):
 
 def weight_change(study, block="weight change"):
     """The time of a macro block of the untuned program over that of all other blocks."""
-    return study.over_the_rest("before", [block])
+    return study.ratio_to_rest("before", [block])
 
 
 def loops_and_tiles(study, ratio):

@@ -59,7 +59,7 @@ def draw(study):
     roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
     panels = [scaling.Panel(role, THREADS if role == "host" else on_cores, "threads", PRODUCTS) for role in roles]
     by, flags = ("method", "variant", "images"), study.frame("flags")
-    flags = medians.one_each(medians.summaries(flags.assign(method=flags["flags"]), by), by) if len(flags) else flags
+    flags = medians.first_cases(medians.summaries(flags.assign(method=flags["flags"]), by), by) if len(flags) else flags
     by_role = {"host": flags, "widest": NO_ROWS}  # flags are measured on the chapter's host only
     rows = [(panel, by_role[panel.role], scaling.summaries_of(study, panel, "flops")) for panel in panels]
     rows = [row for row in rows if any(map(len, row[1:]))]

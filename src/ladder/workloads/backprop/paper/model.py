@@ -5,7 +5,7 @@ by the rates that the machine has reached. Peers have no model.
 """
 
 from ladder.report.assumptions import LOADS, SECOND_CACHE
-from ladder.report.telling.chapter_study import counted
+from ladder.report.telling.chapter_study import count_or_one
 from ladder.store import rates
 from ladder.workloads.backprop import reference
 
@@ -39,7 +39,7 @@ def rates_of(machine, row):
     """The rates of a case's machine: FLOP/s of products and of multiply-adds in registers, B/s of memory and cache."""
     return {
         "products": rates.products_of(machine, row),
-        "reading": rates.memory_of(machine, row, counted(row, "threads_found")),
+        "reading": rates.memory_of(machine, row, count_or_one(row, "threads_found")),
         "multiply_adds": rates.multiply_adds(machine, row["dtype"], row["device"]),
         "second_cache": SECOND_CACHE,
     }
@@ -48,7 +48,7 @@ def rates_of(machine, row):
 def amounts_of(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
-    cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / counted(row, "threads_found")}
+    cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / count_or_one(row, "threads_found")}
     scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)

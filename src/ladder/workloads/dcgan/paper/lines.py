@@ -20,7 +20,7 @@ PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
 def network_layers(rows):
     """The rows of the full network's layers, at their largest number of images."""
-    layers = collect.concatenated([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.CHANNELS)])
+    layers = collect.concatenate([study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(layout.CHANNELS)])
     return layers[layers["images"] == layers["images"].max()] if len(layers) else layers
 
 
@@ -38,12 +38,12 @@ SOURCES = {
 MACHINES = {
     "host": Needs(("host",)),
     "gpu": Needs(("gpu",), frozenset({"cuda"})),
-    "two": Needs(("threads",), min={"gpus": 2}, apart=True),
-    "four": Needs(("threads",), min={"gpus": 4}, apart=True),
+    "two": Needs(("threads",), min={"gpus": 2}, separate=True),
+    "four": Needs(("threads",), min={"gpus": 4}, separate=True),
     "most": Widest("threads", "gpus"),
-    "screen": Needs(("screen",), apart=True),
-    "layers": Needs(("layers",), apart=True),
-    "products": Needs(("products",), frozenset({"cuda_columns"}), apart=True),
+    "screen": Needs(("screen",), separate=True),
+    "layers": Needs(("layers",), separate=True),
+    "products": Needs(("products",), frozenset({"cuda_columns"}), separate=True),
 }
 TILES = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "batch": 1280}
 DEFAULT = {"graph": UNSTATED, "epilogue": UNSTATED}

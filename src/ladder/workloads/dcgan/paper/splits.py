@@ -15,4 +15,4 @@ WAYS = {f"{first} + {4 - first}": select("split", split=first) for first in (2, 
 
 def draw(study):
     """A panel for each split."""
-    return timeline.figure(study.traced(SPLITS, WAYS), "the splits")
+    return timeline.figure(study.traces(SPLITS, WAYS), "the splits")

@@ -78,7 +78,7 @@ def gpus(study):
         with_start = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
         rows.append([num(size), *then, *map(median, now), *with_start])
     then, now = (list(map(formats.gpus, numbers)) for numbers in (earlier.CALLS, counts))
-    head = latex.grouped(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
+    head = latex.group_head(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
 
 

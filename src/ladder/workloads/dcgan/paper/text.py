@@ -3,7 +3,7 @@
 from ladder.report import latex, ratios
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
-from ladder.store.study import energy, one_case, sustained, values, where
+from ladder.store.study import energy, first_case, sustained, values, where
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import lines, tables
 
@@ -46,7 +46,7 @@ def efficiency_on(study, way, source, count, weak=False):
 
 def pays(study, source, count, with_start=False):
     """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
-    counts, select_rows = (count, count // 2), lines.starts if with_start else one_case
+    counts, select_rows = (count, count // 2), lines.starts if with_start else first_case
     images = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
     sizes = sorted(set.intersection(*map(set, images)))
     sides = [[study.find(lines.on_gpus("threads", source, number, size)) for number in counts] for size in sizes]

@@ -14,5 +14,5 @@ WAYS = {"copies after each batch": AFTER, "copies hidden": PINNED}
 
 def draw(study):
     """A panel for each way, on the chapter's GPU."""
-    rows = study.traced(HOME, WAYS, [study.machine("gpu").subject])
+    rows = study.traces(HOME, WAYS, [study.machine("gpu").subject])
     return timeline.figure(rows, "batches and their copies", [looks.COLOURS[name] for name in ("blue", "sky")])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ladder.report.telling.chapter_study import required
 from ladder.store import collect
-from ladder.store.study import one_case, where
+from ladder.store.study import first_case, where
 from ladder.workloads.descent.paper.lines import CONVERGENCE
 
 STARTS = {"steepest": "worst", "cg": "random"}
@@ -44,8 +44,8 @@ def curves_of(study):
     rows = rows.assign(method=rows["algorithm"].where(~recomputed, rows["algorithm"] + RECOMPUTED))
     first = rows.sort_values("step").groupby(["machine", "variant", "case", "process"])["residual"].transform("first")
     rows = rows.assign(relative=np.sqrt(rows["residual"] / first))
-    lines = [one_case(line) for _, line in rows.groupby(["kappa", "method"], sort=False)]
-    return collect.concatenated(lines).drop_duplicates(["kappa", "method", "step"]).sort_values("step", kind="stable")
+    lines = [first_case(line) for _, line in rows.groupby(["kappa", "method"], sort=False)]
+    return collect.concatenate(lines).drop_duplicates(["kappa", "method", "step"]).sort_values("step", kind="stable")
 
 
 def curve_of(study, method, kappa):

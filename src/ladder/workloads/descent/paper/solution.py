@@ -31,7 +31,7 @@ def draw(study):
         for device in LINES_OF:
             if len(rows := where(solves, device=device)):
                 rows = drop_single_sizes(rows)
-                panel = device, rows, medians.one_each(medians.summaries(rows, keys), keys)
+                panel = device, rows, medians.first_cases(medians.summaries(rows, keys), keys)
                 groups.setdefault(name, []).append(panel)
     if not groups:
         return layout.empty("times to solution")

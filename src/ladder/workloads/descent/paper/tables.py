@@ -15,5 +15,5 @@ def kernels(study):
         pairs = [(seconds(name, *column), middle(study.find(kernel(name, *column)))) for column in LOADS]
         rows.append([code(name), *(digits(time / 1e-6) if time else NONE for pair in pairs for time in pair)])
         is_measured |= any(now for _, now in pairs)
-    first, *heads = latex.grouped(["Kernel"], {f"{block}, {n}": ["then", "now"] for block, n in LOADS})
+    first, *heads = latex.group_head(["Kernel"], {f"{block}, {n}": ["then", "now"] for block, n in LOADS})
     return latex.table("l" + "rr" * len(LOADS), [f"Block, $N${first}", *heads], rows if is_measured else ())

@@ -1,7 +1,7 @@
 """The sources of the supplement's measurements of products. Its lines are the precisions of one product on a GPU."""
 
 from ladder.report.telling.lines import Line, Needs, Source
-from ladder.store.study import one_size
+from ladder.store.study import largest_size
 
 UNIT = None  # this chapter has no ladder: that of products is in the chapter on training
 DTYPES = ("float64", "float32")
@@ -15,8 +15,8 @@ SOURCES = {
     "host": Source("host", "gemm_square", "gemm_threads", device="host"),
     **{name: Source("gpu", f"gemm_gpu_{dtype}") for dtype, name in SQUARE.items()},
     **{name: Source("gpu", f"gemm_gpu_training_{dtype}") for dtype, name in TRAINING.items()},
-    "mixed": Source("mixed", "gemm_gpu_mixed", prepare=one_size),
+    "mixed": Source("mixed", "gemm_gpu_mixed", prepare=largest_size),
 }
-MACHINES = {"gpu": Needs(tuple(SQUARE.values())), "host": Needs(("host",)), "mixed": Needs(("mixed",), apart=True)}
+MACHINES = {"gpu": Needs(tuple(SQUARE.values())), "host": Needs(("host",)), "mixed": Needs(("mixed",), separate=True)}
 PRECISIONS = {"cublas": ("float32", "tf32"), "cublas_mixed": ("float16", "bfloat16", "tf32x3")}
 LINES = {name: Line(variant, {"precision": name}, "mixed") for variant, names in PRECISIONS.items() for name in names}

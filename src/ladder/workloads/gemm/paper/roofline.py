@@ -46,7 +46,7 @@ def draw(study):
     figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, COLUMNS)
     all_points = pd.concat([points for [(*_, points)] in panels.values()])
     handles = [layout.handle(method, line=False) for method in methods.ordered(all_points["method"])]
-    layout.legend(figure, handles, all_points["converged"].all(), beside=len(panels) == 1)
+    layout.legend(figure, handles, all_points["converged"].all(), at_right=len(panels) == 1)
     return figure
 
 

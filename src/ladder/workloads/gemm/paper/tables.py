@@ -6,9 +6,9 @@ from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median, share, speedup
 from ladder.report.latex import code, digits
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.report.telling.ladder import ruled
+from ladder.report.telling.ladder import with_rules
 from ladder.store import rates
-from ladder.store.study import NO_ROWS, by_threads, one_size, values, where
+from ladder.store.study import NO_ROWS, by_threads, largest_size, values, where
 from ladder.workloads.gemm import RUNGS, SIZES
 from ladder.workloads.gemm.paper.lines import LINES, ON_HOST, SQUARE, TRAINING
 from ladder.workloads.gemm.paper.text import error
@@ -25,8 +25,8 @@ def variants(rows):
 
 def by_form(columns, first, value, groups):
     """A table with two columns per form: `value` and the share of the ceiling."""
-    head = latex.grouped(first, {code(form): [value, "of ceiling"] for form in FORMS})
-    return latex.table(columns, head, ruled(groups))
+    head = latex.group_head(first, {code(form): [value, "of ceiling"] for form in FORMS})
+    return latex.table(columns, head, with_rules(groups))
 
 
 def form_cells(rows, value, ceiling):
@@ -53,7 +53,7 @@ def threads(study):
     frame, groups = study.frame("threads"), []
     for form in FORMS:
         groups.append([])
-        for name, rows in variants(one_size(where(frame, form=form))):
+        for name, rows in variants(largest_size(where(frame, form=form))):
             cases = by_threads(rows)
             single, largest = cases.get(1, NO_ROWS), max(cases)
             ceiling = rates.products(study.machine("host"), "float64", largest)
@@ -61,7 +61,7 @@ def threads(study):
             gain = speedup(single, cases[largest]) if largest > 1 else NONE
             groups[-1].append([code(form), code(name), *cells, gain])
     head = ["Form", "Variant", "1 thread", "most", "of ceiling", "threads", "speed-up"]
-    return latex.table("llrrrrr", head, ruled(groups))
+    return latex.table("llrrrrr", head, with_rules(groups))
 
 
 def gpu(study):
@@ -111,4 +111,4 @@ def gpu_training(study):
                     gains = [digits(gain.value) if gain else NONE for gain in gains]
                     groups[-1].append([*cells, median(base), *gains])
     heads = ["Precision", "Form", "M & N & K", code("cublas"), *map(code, TUNINGS)]
-    return latex.table("llrrrrrrrr", heads, ruled(groups))
+    return latex.table("llrrrrrrrr", heads, with_rules(groups))

@@ -18,7 +18,7 @@ def error(study, precision):
 def cases_with_clock(study, **conditions):
     """The number of cases on GPUs that report throttling; with `throttled=True`, of those that were throttled."""
     machine = study.machine("gpu")
-    calls = machine.everything("samples", "machine", *CASE, "device", "throttled")
+    calls = machine.all_rows("samples", "machine", *CASE, "device", "throttled")
     calls = where(calls, machine=machine.subject, device="cuda")
     rows = required(calls[calls["throttled"].notna()] if "throttled" in calls else None)
     return latex.num(count(where(rows, **conditions)))

@@ -20,7 +20,7 @@ SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
 
 def draw(study):
     """A panel per machine, dtype and precision, with a row per tiling and a column per form."""
-    frame, panels = medians.samples(medians.joined(study.study.tables)), {}
+    frame, panels = medians.samples(medians.join_tables(study.study.tables)), {}
     for name in study.study.machines():
         shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
         panels[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]

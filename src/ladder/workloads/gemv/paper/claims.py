@@ -36,7 +36,7 @@ def has_one_memory(host):
 
 def phase_ratio(study, selection=SHIP):
     """The time of all phases except the computation over that of the computation."""
-    return study.over_the_rest(selection, [COMPUTE], inverse=True)
+    return study.ratio_to_rest(selection, [COMPUTE], inverse=True)
 
 
 def scatter_share(study, ratio):

@@ -1,6 +1,6 @@
 """The minimum time of a product: the bytes that must move, over the bandwidth of the memory or link."""
 
-from ladder.report.telling.chapter_study import counted
+from ladder.report.telling.chapter_study import count_or_one
 from ladder.store import rates
 from ladder.store.study import values
 from ladder.workloads.gemv.paper.lines import GIGABYTE, SOURCES
@@ -28,10 +28,10 @@ def memory_of_gpus(machine):
 
 def bandwidth(machine, row):
     """The bytes of the matrix that a case's memory or link can move per second; None if it isn't known."""
-    ranks, is_sent = counted(row, "ranks"), row.get("mode") == "ship"
+    ranks, is_sent = count_or_one(row, "ranks"), row.get("mode") == "ship"
     on_host = row["device"] in ("host", "mpi")
     if is_sent and not on_host:  # with NCCL the whole matrix crosses the link of the first GPU
         link = rates.link(machine)
         return link and link * (ranks if row["variant"] == "mpi_cublas" else 1)
-    memory = rates.memory_of(machine, row, ranks * counted(row, "threads"))
+    memory = rates.memory_of(machine, row, ranks * count_or_one(row, "threads"))
     return memory and (memory / (1 + COPIES * (is_sent and ranks > 1)) if on_host else memory * ranks)

@@ -9,8 +9,8 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import phase_times, whole
-from ladder.report.telling.ladder import ruled
+from ladder.report.telling.chapter_study import phase_times, phases_over_call
+from ladder.report.telling.ladder import with_rules
 from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.store import collect
 from ladder.store.study import middle, where
@@ -35,7 +35,7 @@ def by_matrix(rows):
 
 def rows_by_matrix(rows, row):
     """`row(case)` for every case, with rules between matrices."""
-    return ruled([[row(case) for case in matrix_cases] for _, matrix_cases in by_matrix(rows)])
+    return with_rules([[row(case) for case in matrix_cases] for _, matrix_cases in by_matrix(rows)])
 
 
 def codes(rows, *columns):
@@ -56,7 +56,7 @@ def phase_cells(study, machine, rows):
     """A case's time, the times of its phases, and the sum of a call's phases over the call's time."""
     phases = study.phases_of(machine, rows)
     times = phase_times(pd.concat([phases, study.phases_of(machine, rows, before=True)]))
-    share = whole(rows, phases)
+    share = phases_over_call(rows, phases)
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
     return [median(rows), *cells, digits(share, 2) if share else NONE]
 
@@ -116,8 +116,8 @@ def gpu(study):
             cells = [cell for pair in (case, float32_case) for cell in rate_cells(study, machine, pair)]
             groups[-1].append([f"${n} \\times {m}$", words, *cells])
     cells = ["time", "GB/s", "share"]
-    head = latex.grouped(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
-    return latex.table("rlrrrrrr", head, ruled(groups))
+    head = latex.group_head(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
+    return latex.table("rlrrrrrr", head, with_rules(groups))
 
 
 def gpus(study):
@@ -131,7 +131,7 @@ def gpus(study):
             pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
             return [*name_cells(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
 
-        frame = collect.concatenated([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
+        frame = collect.concatenate([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
         name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
         groups.append([name, None, *rows_by_matrix(frame, row)])
-    return latex.long_table("rllrrrrrrrr", head, ruled(groups))
+    return latex.long_table("rllrrrrrrrr", head, with_rules(groups))

@@ -55,7 +55,7 @@ def by_forms(slower, faster):
 def products_over_the_rest(study, selection):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
     required(study.phase_shares(selection))
-    return study.over_the_rest(selection, [*FORMS.values()])
+    return study.ratio_to_rest(selection, [*FORMS.values()])
 
 
 def share_of(ratio):

@@ -21,7 +21,7 @@ def draw(study):
     """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
     tables = study.study.tables["mlp_accuracy"]
     curves = methods.with_methods(tables["curves"]) if len(tables["curves"]) else tables["curves"]
-    by_machine = medians.by_machine(curves, medians.machines(tables), but=("dtype",))
+    by_machine = medians.by_machine(curves, medians.machines(tables), ignored=("dtype",))
     trainings = [(name, *problem) for name, problems in by_machine.items() for problem in problems]
     if not trainings:
         return layout.empty("learning curves")

@@ -40,7 +40,7 @@ MACHINES = {
     "host": Needs(("deep",)),
     "gpu": Needs(("deep gpu",), frozenset({"cuda"})),
     "core": Needs(("small",)),
-    "learner": Needs(("learning",), apart=True),
+    "learner": Needs(("learning",), separate=True),
 }
 RELIEVES = {
     "interchanged": "instructions",

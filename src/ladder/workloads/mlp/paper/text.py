@@ -3,7 +3,7 @@
 import itertools
 
 from ladder.report import ratios
-from ladder.report.latex import listed, num, percent, seconds
+from ladder.report.latex import enumeration, num, percent, seconds
 from ladder.report.telling.chapter_study import NotMeasured, phase_times, required
 from ladder.store.study import values, where
 from ladder.workloads import gemm, mlp
@@ -44,7 +44,7 @@ def last_epochs(study):
 
 def training_sizes(study, column):
     """The values of a column, such as epochs or images, of these trainings."""
-    return listed(num(count) for count in values(last_epochs(study), column))
+    return enumeration(num(count) for count in values(last_epochs(study), column))
 
 
 def accuracies(study, dtype):

@@ -51,7 +51,7 @@ def gpu_cells(machine):
 def of_machines(study, cells, width, groups):
     """A row for each machine with cells; `groups` of columns are {words above: titles}."""
     rows = [[code(name), *row] for name in study.machines() if (row := cells(study.of(name)))]
-    head = latex.grouped(["Machine"], groups)
+    head = latex.group_head(["Machine"], groups)
     return latex.table(rf">{{\raggedright}}p{{{width}\linewidth}}" + "r" * (len(head) - 1), head, rows)
 
 
