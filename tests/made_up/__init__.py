@@ -15,6 +15,7 @@ from ladder.store import collect, stored
 from ladder.store.study import Study
 
 MACHINE = "a-machine-with-quite-a-long-name-24c"
+CAMPAIGN = "a-campaign"  # in which everything was measured
 # The time of a call in each process, as a multiple of the case's median seconds.
 PROCESSES = np.array([0.997, 0.998, 0.999, 1.001, 1.002, 1.003])
 
@@ -45,7 +46,7 @@ class Measurement:
         """The columns that all its rows share."""
         case = self.case
         cost = load(case.workload).cost(case.sizes, *([self.facts] if self.facts else []))
-        columns = {"machine": machine, "experiment": self.experiment, "workload": case.workload}
+        columns = {"machine": machine, "campaign": CAMPAIGN, "experiment": self.experiment, "workload": case.workload}
         columns |= {"variant": case.variant, "case": case.slug, "cache": case.cache} | case.sizes | case.tuning
         columns |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True} | vars(cost)
         return columns | {"precision": precision(case), "threads_found": case.threads} | self.facts | self.columns

@@ -22,7 +22,7 @@ WITH_CLAIMS = [name for name, one in CHAPTERS.items() if "verdicts" in one.table
 ODD = {"other_machine", "binding_alone", "slower_broadcast", "beyond"}
 GAP = re.compile(r"<<|<%|%>|>>|\b(?:None|nan|inf)\b|no ?measurement|\\(?:num|qty)\{\}| [,.;:]\s|\(\)|\.\s?\.")
 NUMBER = re.compile(r"\\(?:num|qty)\{[^}]*\}(?:\{[^}]*\})?")
-TALLY = re.compile("confirmed|weaker|refuted|not tested")
+TALLY = re.compile("(as|than) claimed|no effect|without effect|opposite|undecided|not tested")
 UNMEASURED = re.compile("not measured|No machine|No host|No GPU")
 NOTHING = Study({}, None)
 

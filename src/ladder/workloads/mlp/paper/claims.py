@@ -1,8 +1,9 @@
 """The claims of the earlier study about products and the training of a deep network, and our own questions.
 
-`place` is the section of the earlier study's report. Its network isn't known; ours has several wide layers, so that all
-three forms of the product matter. Ratios of a form rest on the phases of the same training.
+`place` is the section of the earlier study's report. Ratios of a form rest on the phases of the same trainings.
 """
+
+from functools import partial
 
 from ladder.report import ratios
 from ladder.report.latex import percent
@@ -11,10 +12,10 @@ from ladder.report.telling.lines import COMMON, Cause, Claim, select
 from ladder.workloads.mlp.paper import model
 from ladder.workloads.mlp.paper.lines import BEST, FORMS, LEVEL, THREADS
 
-HALF = 2  # the speed-up by shared memory over the naive kernel is larger, that by a second thread about as large
 SHARE = 0.99  # the minimum share of products in a training
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
-MORE_THREADS = THREADS[-1]
+EQUAL, TWICE, HALF_AT_MOST = {"min": 1, "max": 1}, {"min": 2, "max": 2}, {"min": 2}
+WHOLE = "whole"
 
 
 def deep(product, threads=BEST):
@@ -27,9 +28,9 @@ def one_by_one(product):
     return select(f"deep/{product}", graph="off")
 
 
-def timed(study, selection, form=None):
-    """The calls of a training, or their times in all products of a form."""
-    if form is None:
+def timed(study, selection, form):
+    """The times of a training in all products of a form, or of its calls as a WHOLE."""
+    if form == WHOLE:
         return study.rows(selection)
     phases = required(study.phases(selection))
     phases = required(phases[phases["phase"] == form])
@@ -38,18 +39,49 @@ def timed(study, selection, form=None):
     return phases.assign(seconds=seconds).drop_duplicates(keys)
 
 
-def of_form(study, form, slower, faster):
-    """The time of all products of a form in a training over that in another."""
+def ratio_of_form(study, form, slower, faster):
+    """The time of a training in all products of a form over that of another."""
     return ratios.of(timed(study, slower, form), timed(study, faster, form))
 
 
-def by_forms(slower, faster):
-    """A cause: the same ratio by form of the product."""
+def by_form(slower, faster):
+    """The ratio of two trainings by form, as a cause."""
 
     def cause(study, ratio):
-        return ", ".join(f"`{form}` {ratios.short(of_form(study, form, slower, faster).value)}" for form in FORMS.values())
+        values = {form: ratio_of_form(study, form, slower, faster).value for form in FORMS.values()}
+        return ", ".join(f"`{form}` {ratios.short(value)}" for form, value in values.items())
 
     return cause
+
+
+def by_threads(key, words, slower, faster, form=WHOLE, product="openmp", cause=None, place="2.1", **ends):
+    """The claim about a training, or its products of a form, on two numbers of threads."""
+    sides = deep(product, slower), deep(product, faster)
+    ratio = partial(ratio_of_form, form=form, slower=sides[0], faster=sides[1])
+    if cause is None and form == WHOLE:
+        cause = by_form(*sides)
+    return Claim(key, words, ratio=ratio, cause=cause, needs=f"{faster} cores", place=place, **ends)
+
+
+def evens_out(form):
+    """The claim that more threads than LEVEL change nothing, with the gain up to there as the cause."""
+    words = "The training" if form == WHOLE else f"`{form}`"
+    gain = partial(ratio_of_form, form=form, slower=deep("openmp", 1), faster=deep("openmp", LEVEL))
+    cause = Cause(f"from 1 to {LEVEL}", ratio=gain)
+    return by_threads(f"even/{form}", f"{words} evens out at {LEVEL} threads", LEVEL, BEST, form, cause=cause, **EQUAL)
+
+
+def rises(product):
+    """The claim that a training takes longer on more threads than BEST, which needs a host with fewer cores."""
+
+    def ratio(study):
+        machine = study.machine("host")
+        if machine.descriptions.get(machine.subject, {}).get("cores", THREADS[-1]) >= THREADS[-1]:
+            raise NotMeasured
+        return study.ratio(deep(product, THREADS[-1]), deep(product))
+
+    words, needs = f"`{product}`: longer on {THREADS[-1]} threads", f"fewer than {THREADS[-1]} cores"
+    return Claim(f"rises/{product}", words, ratio=ratio, needs=needs, place="2.2.5")
 
 
 def products_over_the_rest(study, selection):
@@ -63,131 +95,109 @@ def share_of(ratio):
     return ratio.value / (1 + ratio.value)
 
 
-def product_claim(form, slower, faster, key, words, **ends):
-    """A claim about plain loops on two numbers of threads, for a form of the product."""
-    sides = deep("openmp", slower), deep("openmp", faster)
-    words, ratio = words.format(f"`{form}`"), lambda study: of_form(study, form, *sides)
-    cause = Cause("with `blas`", ratio=lambda study: of_form(study, form, deep("blas", slower), deep("blas", faster)))
-    return Claim(f"{key}/{form}", words, **ends, cause=cause, ratio=ratio, needs=f"{faster} cores", place="2.1")
-
-
-def by_threads(key, product, slower, faster, words, **ends):
-    """A claim about a training on two numbers of threads."""
-    sides = deep(product, slower), deep(product, faster)
-    return Claim(f"{key}/{product}", words, *sides, **ends, cause=by_forms(*sides), needs=f"{faster} cores", place="2.2.5")
-
-
-def rise(product):
-    """The claim that a training takes longer on more threads than BEST; only with fewer cores than threads."""
-    sides = deep(product, MORE_THREADS), deep(product)
-
-    def ratio(study):
-        machine = study.machine("host")
-        if machine.descriptions.get(machine.subject, {}).get("cores", MORE_THREADS) >= MORE_THREADS:
-            raise NotMeasured
-        return study.ratio(*sides)
-
-    words = f"`{product}`: {MORE_THREADS} threads take longer than {BEST}"
-    needs = f"{MORE_THREADS} threads on fewer cores"
-    return Claim(f"rises/{product}", words, ratio=ratio, needs=needs, place="2.2.5")
-
-
-def blas_leads(threads, words):
-    """The claim that the BLAS is faster than the plain loops."""
-    sides = deep("openmp", threads), deep("blas", threads)
-    words = f"BLAS faster than plain loops, {words}"
-    return Claim(f"blas/{threads}", words, *sides, needs="both", cause=by_forms(*sides), place="2.2.4")
-
-
 def share_claim(key, words, loops, blas, **place):
     """The claim that products take SHARE of a training by plain loops, as their ratio to the rest."""
 
     def cause(study, ratio):
-        words = percent(share_of(required(ratio)))
+        share = percent(share_of(required(ratio)))
         try:
-            return f"{words}; with `blas` {percent(share_of(products_over_the_rest(study, blas)), 2)}"
+            return f"{share}; with `blas` {percent(share_of(products_over_the_rest(study, blas)), 2)}"
         except NotMeasured:
-            return words
+            return share
 
+    options = {"min": SHARE / (1 - SHARE), "needs": "an epoch by operation", "cause": cause} | place
     words = f"Products are over {percent(SHARE, 2)} of {words} (over the rest)"
-    options = {"min": SHARE / (1 - SHARE), "needs": "an epoch by operation", "cause": cause}
-    return Claim(key, words, ratio=lambda study: products_over_the_rest(study, loops), **options, **place)
+    return Claim(key, words, ratio=partial(products_over_the_rest, selection=loops), **options)
 
 
-def direction(key, words, slower, faster, cause=None, **place):
-    """The claim that the second side is faster."""
-    return Claim(key, words, slower, faster, needs="both", cause=cause, **place)
+def claim(key, words, slower, faster, cause=None, **options):
+    """A claim about two lines; by default that the second is faster."""
+    return Claim(key, words, slower, faster, needs="both", cause=cause, **options)
 
 
-COPIES = {name: f"copies/{name}" for name in ("cuda_shared", "cublas")}  # trainings with copies in every batch
-SPLIT = by_forms(one_by_one("cuda_naive"), one_by_one("cuda_shared"))
-WITHOUT_COPIES = Cause("without copies", deep("blas"), "deep/cublas")
+OPENMP, BLAS = deep("openmp"), deep("blas")
+NAIVE, SHARED, CUBLAS = "deep/cuda_naive", "deep/cuda_shared", "deep/cublas"
+COPIES, SHARED_COPIES = "copies/cublas", "copies/cuda_shared"  # with copies in every batch
+ALONE = "without copies"
+SPLIT = by_form(one_by_one("cuda_naive"), one_by_one("cuda_shared"))
 EARLIER = [
-    *(product_claim(form, 1, LEVEL, "falls", "{} falls with threads") for form in FORMS.values()),
-    *(product_claim(form, LEVEL, BEST, "even", f"{{}} evens out at {LEVEL} threads", min=1, max=1) for form in FORMS.values()),
-    by_threads("half", "openmp", 1, 2, "Two threads halve the training, plain loops", min=HALF, max=HALF),
-    by_threads("half", "blas", 1, 2, "The same with OpenBLAS", min=HALF, max=HALF),
-    by_threads("on", "openmp", LEVEL, BEST, f"The training falls on to {BEST} threads"),
-    by_threads("on", "blas", LEVEL, BEST, "The same with OpenBLAS"),
-    *map(rise, ("openmp", "blas")),
-    blas_leads(1, "one thread"),
-    blas_leads(BEST, f"{BEST} threads"),
-    Claim(
-        *("shared", "Shared memory halves the training", "deep/cuda_naive", "deep/cuda_shared"),
-        **{"min": HALF, "needs": "both kernels", "cause": SPLIT, "place": "3.3"},
+    *(by_threads(f"falls/{form}", f"`{form}` falls with threads", 1, LEVEL, form) for form in FORMS.values()),
+    *map(evens_out, (*FORMS.values(), WHOLE)),
+    *(
+        by_threads(f"{key}/{product}", f"`{product}`: {words}", *counts, product=product, place="2.2.5", **ends)
+        for product in ("openmp", "blas")
+        for key, words, counts, ends in (
+            ("half", "half the time on two threads", (1, 2), TWICE),
+            ("on", f"falls on to {BEST} threads", (LEVEL, BEST), {}),
+        )
     ),
-    Claim(
-        *("close", f"cuBLAS with copies as fast as OpenBLAS on {BEST} threads", deep("blas"), COPIES["cublas"]),
-        **{"min": 1, "max": 1, "needs": "both trainings", "cause": WITHOUT_COPIES, "place": "3.3"},
+    *map(rises, ("openmp", "blas")),
+    *(
+        claim(f"blas/{count}", f"BLAS over plain loops, {words}", *sides, by_form(*sides), place="2.2.4")
+        for count, words in ((1, "one thread"), (BEST, f"{BEST} threads"))
+        for sides in [(deep("openmp", count), deep("blas", count))]
     ),
-    direction(
-        *("fastest/cublas", "cuBLAS over `cuda_shared`, both with copies", COPIES["cuda_shared"], COPIES["cublas"]),
-        cause=Cause("without copies", "deep/cuda_shared", "deep/cublas"),
+    claim("shared", "Shared memory halves the training", NAIVE, SHARED, SPLIT, **HALF_AT_MOST, place="3.3"),
+    claim(
+        "close", "cuBLAS with copies equals OpenBLAS", BLAS, COPIES, Cause(ALONE, BLAS, CUBLAS), **EQUAL, place="3.3"
+    ),
+    claim(
+        "fastest/cublas",
+        "cuBLAS over `cuda_shared`, both with copies",
+        SHARED_COPIES,
+        COPIES,
+        Cause(ALONE, SHARED, CUBLAS),
         place="3.3",
     ),
-    direction(
-        *("fastest/blas", f"OpenBLAS on {BEST} threads over it", COPIES["cuda_shared"], deep("blas")),
-        cause=Cause("without copies", "deep/cuda_shared", deep("blas")),
+    claim(
+        "fastest/blas",
+        "OpenBLAS over `cuda_shared` with copies",
+        SHARED_COPIES,
+        BLAS,
+        Cause(ALONE, SHARED, BLAS),
         place="3.3",
     ),
     share_claim("share", "the training", deep("openmp", 1), deep("blas", 1), place="3.3"),
     *(
-        direction(f"gpu/{name}", f"`{name}` over OpenMP on {BEST} threads", deep("openmp"), f"deep/{name}", place="3.3")
+        claim(f"gpu/{name}", f"`{name}` over OpenMP on {BEST} threads", OPENMP, f"deep/{name}", place="3.3")
         for name in ("cuda_naive", "cuda_shared", "cublas")
     ),
 ]
 
 
-def question(key, words, slower, faster, cause=None, **ends):
-    """A question of ours about a ratio; by default whether the second side is faster."""
-    return Claim(key, words, slower, faster, **ends, needs="both", cause=cause)
-
-
 def peer(name):
     """The question whether our training beats a peer on the host, on the same number of threads."""
     sides = (select(f"peers/{side}", threads=COMMON) for side in (name, "tiled"))
-    return question(f"peer/{name}", f"Training with `tiled` over `{name}`, 784--300--10", *sides)
+    return claim(f"peer/{name}", f"Training with `tiled` over `{name}`", *sides)
 
 
-SMALL, EQUAL = "small/{}".format, {"min": 1, "max": 1}
-GRAPH = [select(SMALL("cublas"), graph=graph) for graph in ("off", "on")]
-BY_SHARED = Cause("with `cuda_shared`", *(select(SMALL("cuda_shared"), graph=graph) for graph in ("off", "on")))
-EAGER = Cause("over kernel launches", select("deep/pytorch_cuda", graph="off"), "deep/cuda_mma")
+GRAPHS = {name: [select(f"small/{name}", graph=graph) for graph in ("off", "on")] for name in ("cublas", "cuda_shared")}
+EAGER = Cause("over its kernel launches", one_by_one("pytorch_cuda"), "deep/cuda_mma")
 OWN = [
-    question("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTORS),
-    question("compiled", "`openmp` as fast as in C", "c_openmp", "openmp", "the same loops", **EQUAL),
-    question("tiled", "Training with `tiled` as fast as with `blas`", SMALL("blas"), SMALL("tiled"), **EQUAL),
-    question("large", "`cuda_shared` over `cuda_naive`, $4096^3$", "cuda_naive", "cuda_shared"),
-    # One of the two loads of a multiply-add is left.
-    question("columns", "`cuda_columns` over `cuda_shared`", "cuda_shared", "cuda_columns", "loads", min=2),
-    # By the model: loads no longer matter.
-    question("registers", "`cuda_tiled` over `cuda_shared`", "cuda_shared", "cuda_tiled", "loads", min=model.LOADS),
-    # The data sheet's rates of multiply-adds.
-    question("tensor-cores", "`cuda_mma` over `cuda_tiled`", "cuda_tiled", "cuda_mma", "tensor cores", min=2),
-    question("mma", "`cuda_mma` as fast as `cublas`", "cublas", "cuda_mma", **EQUAL),
-    question("graph", "A CUDA graph, `cublas`, 784--300--10", *GRAPH, BY_SHARED),
-    share_claim("share/small", "the training of 784--300--10", SMALL("openmp"), SMALL("blas")),
+    claim("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTORS),
+    claim("compiled", "`openmp` as fast as in C", "c_openmp", "openmp", "the same loops", **EQUAL),
+    claim("tiled", "Training with `tiled` as fast as with `blas`", "small/blas", "small/tiled", **EQUAL),
+    claim("large", "`cuda_shared` over `cuda_naive`, large", "cuda_naive", "cuda_shared"),
+    # One of the two loads of a multiply-add is left; then, by the model, loads no longer limit the kernel.
+    claim("columns", "`cuda_columns` over `cuda_shared`", "cuda_shared", "cuda_columns", "loads", min=2),
+    claim("registers", "`cuda_tiled` over `cuda_shared`", "cuda_shared", "cuda_tiled", "loads", min=model.LOADS),
+    # By the data sheet's rates of multiply-adds.
+    claim("tensor-cores", "`cuda_mma` over `cuda_tiled`", "cuda_tiled", "cuda_mma", "tensor cores", min=2),
+    claim("mma", "`cuda_mma` as fast as `cublas`", "cublas", "cuda_mma", **EQUAL),
+    claim(
+        "graph",
+        "A CUDA graph over launches, `cublas`",
+        *GRAPHS["cublas"],
+        Cause("with `cuda_shared`", *GRAPHS["cuda_shared"]),
+    ),
+    share_claim("share/small", "the small network's training", "small/openmp", "small/blas"),
     *map(peer, ("numpy_loop", "pytorch")),
-    question("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", "deep/pytorch_cuda", "deep/cuda_mma", EAGER),
+    claim(
+        "peer/pytorch_cuda",
+        "Training with `cuda_mma` over PyTorch's graph",
+        "deep/pytorch_cuda",
+        "deep/cuda_mma",
+        EAGER,
+    ),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}

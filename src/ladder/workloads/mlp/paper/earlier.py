@@ -1,8 +1,8 @@
-"""What another group's report on the assignment of the earlier study prints, whose own report has figures only.
+"""The numbers of another group's report on the same assignment, since the earlier study's own has figures only.
 
-Seconds of a training of ten epochs, of 30 June 2020, on a Tesla M2050 and a CPU that isn't named; by its own word the
-time of `nn` on 24 threads is an outlier. Neither report says what its network or its batches were. OpenBLAS takes about
-as long for all three forms, so that several layers were wide.
+Seconds of ten epochs, published on 30 June 2020, on a Tesla M2050 and a CPU that isn't named. By its own word the time
+of `nn` on 24 threads is an outlier. Network and batches aren't known. OpenBLAS takes about as long for all three forms,
+so several layers were wide.
 """
 
 from typing import NamedTuple
@@ -10,27 +10,17 @@ from typing import NamedTuple
 from ladder.report.telling.lines import Selection, select
 from ladder.workloads.mlp.paper.lines import THREADS
 
-# {product: {form, or the whole training: seconds on THREADS}}.
+FORMS = ("nn", "tn", "nt", "whole")
+# {product: {number of threads: seconds of each of FORMS}}, and {product: seconds} on a GPU; the shared memory of
+# `cuda_shared` has a static size.
 ON_HOST = {
-    "openmp": {
-        "nn": (634, 335, 249, 241, 121, 251),
-        "tn": (1084, 569, 305, 233, 141, 143),
-        "nt": (397, 205, 105, 70.5, 44.2, 40.8),
-        "whole": (2131, 1125, 676, 563, 331, 467),
-    },
-    "blas": {
-        "nn": (67, 36, 20, 18, 12, 11),
-        "tn": (83, 46, 26, 21, 16, 17),
-        "nt": (79, 43, 23, 22, 15, 14),
-        "whole": (245, 143, 88, 81, 64.8, 75.1),
-    },
+    "openmp": {1: (634, 1084, 397, 2131), 2: (335, 569, 205, 1125), 4: (249, 305, 105, 676)}
+    | {6: (241, 233, 70.5, 563), 12: (121, 141, 44.2, 331), 24: (251, 143, 40.8, 467)},
+    "blas": {1: (67, 83, 79, 245), 2: (36, 46, 43, 143), 4: (20, 26, 23, 88)}
+    | {6: (18, 21, 22, 81), 12: (12, 16, 15, 64.8), 24: (11, 17, 14, 75.1)},
 }
-# {product: {form, or the whole training: seconds}}; `cuda_shared` with shared memory of static size.
-ON_GPU = {
-    "cuda_naive": {"nn": 27.6, "tn": 27.5, "nt": 104.9, "whole": 180.5},
-    "cuda_shared": {"nn": 17.6, "tn": 18.7, "nt": 29.6, "whole": 85.8},
-    "cublas": {"nn": 14.2, "tn": 10.1, "nt": 21.4, "whole": 66.0},
-}
+ON_GPU = {"cuda_naive": (27.6, 27.5, 104.9, 180.5), "cuda_shared": (17.6, 18.7, 29.6, 85.8)}
+ON_GPU |= {"cublas": (14.2, 10.1, 21.4, 66.0)}
 
 
 class Then(NamedTuple):
@@ -47,11 +37,13 @@ class Then(NamedTuple):
     is_same_work: bool = False
 
 
+def on_threads(product, count):
+    """The line of a product of the host on so many threads."""
+    return select(f"deep/{product}", threads=count)
+
+
 THEN = [
-    *(
-        Then(f"{name}, {count} threads", seconds, select(f"deep/{name}", threads=count), select("deep/blas", threads=count))
-        for name, times in ON_HOST.items()
-        for count, seconds in zip(THREADS, times["whole"], strict=True)
-    ),
-    *(Then(name, times["whole"], select(f"deep/{name}"), select("deep/cuda_mma")) for name, times in ON_GPU.items()),
-]
+    Then(f"{name}, {count} threads", times[count][-1], on_threads(name, count), on_threads("blas", count))
+    for name, times in ON_HOST.items()
+    for count in THREADS
+] + [Then(name, times[-1], select(f"deep/{name}"), select("deep/cuda_mma")) for name, times in ON_GPU.items()]

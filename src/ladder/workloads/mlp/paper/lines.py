@@ -88,7 +88,10 @@ LINES = {
     **{f"deep/{name}/{BEST}": on_host(name, {"threads": BEST}, "deep", "the same") for name in ("openmp", "blas")},
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
     "deep/pytorch_cuda": line("pytorch_cuda", GRAPH, "deep gpu", "graph"),
-    **{f"copies/{name}": on_gpu(name, "deep gpu", "cuda_copies", memory="pageable") for name in ("cuda_shared", "cublas")},
+    **{
+        f"copies/{name}": on_gpu(name, "deep gpu", "cuda_copies", memory="pageable")
+        for name in ("cuda_shared", "cublas")
+    },
     **{f"small/{name}": on_host(name, ONE, "small") for name in ("openmp", "tiled", "blas")},
     **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cuda_mma", "cublas")},
     "small/pytorch_cuda": line("pytorch_cuda", GRAPH, "small gpu", "graph"),

@@ -12,7 +12,9 @@ from ladder.workloads.mlp.paper import claims, lines
 PRODUCT = gemm.cost(lines.SOURCES["products"].conditions)
 DEEP = lines.SOURCES["deep"].conditions
 FLOPS = mlp.cost({"rate": 1.0} | DEEP).flops / lines.batches(DEEP)
-WEIGHTS = sum(fan_in * fan_out for fan_in, fan_out in itertools.pairwise(mlp.reference.layer_sizes(DEEP)))
+LAYERS = [fan_in * fan_out for fan_in, fan_out in itertools.pairwise(mlp.reference.layer_sizes(DEEP))]
+WEIGHTS = sum(LAYERS)
+WORK = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYERS[0]}  # multiply-adds per image, by form
 
 
 def cores(study):
@@ -33,7 +35,13 @@ def operations(study, selection):
 
 def of_form(study, form, slower, faster):
     """The time of all products of a form in a training over that in another."""
-    return ratios.prose(claims.of_form(study, form, slower, faster))
+    return ratios.prose(claims.ratio_of_form(study, form, slower, faster))
+
+
+def per_flop(study, selection, form, other):
+    """The time per FLOP of a training's products of a form over that of another form."""
+    times = (claims.timed(study, selection, name) for name in (form, other))
+    return ratios.prose(ratios.of(*times).times(WORK[other] / WORK[form]))
 
 
 def last_epochs(study):

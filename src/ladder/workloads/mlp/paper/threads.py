@@ -47,7 +47,7 @@ def summaries(study, product):
     for count in values(study.frame("deep"), "threads"):
         for name in LOOKS:
             try:
-                times = timed(study, deep(product, count), None if name == "whole" else name)
+                times = timed(study, deep(product, count), name)
             except NotMeasured:
                 continue
             rows.append(times.assign(method=name, threads=count))
