@@ -84,8 +84,10 @@ LINES = {
     **{name: line(name, ONE, "products") for name in PRODUCTS},
     "c_openmp": line("c_openmp", ONE, "products"),
     **{name: line(name, tuning, "large") for name, tuning in TILES.items()},
-    **{f"deep/{name}": on_host(name, ONE, "deep") for name in ("openmp", "blas")},
-    **{f"deep/{name}/{BEST}": on_host(name, {"threads": BEST}, "deep", "the same") for name in ("openmp", "blas")},
+    "deep/openmp": on_host("openmp", ONE, "deep"),
+    f"deep/openmp/{BEST}": on_host("openmp", {"threads": BEST}, "deep", "the same"),
+    "deep/blas": on_host("blas", ONE, "deep"),
+    f"deep/blas/{BEST}": on_host("blas", {"threads": BEST}, "deep", "the same"),
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
     "deep/pytorch_cuda": line("pytorch_cuda", GRAPH, "deep gpu", "graph"),
     **{

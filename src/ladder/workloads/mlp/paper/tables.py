@@ -51,8 +51,9 @@ def earlier(chapter):
         for number, form in enumerate(then.FORMS):
             seconds = [times[count][number] for count in THREADS]
             now = [middle(chapter, deep(product, count), form) for count in THREADS]
-            groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
-            groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
+            if any(now):
+                groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
+                groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
     return latex.table("lllrrrrrr", ["Product", "Form", "", *map(str, THREADS)], with_rules(groups))
 
 
@@ -61,7 +62,8 @@ def earlier_gpu(chapter):
     rows = []
     for number, form in enumerate(then.FORMS):
         now = [middle(chapter, one_by_one(product), form) for product in then.ON_GPU]
-        rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
+        if any(now):
+            rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
     names = [*map(code, then.ON_GPU)]
     return latex.table("lrrrrrr", latex.group_head(["Form"], {"then, s": names, "now, µs": names}), rows)
 

@@ -9,7 +9,7 @@ products, rung by rung, peers below. On the GPU, a batch is one CUDA graph. Dots
 model's times; the wide line is the time at the device's best rate of products. On the right: the median of the dots,
 and the speed-up over the rung above with its 99 % interval.
 """
-EXPERIMENTS = ("gemm_threads", "gemm_gpu_float64", "mlp_deep")
+EXPERIMENTS = ("gemm_threads", "mlp_threads", "gemm_gpu_float64", "mlp_deep")
 USES_CEILINGS = True
 
 
