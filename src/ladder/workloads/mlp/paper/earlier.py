@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ladder.report.telling.lines import Selection, select
 from ladder.workloads.mlp.paper.lines import THREADS
 
+GPU = "Tesla M2050"
 FORMS = ("nn", "tn", "nt", "whole")
 # {product: {number of threads: seconds of each of FORMS}}, and {product: seconds} on a GPU; the shared memory of
 # `cuda_shared` has a static size.
