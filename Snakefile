@@ -61,6 +61,7 @@ if STUDY.site:
         library,
         mnist,
         numbers,
+        overview,
         precompile,
         publish,
         reference,

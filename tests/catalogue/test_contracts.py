@@ -85,7 +85,7 @@ def test_the_documents_tables_have_the_names_of_the_data(heading, data):
     for name, (arguments, meaning) in documented.items():
         entry = data.names[name]
         assert arguments == entry.arguments, name
-        is_optional = meaning.startswith("optional") or "not needed beside" in meaning.lower()
+        is_optional = meaning.startswith("optional") or "not needed" in meaning.lower()
         assert is_optional == (entry.need != contracts.REQUIRED or entry.unless is not None or name == "RUNTIME"), name
 
 

@@ -564,7 +564,7 @@ def test_a_record_whose_bytes_have_changed_is_refused(valid_record):
     text = path.read_text(encoding="utf-8")
     assert record.read(path)["wall"] == valid_record["wall"]
     path.write_text(text.replace(digit, repr(valid_record["wall"] * 2)), encoding="utf-8")
-    with pytest.raises(LadderError, match="it isn't what was written"):
+    with pytest.raises(LadderError, match="it doesn't match its digest"):
         record.read(path)
     without = {name: value for name, value in json.loads(text).items() if name != "digest"}
     path.write_text(json.dumps(without), encoding="utf-8")
@@ -603,7 +603,7 @@ def test_a_record_below_results_must_match_its_path(valid_record, name):
     assert record.read(path) == record.read(path.absolute()) == valid_record
     for other in ("0", "other"):  # in the order of names, before and after the right one
         record.write(path, valid_record | {name: other})
-        with pytest.raises(LadderError, match=rf"^{re.escape(str(path))} is not a sound record: it is that of "):
+        with pytest.raises(LadderError, match=rf"^{re.escape(str(path))} is not a sound record: it belongs at "):
             record.read(path)
 
 

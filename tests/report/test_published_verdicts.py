@@ -19,8 +19,9 @@ from ladder.statistics import claims
 from ladder.store import PUBLISHED, collect, stored
 from ladder.store.study import Study
 
-# Claims of cold starts, of calls with copies, and of a call over its link.
-OTHERS = ("one-gpu", "two-gpus", "four-gpus", "home/float16")
+# Claims of cold starts, of a call over its link, of the communication in calls, and of a training's products.
+OTHERS = ("one-gpu", "two-gpus", "four-gpus", "home/float16", "hybrid")
+OTHERS += tuple(f"{key}/{form}" for key in ("falls", "even") for form in ("nn", "tn", "nt"))
 FOLDERS = sorted(path.parent for path in (ROOT / "results/published").glob("*/samples.csv.gz"))
 
 

@@ -210,7 +210,7 @@ def decide_claim(study, **claim):
 def test_a_claim_is_answered_from_its_data(study):
     plain = decide_claim(study, slower="serial", faster="openmp", cause=Cause("over `ship`", "ship", "openmp"))
     assert plain.text == r"\texttt{openmp} over one"
-    assert plain.answer.verdict == "confirmed"
+    assert plain.answer.verdict == "as claimed"
     assert plain.cause.startswith(r"over \texttt{ship}: \num{")
     missing = decide_claim(study, slower="serial", faster=ABSENT, cause=Cause("it", ABSENT, "serial"), needs="`it`")
     assert (missing.answer.verdict, missing.cause) == ("not tested", None)
@@ -224,7 +224,7 @@ def test_odd_claims_are_functions(study):
     odd = decide_claim(
         study, ratio=lambda study: study.ratio("openmp", "serial"), cause=lambda study, ratio: f"{ratio.value:.2f}"
     )
-    assert (odd.answer.verdict, odd.cause) == ("refuted", "0.04")
+    assert (odd.answer.verdict, odd.cause) == ("the opposite", "0.04")
     assert decide_claim(study, ratio=needing).needs == "two nodes"
 
 
@@ -235,7 +235,7 @@ def test_odd_claims_are_functions(study):
         (lambda study: study.find(select("openmp", "thread")), "no source 'thread': did you mean 'threads'?"),
         (lambda study: study.machine("tpu"), "no machine 'tpu'"),
         (lambda study: functions.verdict(study, "stayin"), "no claim 'stayin': did you mean 'staying'?"),
-        (lambda study: functions.tally(study, "early"), "no group of claims 'early': did you mean 'earlier'?"),
+        (lambda study: functions.tally(study, "number"), "no group of claims 'number': did you mean 'numbers'?"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
@@ -271,5 +271,5 @@ def test_values_of_a_text(study):
     assert ask["machine"]("host") == code(MACHINE)
     described = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
     assert functions.gpu(chapter_study.of_chapter("gemv", described), "gpu") == "NVIDIA H200"
-    assert ask["tally"]("earlier").endswith("not tested")
+    assert ask["tally"]("directions").endswith("not tested")
     assert ask["rate"]("openmp") == ask["rate"]("openmp", "bytes")

@@ -119,7 +119,7 @@ def test_a_quotient_by_an_exact_time_has_the_interval_of_the_median():
     assert exact_quotient(studies[0], 3.0).value == median_time(studies[0]) / 3.0
 
 
-def test_what_could_have_been_seen_is_beyond_the_threshold_and_grows_with_the_noise():
+def test_the_detectable_change_exceeds_the_threshold_and_grows_with_the_noise():
     narrow, wide = (Ratio(1.0, 1 / width, width) for width in (1.001, 1.2))
     assert 0.01 < narrow.detectable() < 0.012
     assert 0.2 < wide.detectable() < 0.5
@@ -187,7 +187,7 @@ def test_a_ratio_times_a_number_has_its_interval_scaled():
     assert Ratio(2.0, 0.0, 4.0).inverse().high == math.inf
 
 
-@pytest.mark.parametrize("least", [0, 0.0])
-@pytest.mark.parametrize("most", [0.5, 1])
-def test_a_claim_of_at_most_less_than_one_says_something(least, most):
-    assert decide(Ratio(0.45, 0.44, 0.46), least, most).verdict == "as claimed"
+@pytest.mark.parametrize("lower", [0, 0.0])
+@pytest.mark.parametrize("upper", [0.5, 1])
+def test_an_upper_bound_below_one_is_a_valid_claim(lower, upper):
+    assert decide(Ratio(0.45, 0.44, 0.46), lower, upper).verdict == "as claimed"

@@ -34,7 +34,7 @@ TUNINGS = {
     "blas": {"threads": 2},
 }
 VARIANTS = [pytest.param(name, marks=NEEDS_GCC) if name == "c_openmp" else name for name in TUNINGS]
-EMULATED = ("cuda_naive", "cuda_shared", "cuda_coalesced")
+EMULATED = ("cuda_naive", "cuda_coalesced", "cuda_shared")
 CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
 
 
@@ -243,7 +243,8 @@ def emulated(request, tmp_path_factory):
     def emulate(matrix, x):
         n, m = matrix.shape
         y, transposed = (np.full(count + 8, np.nan) for count in (n, n * m))
-        kernels.emulate(*pointers(matrix, x, y, transposed), n, m)
+        given = np.ascontiguousarray(matrix.T) if request.param == "cuda_shared" else matrix
+        kernels.emulate(*pointers(given, x, y, transposed), n, m)
         return y, transposed if tile else None
 
     return emulate

@@ -158,18 +158,18 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
         return replace(study, descriptions={study.subject: about | {"cpu": cpu}})
 
     one, two = (of_nodes(whole("gemv"), count) for count in "12")
-    (untested,) = chapter.answers("gemv", one, "bound").values()
-    assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several memory nodes")
+    for untested in chapter.answers("gemv", one, "sockets", "binding").values():
+        assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several memory nodes")
     assert [text_functions("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
-    assert verdicts("gemv", two, "bound") == {"bound": "confirmed"}
-    unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "1")
-    assert verdict_table.cause(chapter.answers("gemv", unmeasured, "bound")["bound"]) == "needs both rungs"
+    assert verdicts("gemv", two, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
+    unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
+    assert verdict_table.cause(chapter.answers("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
 
 
 def test_ranks_of_one_node_say_nothing_of_several():
     samples = whole("gemv").tables["gemv_mpi"]["samples"]
     study = changed("gemv", "gemv_mpi", samples.assign(nodes=samples["ranks"].fillna(1).clip(upper=2)))
-    assert verdicts("gemv", study, "nodes") == {"nodes": "confirmed"}
+    assert verdicts("gemv", study, "nodes") == {"nodes": "as claimed"}
 
 
 def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
@@ -201,7 +201,10 @@ def test_tables_of_products_of_matrix_and_vector_hold_every_case():
     assert every["threads"].count(" \\\\\n") - 1 == len(made.measurements("gemv_threads"))
     assert every["ranks"].count("mpi") == sum("ranks" in one.case.tuning for one in made.measurements("gemv_mpi"))
     assert "1, graph" in every["gpus"]
-    assert r"\texttt{mpi\_\allowbreak{}openmp}, \texttt{resident}, 2 $\times$ 8 threads" in every["ladder"]
+    assert r"\texttt{mpi\_\allowbreak{}openmp}, \texttt{ship}, 2 $\times$ 8 threads" in every["ladder"]
+    largest = cells_of(every["sizes"], "32768")  # of which ranks compute for a seventh of the time
+    assert [cells[1] for cells in largest] == [*map(code, ("mpi", "mpi_openmp", "mpi_cublas", "nccl_cublas"))]
+    assert [largest[0][index] for index in (3, 4)] == [rf"\qty{{{ms}}}{{\milli\second}}" for ms in (376, 53.7)]
 
 
 # Back-propagation.

@@ -1,6 +1,6 @@
 # The claims' experiment: cases in turns, in a campaign of their own, which is published whole.
 CLAIMS = Claims(STUDY, BUILDS)
-BLOCK_RESOURCES = JobResources(STUDY, CLAIMS.largest_case)
+BLOCK_RESOURCES = BlockResources(STUDY, CLAIMS)
 
 
 localrules:

@@ -17,7 +17,7 @@ from ladder.workflow.claims import Claims
 from ladder.workflow.figures import Figures
 from ladder.workflow.measurement import Measurement
 from ladder.workflow.paper import Paper
-from ladder.workflow.resources import JobResources
+from ladder.workflow.resources import BlockResources, JobResources
 from ladder.workflow.run import Run, replace_lock, tidy_up
 from ladder.workflow.sensitivity import Sensitivity
 from ladder.workflow.stamps import Stamps

@@ -1,5 +1,7 @@
 # Numbers and tables in LaTeX, the paper and its supplement, and the report, which contains all of them.
 
+OVERVIEW = [f"results/figures/overview.{suffix}" for suffix in ("pdf", "svg", "png")]
+
 
 rule numbers:
     input:
@@ -29,6 +31,31 @@ rule numbers:
             "numbers {params.study:q} --protocol {params.protocol:q} --margin {params.margin}"
             " {params.templates:q} --texts results/texts --out {output.numbers} 2> >(tee {log} >&2)"
         )
+
+
+rule overview:
+    input:
+        tables=PAPER.table_files,
+        descriptions=PAPER.descriptions,
+        roofs=CEILINGS.roofs,
+    output:
+        update("results/figures/overview.pdf"),
+        update("results/figures/overview.png"),
+        report(
+            update("results/figures/overview.svg"),
+            caption="../report/overview.rst",
+            category="Overview",
+            labels={"figure": "Every rung of every ladder"},
+        ),
+    log:
+        "results/logs/overview.log",
+    conda:
+        ENVIRONMENT
+    params:
+        sources=lambda wildcards: paper.code_of("overview"),
+        study=PAPER.arguments,
+    shell:
+        ladder("overview {params.study:q} --out results/figures/overview 2> >(tee {log} >&2)")
 
 
 # The largest error that each check would miss; it needs no measurement.
@@ -85,7 +112,7 @@ rule typeset:
         sources=[f"{PAPER.folder}/{{document}}.tex", *PAPER.bibliographies],
         texts=PAPER.texts,
         tables=PAPER.tables,
-        figures=[file for file in FIGURES.files if file.endswith(".pdf")],
+        figures=[file for file in [*FIGURES.files, *OVERVIEW] if file.endswith(".pdf")],
     output:
         report(
             update("results/{document}.pdf"),
@@ -132,7 +159,7 @@ rule configuration:
 rule report:
     input:
         configuration="results/configuration.json",
-        contents=[*paper.DOCUMENT_FILES, "results/validation.html", *FIGURES.files],
+        contents=[*paper.DOCUMENT_FILES, "results/validation.html", *FIGURES.files, *OVERVIEW],
     output:
         update("results/report.zip"),
     log:

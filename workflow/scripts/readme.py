@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ladder.catalogue import workloads
 from ladder.report import figures
-from ladder.statistics import claims
+from ladder.statistics import quotients
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -123,9 +123,9 @@ def results():
     for result in RESULTS:
         sides = result.before, result.after
         before, after = (processes(result.machine, *side[1:]) for side in sides)
-        medians = map(claims.median_time, (before, after))
+        medians = map(quotients.median_time, (before, after))
         cells = [f"{side[0]}: {time(median)}" for side, median in zip(sides, medians, strict=True)]
-        ratio = claims.quotient(before, after)
+        ratio = quotients.quotient(before, after)
         gain = f"**{ratio.value:.3g} ×** [{ratio.low:.3g}, {ratio.high:.3g}]"
         lines.append(f"| {result.what}, {result.where} | {' | '.join(cells)} | {gain} |")
     return "\n".join(lines)

@@ -16,7 +16,7 @@ def digest(text):
 
 
 def host():
-    """The digest of this host, another one after it has been started anew."""
+    """The digest of this host, another one after each start."""
     parts = [platform.node()]
     for path in FILES:
         with suppress(OSError, ValueError):

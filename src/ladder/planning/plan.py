@@ -250,5 +250,5 @@ def published_folders(choice, folder="results/published"):
     if missing := sorted(set(choice) - set(known)):
         contents = ", ".join(known) or "nothing yet"
         raise LadderError(f"Nothing is published of {', '.join(missing)}; results/published holds {contents}.")
-    chosen = [name for name, note in of_campaigns.items() if note["machine"] in choice]
-    return [*(name for name in choice if name in machines), *chosen]
+    campaigns = [name for name, note in of_campaigns.items() if note["machine"] in choice]
+    return [*(name for name in choice if name in machines), *campaigns]

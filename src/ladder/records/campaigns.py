@@ -22,10 +22,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
 SAME = ("machine", "commit", "dirty", "host", "gpus")  # what a campaign that is continued must agree in
 
 
-def name_of(machine=None):
-    """A new campaign's name, by the second in which it begins."""
+def name_of(about=None):
+    """A new campaign's name, by the second in which it begins and, with keys SAME in `about`, by a digest of these."""
     began = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
-    return f"{machine}_{began}" if machine else began
+    return f"{about['machine']}_{began}_{documents.digest(about)[:6]}" if about else began
 
 
 def of_run():
@@ -55,7 +55,7 @@ def current(about):
         note = documents.read(path, "campaign")
         if all(note[key] == about[key] for key in SAME) and not is_published(path.parent.name):
             return path.parent.name
-    return name_of(about["machine"])
+    return name_of(about)
 
 
 def began_of(path):

@@ -1,6 +1,7 @@
 """The numbers about the study as a whole, with keys `study/...`: machines, cases, protocol and checks."""
 
-from ladder.report import latex
+from ladder.errors import pluralize
+from ladder.report import campaigns_table, latex
 from ladder.report.latex import code, enumeration, percent
 from ladder.report.phrases import Missing, caches, span, with_prefix
 from ladder.store import PUBLISHED
@@ -27,9 +28,20 @@ def numbers(study, protocol, margin):
         "warmer": {"cases": warmer(study)},
     }
     values = {"machines": enumeration(code(name) for name in study.machines()) or None}
+    values |= {"campaigns/list": campaigns(study), "flags": campaigns_table.flags()}
     for prefix, part in parts.items():
         values |= with_prefix(prefix, part)
     return with_prefix("study", values)
+
+
+def campaigns(study):
+    """The numbers of published campaigns, and of the hosts that they ran on, by machine; None without any."""
+    parts = []
+    for label in dict.fromkeys(about["machine"] for about in study.campaigns.values()):
+        notes = [about["campaign"] for about in study.campaigns.values() if about["machine"] == label]
+        hosts = pluralize(len({note["host"] for note in notes}), "host")
+        parts.append(f"{pluralize(len(notes), 'campaign')} on {code(label)} ({hosts})")
+    return enumeration(parts) or None
 
 
 def machine(study):

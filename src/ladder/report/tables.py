@@ -3,7 +3,19 @@
 from ladder.report import chapters
 
 # The names of the tables about the study as a whole, which planning reads.
-STUDY_TABLES = ("machines", "software", "plan", "validation", "kernels", "sensitivity", "faults", "verdicts", "toys")
+STUDY_TABLES = (
+    "machines",
+    "software",
+    "campaigns",
+    "environments",
+    "plan",
+    "validation",
+    "kernels",
+    "sensitivity",
+    "faults",
+    "verdicts",
+    "toys",
+)
 
 
 def names():
@@ -17,6 +29,7 @@ def tables(study, reports=(), sensitivity=None):
     `reports` are the paths of the kernels' build reports, `sensitivity` is that of the file of the verb `sensitivity`.
     """
     from ladder.report import (  # here, because planning needs only the names
+        campaigns_table,
         kernels_table,
         machines_table,
         plan_table,
@@ -28,6 +41,8 @@ def tables(study, reports=(), sensitivity=None):
     of_study = {
         "machines": machines_table.machines(study),
         "software": machines_table.software(study),
+        "campaigns": campaigns_table.campaigns(study),
+        "environments": campaigns_table.environments(study),
         "plan": plan_table.plan(study),
         "validation": validation_table.latex_table(study),
         "kernels": kernels_table.kernels(reports),

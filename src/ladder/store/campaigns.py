@@ -81,14 +81,14 @@ def key_of(content):
 
 def require_of_campaign(path, content, note):
     """Refuse a record of another campaign, commit or, outside of a cluster, host."""
-    found = {"campaign": content.get("campaign"), "commit": content["source"]["commit"]}
+    recorded = {"campaign": content.get("campaign"), "commit": content["source"]["commit"]}
     expected = {"campaign": note["name"], "commit": note["commit"]}
     if not content["slurm"]:
-        found["host"], expected["host"] = content.get("host"), note["host"]
+        recorded["host"], expected["host"] = content.get("host"), note["host"]
     for what, value in expected.items():
-        if found[what] != value:
+        if recorded[what] != value:
             raise LadderError(
-                f"{path} is of the {what} {found[what]}, and the campaign {note['name']} of {value}: delete it and "
+                f"{path} is of the {what} {recorded[what]}, and the campaign {note['name']} of {value}: delete it and "
                 "continue with `snakemake claims`."
             )
 

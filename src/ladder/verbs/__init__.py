@@ -23,6 +23,7 @@ VERBS = (
     "sensitivity",
     "table",
     "figure",
+    "overview",
     "compare",
     "train",
     "generate",

@@ -47,17 +47,16 @@ class Claims:
     @functools.cached_property
     def blocks(self):
         """{name: [Planned]}: the experiments of one machine that share cases, directly or through others."""
-        groups = []  # of (experiments, {key: Planned})
+        groups = []  # of ([(machine, experiment)], {(machine, key): Planned})
         for item in self.plan.cases:
-            names, cases = {(item.machine, item.experiment)}, {item.case.key: item}
-            connected = [group for group in groups if names & group[0] or (item.machine, item.case.key) in group[2]]
-            for group in connected:
-                groups.remove(group)
-                names, cases = group[0] | names, group[1] | cases
-            keys = {(item.machine, key) for key in cases}
-            groups.append((names, cases, keys))
+            name, key = (item.machine, item.experiment), (item.machine, item.case.key)
+            connected = [group for group in groups if name in group[0] or key in group[1]]
+            groups = [group for group in groups if group not in connected]
+            names = [known for group in connected for known in group[0]]
+            cases = {known: planned for group in connected for known, planned in group[1].items()}
+            groups.append(([*names, *([] if name in names else [name])], cases | {key: cases.get(key, item)}))
         several = len(self.study.machines) > 1
-        return {block_name(sorted(names)[0], several): list(cases.values()) for names, cases, _ in groups}
+        return {block_name(names[0], several): list(cases.values()) for names, cases in groups}
 
     @property
     def target(self):
@@ -78,14 +77,17 @@ class Claims:
             stop(f"The claims have no block {wildcards.block}. They have: {', '.join(self.blocks)}.")
         return self.blocks[wildcards.block]
 
+    def cases(self, wildcards):
+        """The cases of a block."""
+        return [item.case for item in self.items(wildcards)]
+
     def largest_case(self, wildcards):
         """The case of a block that needs the most GPUs and cores, for the resources of its job."""
-        cases = [item.case for item in self.items(wildcards)]
-        return max(cases, key=lambda case: (workloads.gpus(case), case.ranks, case.cores))
+        return max(self.cases(wildcards), key=lambda case: (workloads.gpus(case), case.ranks, case.cores))
 
     def keys(self, wildcards):
         """The keys of a block's cases."""
-        return [item.case.key for item in self.items(wildcards)]
+        return [case.key for case in self.cases(wildcards)]
 
     def machine(self, wildcards):
         """The label of the machine on which a block runs."""
@@ -93,7 +95,7 @@ class Claims:
 
     def inputs(self, wildcards):
         """The data, references, binaries and libraries of a block."""
-        cases = [item.case for item in self.items(wildcards)]
+        cases = self.cases(wildcards)
         paths = [path for case in cases for path in datasets.files_of(case.workload, case.sizes)]
         paths += [path for case in cases for path in [data.reference_of(case)] if path]
         paths += [path for case in cases for path in self.builds.binaries_of(case) + self.builds.libraries_of(case)]

@@ -86,6 +86,29 @@ class JobResources:
         return {name: resource(name) for name in names} | {"runtime": runtime}
 
 
+class BlockResources(JobResources):
+    """The resources of the jobs of Claims that measure a block of cases in turns.
+
+    On a cluster they are those of the block's largest case. On this machine nothing runs beside a block, because its
+    cases may be on the host and on GPUs.
+    """
+
+    def __init__(self, plan, claims):
+        self.claims = claims
+        super().__init__(plan, claims.largest_case)
+        if not plan.site:
+            self.measuring |= {"timing": 1}
+
+    def threads(self, wildcards):
+        """The cores of a job: on this machine all of them."""
+        return super().threads(wildcards) if self.plan.site else self.plan.targets["cpu"].cores
+
+    def launcher(self, wildcards):
+        """The launcher of the block's cases on several ranks; empty without any."""
+        cases = self.claims.cases(wildcards)
+        return next((self.plan.target_of(case).launcher for case in cases if case.ranks > 1), "")
+
+
 def all_gpus(target):
     """All GPUs of a node, in the form of Slurm's option `--gres`."""
     return targets.gres(target.model, target.gpus)

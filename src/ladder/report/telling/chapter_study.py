@@ -63,7 +63,7 @@ def pick_machines(study, needs, sources):
     """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
 
     The best machine has all shared roles that it meets: preferably one that meets the first two, this build's before a
-    published one. Other roles go to the first machine that meets them. A machine with only toy sizes meets none.
+    published one, and one with many campaigns. Other roles go to the first machine that meets them. A machine with only toy sizes meets none.
     """
     machines = [study.of(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
@@ -72,7 +72,9 @@ def pick_machines(study, needs, sources):
 
     def rank(machine):
         meets = [machine.subject in names[role] for role in shared_roles]
-        return all(meets[:2]), not machine.subject.endswith(PUBLISHED), sum(meets)
+        frames = [sources[name].rows(machine) for role in shared_roles for name in needs[role].sources]
+        campaigns = max((rows["campaign"].nunique() for rows in frames if "campaign" in rows), default=0)
+        return all(meets[:2]), not machine.subject.endswith(PUBLISHED), campaigns, sum(meets)
 
     best = max(machines, key=rank, default=study.of(None))
     return {

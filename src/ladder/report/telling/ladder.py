@@ -76,6 +76,12 @@ def groups_of(chapter):
     return {title: keys for title, keys in groups.items() if title}
 
 
+def label_of(chapter, key):
+    """The name of a line with what tells it from others of its variant."""
+    line = chapter.line(key)
+    return ", ".join([line.variant, *line.words, *filter(None, [line.note])])
+
+
 def rung(chapter, key, rows, above, colours=None):
     """A line of the waterfall, named by its method, with its speed-up over the rows of the one above."""
     line = chapter.line(key)

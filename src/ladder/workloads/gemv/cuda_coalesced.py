@@ -10,6 +10,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.harness.steps import Steps
+from ladder.workloads.gemv import launch
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -17,19 +18,18 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_coalesced.cu"
 
 
-def setup(problem, *, block: int = 64, tile: int = 32):
-    """The transposition by tiles of `tile` x `tile`, and the timed product, in blocks of `block` threads."""
+def transposition(problem, *, block, tile):
+    """The transposed matrix, still empty, and the steps that write it by tiles of `tile` x `tile`."""
     n, m = problem.matrix.shape
     dtype = problem.y.dtype.name
     transposed = problem.device.empty((m, n), dtype)
-    transpose, gemv = (
-        cuda.kernel("gemv", "cuda_coalesced", name, dtype, block=block, tile=tile) for name in ("transpose", "gemv")
-    )
-    counts = np.int64(n), np.int64(m)
-    tiles = -(-n // tile) * -(-m // tile)
-    transpose_arguments = (problem.matrix, transposed, *counts)
-    gemv_arguments = (transposed, problem.x, problem.y, *counts)
-    return Steps(
-        prepare=[("transposition", lambda: transpose((tiles,), (tile, tile // 4), transpose_arguments))],
-        run=[("product", lambda: gemv((-(-n // block),), (block,), gemv_arguments))],
-    )
+    transpose = cuda.kernel("gemv", "cuda_coalesced", "transpose", dtype, block=block, tile=tile)
+    tiles, arguments = -(-n // tile) * -(-m // tile), (problem.matrix, transposed, np.int64(n), np.int64(m))
+    return transposed, [("transposition", lambda: transpose((tiles,), (tile, tile // 4), arguments))]
+
+
+def setup(problem, *, block: int = 64, tile: int = 32):
+    """The transposition by tiles of `tile` x `tile`, and the timed product, in blocks of `block` threads."""
+    transposed, prepare = transposition(problem, block=block, tile=tile)
+    product = launch.thread_per_row("cuda_coalesced", problem, transposed, block=block, tile=tile)
+    return Steps([("product", product)], prepare)

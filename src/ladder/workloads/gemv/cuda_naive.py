@@ -16,4 +16,4 @@ SOURCE = "cuda_naive.cu"
 
 def setup(problem, *, block: int = 128):
     """The timed product, in blocks of `block` threads."""
-    return launch.thread_per_row("cuda_naive", problem, block)
+    return launch.thread_per_row("cuda_naive", problem, problem.matrix, block=block)

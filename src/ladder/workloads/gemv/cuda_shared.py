@@ -1,19 +1,23 @@
-"""GEMV on the GPU, a thread per row of the row-major matrix, x staged block by block in shared memory.
+"""GEMV on the GPU, a thread per row of the transposed matrix, x staged block by block in shared memory.
 
-Staging saves loads of x, but few bytes: all threads of a warp read x at the same address, and mostly hit a cache. For
-each staged element of x, a block's threads still read `block` elements of the matrix, in as many cache lines, so the
-bottleneck is that of `cuda_naive`. In exchange, threads wait for every part of x before they load the next elements of
-the matrix, and the warps of a block wait for each other.
+The kernel is that of `cuda_coalesced` with x staged, as in the earlier study, whose kernel skipped the columns beyond
+the last whole block. Loads of the matrix are as coalesced, and its elements far outnumber those of x, which all threads
+of a warp read at one address, from a cache if not from shared memory. In exchange, a block's threads wait for every
+part of x before they load the next elements of the matrix. It is bound by the bytes in flight, like `cuda_coalesced`.
 """
 
+from ladder.harness.steps import Steps
 from ladder.workloads.gemv import launch
+from ladder.workloads.gemv.cuda_coalesced import transposition
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_shared.cu"
+KERNELS = ("cuda_coalesced",)
 
 
 def setup(problem, *, block: int = 128):
-    """The timed product, in blocks of `block` threads and elements of x."""
-    return launch.thread_per_row("cuda_shared", problem, block)
+    """The transposition, and the timed product, in blocks of `block` threads and elements of x."""
+    transposed, prepare = transposition(problem, block=64, tile=32)  # the defaults, with which it is built
+    return Steps([("product", launch.thread_per_row("cuda_shared", problem, transposed, block=block))], prepare)

@@ -43,8 +43,8 @@ def setup(problem, *, product: str, memory: Literal["pageable", "pinned"] = "pag
         rows = min(sizes["batch"], sizes["images"] - start)
         if rows not in batches:
             batches[rows] = Batch(sizes, rows, resident, multiply)
-        batch, chosen = batches[rows], slice(start, start + rows)
-        yield "copy in", partial(batch.copy_in, problem, chosen, parameters)
+        batch, span = batches[rows], slice(start, start + rows)
+        yield "copy in", partial(batch.copy_in, problem, span, parameters)
         yield "kernels", batch.run
         yield "copy out", partial(batch.copy_out, problem, number, parameters)
 
@@ -64,13 +64,13 @@ class Batch:
         order = cuda.empty(rows, "int64")
         order.set(np.arange(rows))
         arrays = resident | self.images | {"order": order, "loss": self.loss}
-        one = SimpleNamespace(sizes=sizes | {"images": rows, "batch": rows}, device=Cuda(), **arrays)
+        batch = SimpleNamespace(sizes=sizes | {"images": rows, "batch": rows}, device=Cuda(), **arrays)
         stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
-        self.launch = cuda.capture(in_order(list(epoch(one, multiply))), stream)
+        self.launch = cuda.capture(in_order(list(epoch(batch, multiply))), stream)
 
-    def copy_in(self, problem, chosen, parameters):
-        """Copy the images that `chosen`, a slice, selects from the order, and all parameters to the GPU."""
-        index = problem.order[chosen]
+    def copy_in(self, problem, span, parameters):
+        """Copy the images in a span of the order, a slice, and all parameters to the GPU."""
+        index = problem.order[span]
         for name, array in self.images.items():
             array.set(getattr(problem, name)[index])
         for name, array in parameters.items():

@@ -59,7 +59,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
         copy_async<16>(vector, source, is_inside && first < c);
       } else {
 #pragma unroll
-        for (int v = 0; v < V; ++v) copy_async<sizeof(REAL)>(&vector->of[v], source + v, is_inside && first + v < c);
+        for (int v = 0; v < V; ++v) copy_async<sizeof(REAL)>(&vector->value[v], source + v, is_inside && first + v < c);
       }
     }
     for (int index = threadIdx.x; index < BK * WEIGHTS; index += THREADS)

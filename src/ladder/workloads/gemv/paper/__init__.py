@@ -3,7 +3,7 @@
 ORDER = 30
 TITLE = "Matrix-vector products"
 CATEGORY = "GEMV"
-TABLES = ("break_even", "threads", "ranks", "gpu", "gpus")
+TABLES = ("sizes", "break_even", "threads", "ranks", "gpu", "gpus")
 # Variants that `gemm` has too look as they do there.
 LOOKS = {
     "openmp_bound": ("openmp_bound", "orange", ">", (5, 1.5)),

@@ -1,32 +1,21 @@
-"""The claims about matrix-vector products: those of the earlier study, and our own."""
+"""The claims about matrix-vector products: those of the earlier study, and our own questions."""
 
+from dataclasses import replace
 from functools import partial
 
+from ladder.report import ratios
 from ladder.report.latex import percent
-from ladder.report.telling.chapter_study import NotMeasured, phase_times
+from ladder.report.telling.chapter_study import NotMeasured, phase_times, required
 from ladder.report.telling.claims import share_of_floor
 from ladder.report.telling.lines import FLOOR, SEVERAL, Cause, Claim, select
-from ladder.store.study import values
+from ladder.store.study import cases
 
-FAR_LONGER = 2  # times as long, at least
-NEAR_BANDWIDTH = 1.1  # times as long as the bandwidth permits, at most
-EQUAL = 0.05  # the margin of a claim of equality
 COMPUTE = "compute"
 SHIP, RESIDENT = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
-SHIP_ONE, RESIDENT_ONE = (select(key, "ranks", ranks=1) for key in ("ship", "resident"))
-BY_MPI = select("mpi-ship", "gpus")
-PIECES, PIECES_RESIDENT = ([select(key, "gpus", chunks=n) for n in (1, 4)] for key in ("nccl-ship", "nccl"))
-LONGER = "Communication far longer than computation"
-BOTH, CEILINGS = "one rank and several", "the rung and ceilings"
-near = partial(Claim, faster=FLOOR, min=0, max=NEAR_BANDWIDTH, margin=0, needs=CEILINGS, cause=share_of_floor())
-
-
-def binding_ratio(study):
-    """The speed-up by bound threads and first touch; a single memory node would only test the binding."""
-    ratio = study.ratio("openmp", "spread")
-    if has_one_memory(study.machine("host")):
-        raise NotMeasured(needs="several memory nodes")
-    return ratio
+ONE = select("resident", "ranks", ranks=1)  # which sends nothing
+HYBRID = select("hybrid-ship", "ranks")
+NODES, RANKS = "several nodes, linked by a network", "one rank and several"
+at_floor = partial(Claim, faster=FLOOR, min=1, max=1, needs="the rung and ceilings", cause=share_of_floor())
 
 
 def has_one_memory(host):
@@ -34,62 +23,64 @@ def has_one_memory(host):
     return host.descriptions.get(host.subject, {}).get("cpu", {}).get("NUMA node(s)") == "1"
 
 
-def phase_ratio(study, selection=SHIP):
+def over_bound(key):
+    """The ratio of a claim: the speed-up by bound threads and first touch over a line, where some memory is far."""
+
+    def ratio(study):
+        if has_one_memory(study.machine("host")):
+            raise NotMeasured(needs="several memory nodes")
+        return study.ratio(key, "spread")
+
+    return ratio
+
+
+def phase_ratio(study, selection):
     """The time of all phases except the computation over that of the computation."""
     return study.ratio_to_rest(selection, [COMPUTE], inverse=True)
+
+
+def communication_ratio(study, slower, faster):
+    """The time of all phases of a selection except the computation over that of another's."""
+    rows, others = (required(study.phases(selection)) for selection in (slower, faster))
+    ratio = ratios.of_parts(*(frame[frame["phase"] != COMPUTE] for frame in (rows, others)))
+    return replace(required(ratio), cases=cases(rows, others))
 
 
 def scatter_share(study, ratio):
     """The share of the phase `scatter`, as the text of a cause."""
     times = phase_times(study.phases(SHIP))
-    return f"`scatter`: {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
+    return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
-def graph_words(study):
-    """The words of the claim about a CUDA graph, with the number of GPUs."""
-    count = max(values(study.frame("most GPUs"), "ranks"), default=0)
-    return f"A CUDA graph over launches, {count} GPUs" if count else "A CUDA graph over launches"
-
-
-def over_one_gpu(count, numeral, min_speedup):
-    """The claim that `count` GPUs speed up a product over one GPU."""
-    eager, graph = ([select(key, "most GPUs", ranks=ranks) for ranks in (1, count)] for key in ("nccl", "graph"))
-    words, cause = f"{numeral} GPUs over one, with a graph", Cause("without a graph", *eager)
-    return Claim(f"gpus/{count}", words, *graph, min_speedup, needs=f"{count} GPUs", cause=cause)
-
-
-ON_TWO_RANKS = Cause("on two ranks", ratio=partial(phase_ratio, selection=select("ship", "ranks", ranks=2)))
-SPREAD = Cause("spread over close", select("spread", "threads", binding="close"), select("spread", "threads"))
-OVER_THREADS = Cause("over all threads", select("openmp", "ranks"), RESIDENT)
-HYBRID_RESIDENT = Cause("matrix resident", "resident", "hybrid")
-BY_NCCL = Cause("with NCCL", SHIP, select("nccl-ship", "gpus"))
-RESIDENT_GAIN = Cause("matrix resident", *PIECES_RESIDENT)
+OVER_NODES = partial(phase_ratio, selection=select("ship", "nodes"))
+ON_ONE_HOST = partial(phase_ratio, selection=SHIP)
+LESS_COMMUNICATION = partial(communication_ratio, slower=SHIP, faster=HYBRID)
+TWO_GPUS = [select("graph", "gpus", ranks=count) for count in (1, 2)]
 EARLIER = [
-    Claim("openmp", "Threads speed up a product", "serial", "openmp"),
-    Claim("dynamic", "A `dynamic` schedule over `openmp`", "openmp", "dynamic"),
-    Claim("bound", "Bound threads with first touch", cause=SPREAD, ratio=binding_ratio),
-    Claim("communication", LONGER, None, None, FAR_LONGER, needs="the phases", cause=ON_TWO_RANKS, ratio=phase_ratio),
-    Claim("travelling", "Ranks lose when the matrix is sent", SHIP, SHIP_ONE, needs=BOTH, cause=scatter_share),
-    Claim("staying", "Ranks gain when the matrix stays", RESIDENT_ONE, RESIDENT, needs=BOTH, cause=OVER_THREADS),
-    Claim("hybrid", "`mpi_openmp` over `mpi`, matrix sent", "ship", "hybrid-ship", cause=HYBRID_RESIDENT),
-    Claim("nodes", "Ranks gain from several nodes", RESIDENT_ONE, select("resident", "nodes"), needs="several nodes"),
-    Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced"),
-    Claim("shared", "`cuda_shared` over `cuda_naive`", "naive", "shared"),
-    Claim("cublas", "`cublas` over `cuda_coalesced`", "coalesced", "cublas"),
-    Claim("gpus-over-ranks", "Several GPUs over ranks, matrix sent", SHIP, BY_MPI, needs="both", cause=BY_NCCL),
-    Claim("gpu", "One GPU over all threads", "openmp", "cublas"),
+    Claim("sockets", "Far memory and moving threads slow the plain loop", ratio=over_bound("dynamic"), place="slide 9"),
+    Claim("binding", "Binding and first touch help", ratio=over_bound("openmp"), place="slides 10, 11"),
+    Claim("nodes", "Communication beyond computation", needs=NODES, ratio=OVER_NODES, place="slides 13, 14"),
+    Claim(
+        "hybrid",
+        "Threads in ranks lessen communication, in one host",
+        needs="the phases of both",
+        cause=Cause("whole product", SHIP, HYBRID),
+        ratio=LESS_COMMUNICATION,
+        place="slide 14",
+    ),
+    Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced", place="slide 17"),
+    Claim("shared", "`cuda_shared` over `cuda_coalesced`", "coalesced", "shared", place="slides 18, 19"),
 ]
-RUNGS = [
-    near("memory", "`openmp_bound` near the bandwidth", "spread"),
-    near("warp", "`cuda_warp` near the bandwidth", "warp"),
-    Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1, EQUAL),
-    Claim("small", "`cuda_warp` over `cublas`, small matrix", select("cublas", "small"), select("warp", "small")),
-    Claim("long", "`cuda_warp` over `cublas`, few long rows", select("cublas", "long"), select("warp", "long")),
+OWN = [
+    at_floor("memory", "`openmp_bound` reads as fast as memory permits", "spread"),
+    at_floor("warp", "`cuda_warp` reads as fast as memory permits", "warp"),
+    Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1),
+    Claim("in-memory", "Communication beyond computation, in one host", needs="the phases", ratio=ON_ONE_HOST),
+    Claim("travelling", "Ranks lose when the matrix is sent", SHIP, ONE, needs=RANKS, cause=scatter_share),
+    Claim("staying", "Ranks gain when the matrix stays", ONE, RESIDENT, needs=RANKS),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
-    near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
-    Claim("pieces", "Four pieces over one, matrix sent", *PIECES, needs="both numbers of pieces", cause=RESIDENT_GAIN),
-    Claim("graph", graph_words, select("nccl", "most GPUs"), select("graph", "most GPUs"), needs="both"),
-    over_one_gpu(2, "Two", 1.8),
-    over_one_gpu(4, "Four", 3.6),
+    at_floor("link", "`nccl_cublas` sends as fast as a link permits", "nccl-ship"),
+    # The model divides the bytes by the bandwidth of the memory of all GPUs.
+    Claim("gpus/2", "Two GPUs over one, matrix resident", *TWO_GPUS, 2, 2, needs="one GPU and two"),
 ]
-CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}
+CLAIMS = {"earlier": EARLIER, "own": OWN}

@@ -17,7 +17,6 @@ SOURCES = {
     "ranks": float64_source("host", "gemv_mpi", **ON_RANKS),
     "nodes": float64_source("host", "gemv_mpi", nodes=SEVERAL, **ON_RANKS),
     "gpu": float64_source("gpu", "gemv_gpu", n=16384, m=32768),
-    "small": float64_source("gpu", "gemv_gpu", n=1000, m=784),
     "long": float64_source("gpu", "gemv_gpu", n=100, m=1000000),
     "gpus": float64_source("gpus", "gemv_cards", **ON_RANKS),
     "sent": float64_source("gpus", "gemv_cards", mode="ship", **ON_RANKS),
@@ -41,28 +40,35 @@ THREADS, RANKS = {"threads": MAX}, {"ranks": MAX}
 DYNAMIC, SPREAD = {"schedule": "dynamic"} | THREADS, {"binding": "spread"} | THREADS
 SHIP, STAY, HYBRID = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS, {"threads": 8}
 GRAPH = STAY | ONE_PIECE | {"graph": "on"}
-SENT, RESIDENT = ("ship",), ("resident",)
+SENT, RESIDENT, GRAPHED = ("ship",), ("resident",), ("resident", "graph")
 LINES = {
     "serial": Line("openmp", {"threads": 1}, "threads", "dot products of rows, four at once"),
-    "openmp": Line("openmp", THREADS, "threads", "rows shared by threads", "cores"),
-    "dynamic": Line("c_openmp", DYNAMIC, "threads", "rows scheduled one by one, in C", "idle cores", ("dynamic",)),
+    "dynamic": Line("c_openmp", DYNAMIC, "threads", "rows scheduled one by one, in C", "cores", ("dynamic",)),
+    "openmp": Line("openmp", THREADS, "threads", "a block of rows for each thread", "the scheduler"),
     "spread": Line("openmp_bound", SPREAD, "threads", "bound threads, first touch", "remote memory", ("spread",)),
     "blas": Line("blas", THREADS, "threads", "OpenBLAS", "instructions"),
     "ship": Line("mpi", SHIP, "ranks", "rows sent for every product", "", SENT, begins=True),
-    "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "copies", SENT),
-    "resident": Line("mpi", STAY, "ranks", "rows sent once", "copies", RESIDENT),
-    "hybrid": Line("mpi_openmp", STAY | HYBRID, "ranks", "fewer ranks, with threads", "copies", RESIDENT),
+    "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "messages", SENT),
+    "resident": Line("mpi", STAY, "ranks", "rows sent once", "copies", RESIDENT, begins=True),
+    "hybrid": Line("mpi_openmp", STAY | HYBRID, "ranks", "fewer ranks, with threads", "messages", RESIDENT),
     "naive": Line("cuda_naive", TILES, "gpu", "one thread per row", "memory", begins=True),
-    "shared": Line("cuda_shared", TILES, "gpu", "x staged in shared memory", "loads"),
     "coalesced": Line("cuda_coalesced", TILES, "gpu", "transposed matrix, coalesced loads", "memory sectors"),
+    "shared": Line("cuda_shared", TILES, "gpu", "the same, x in shared memory", "loads of x"),
     "warp": Line("cuda_warp", {}, "gpu", "at least one warp per row, 16-byte loads", "load latency"),
     "cublas": Line("cublas", {}, "gpu", "cuBLAS"),
     "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", SENT, begins=True),
     "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", SENT),
     "mpi": Line("mpi_cublas", STAY | ONE_PIECE, "large", "rows sent once", "the link", RESIDENT),
     "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same with NCCL", "the link", RESIDENT),
-    "graph": Line("nccl_cublas", GRAPH, "large", "one CUDA graph", "launches", ("resident", "graph")),
+    "graph": Line("nccl_cublas", GRAPH, "gpus", "rows sent once, one CUDA graph", "the link", GRAPHED, begins=True),
 }
+TABLE = [
+    ["serial", "dynamic", "openmp", "spread"],
+    ["ship", "hybrid-ship", "resident"],
+    ["naive", "coalesced", "shared", "warp", "cublas"],
+    ["mpi-ship", "nccl-ship", "graph"],
+]
+FIGURE = [key for keys in TABLE for key in keys]
 
 
 def per_unit(rows):

@@ -21,8 +21,8 @@ def floor(machine, row):
 
 
 def memory_of_gpus(machine):
-    """{number of GPUs: B/s of their memory}, for one GPU and for all on which the large product was measured."""
-    rate, largest = rates.gpu_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
+    """{number of GPUs: B/s of their memory}, for one GPU and for all on which products were measured."""
+    rate, largest = rates.gpu_bandwidth(machine), max(values(SOURCES["gpus"].rows(machine), "ranks"), default=1)
     return {count: count * rate for count in (1, largest)} if rate else {}
 
 

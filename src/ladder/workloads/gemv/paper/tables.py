@@ -1,4 +1,4 @@
-"""The tables of the supplement: when sending a matrix once pays, and every case."""
+"""The tables of the supplement: the earlier study's last graph, when sending a matrix once pays, every case."""
 
 import math
 from dataclasses import replace
@@ -17,6 +17,9 @@ from ladder.store.study import middle, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 
+# The lines that the study's last graph compares, with the matrix sent, and NCCL.
+FORMS = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
+FORMS += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 
@@ -59,6 +62,23 @@ def phase_cells(study, machine, rows):
     share = phases_over_call(rows, phases)
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
     return [median(rows), *cells, digits(share, 2) if share else NONE]
+
+
+def sizes(study):
+    """Products at every size with the matrix sent, on CPUs and on GPUs, computation and communication apart."""
+    groups = []
+    for (n, m), _ in by_matrix(study.frame("ranks, all sizes")):
+        groups.append([])
+        for key, source in FORMS:
+            selection = select(key, source, n=n, m=m)
+            rows, phases = study.find(selection), study.phases(selection)
+            if len(phases):
+                times, share = phase_times(phases), phases_over_call(rows, phases)
+                cells = [seconds(times.pop(COMPUTE)), seconds(sum(times.values())), digits(share, 2)]
+                name = [f"${n} \\times {m}$", code(rows["variant"].iloc[0]), place(rows.iloc[0], LATEX_TIMES)]
+                groups[-1].append([*name, median(rows), *cells])
+    head = ["Matrix", "Variant", "Where", "Time", COMPUTE, "communicate", "sum"]
+    return latex.table("rllrrrr", head, with_rules(groups))
 
 
 def break_even(study):

@@ -5,6 +5,7 @@ import pandas as pd
 from ladder.report.figures import ends, formats, layout, marks, medians, scales
 from ladder.report.figures.by_threads import CEILING
 from ladder.report.figures.looks import COLOURS, Look
+from ladder.report.figures.theme import Line2D
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.store.study import values
 from ladder.workloads.mlp.paper.claims import deep, timed
@@ -28,7 +29,7 @@ def draw(study):
     cases = {name: rows for name in PRODUCTS if len(rows := summaries(study, name))}
     if not cases:
         return layout.empty("the training by threads")
-    figure = layout.new(2 * HEIGHT + 0.9)
+    figure = layout.new(2 * HEIGHT + 1.1)
     layout.headline(figure, study.machine("host").subject)
     panels = figure.subplots(2, len(cases), squeeze=False)
     for name, (time, speedup) in zip(cases, panels.T, strict=True):
@@ -38,6 +39,8 @@ def draw(study):
         speedup.plot(counts, counts, **CEILING, zorder=1)
         fill(speedup, gains, f"{PRODUCTS[name]}: speed-up", plain_axis)
         speedup.set_xlabel("threads")
+    converged = all(summaries["converged"].all() for summaries in cases.values())
+    layout.legend(figure, [Line2D([], [], **CEILING, label="ideal")], converged)
     return figure
 
 

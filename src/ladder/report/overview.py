@@ -1,0 +1,134 @@
+"""The overview: what every rung of every ladder gains over the first, on each machine that measured the ladder."""
+
+from dataclasses import dataclass
+
+from ladder.report import chapters, ratios
+from ladder.report.figures import layout, scales, theme
+from ladder.report.figures.theme import Line2D, sns
+from ladder.report.telling.chapter_study import of_chapter
+from ladder.report.telling.ladder import distinct_cases, label_of
+from ladder.statistics.quotients import Ratio
+from ladder.store.study import Study
+
+ROW = 0.115  # inches of a rung
+AROUND = 0.36  # inches of a panel above and below its rungs
+COLUMNS = 2
+MARKERS = ("o", "s", "^", "D", "v", "P")
+EMPTY = "the ladders"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A ladder: its title, and {label of a rung: {machine: Ratio of the first rung's time to its own}}."""
+
+    title: str
+    rungs: dict
+
+
+def panels(study):
+    """The ladders of all chapters, each over the first of its rungs that a machine measured."""
+    rungs_by_ladder = {}
+    for chapter in chapters.chapters():
+        if not chapter.has_lines:
+            continue
+        for machine in study.machines():
+            of_machine = of_chapter(chapter.workload, only(study, machine))
+            if of_machine.unit is None:
+                continue
+            for keys in ladders(of_machine):
+                for label, ratio in gains(of_machine, keys).items():
+                    rungs = rungs_by_ladder.setdefault((chapter.title, keys[0]), {})
+                    rungs.setdefault(label, {})[machine] = ratio
+    titles = [title for title, _ in rungs_by_ladder]
+    return [
+        Panel(title if titles.index(title) == number else f"{title}, further", rungs)
+        for number, ((title, _), rungs) in enumerate(rungs_by_ladder.items())
+    ]
+
+
+def ladders(chapter):
+    """The keys of the lines of each ladder of a chapter, [[key]]: a line that begins another one is its first."""
+    split = []
+    for keys in chapter.table:
+        split.append([])
+        for key in keys:
+            if chapter.line(key).begins and split[-1]:
+                split.append([])
+            split[-1].append(key)
+    return split
+
+
+def only(study, machine):
+    """The study with the measurements of one machine."""
+    tables = {
+        experiment: {name: frame[frame["machine"] == machine] if len(frame) else frame for name, frame in parts.items()}
+        for experiment, parts in study.tables.items()
+    }
+    return Study(tables, machine, study.descriptions, study.roofs)
+
+
+def gains(chapter, keys):
+    """{label: Ratio} of the lines of a ladder over its first; none if that, or all others, weren't measured."""
+    (first, base), *others = distinct_cases(chapter, keys)
+    others = [(key, rows) for key, rows in others if len(rows)]
+    if not (len(base) and others):
+        return {}
+    return {label(chapter, first): Ratio(1, 1, 1)} | {
+        label(chapter, key): ratios.of(base, rows) for key, rows in others
+    }
+
+
+def label(chapter, key):
+    """The label of a line; a single thread is told from all threads."""
+    return label_of(chapter, key) + (", one thread" if chapter.line(key).tuning.get("threads") == 1 else "")
+
+
+def draw(study):
+    """The figure: a panel for each ladder, a row for each rung, a mark for each machine."""
+    every = panels(study)
+    if not every:
+        return layout.empty(EMPTY)
+    machines = dict.fromkeys(machine for panel in every for rung in panel.rungs.values() for machine in rung)
+    colours = sns.color_palette("colorblind", len(machines)).as_hex()
+    looks = {name: (colours[i], MARKERS[i % len(MARKERS)]) for i, name in enumerate(machines)}
+    columns = balanced(every)
+    height = max(sum(AROUND + ROW * len(panel.rungs) for panel in column) for column in columns)
+    figure = layout.new(height + 0.4)
+    for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
+        ratios_of_heights = [AROUND + ROW * len(panel.rungs) for panel in column]
+        axes = part.subplots(len(column), 1, squeeze=False, height_ratios=ratios_of_heights)[:, 0]
+        for panel, panel_axes in zip(column, axes, strict=True):
+            fill(panel_axes, panel, looks)
+        axes[-1].set_xlabel("speed-up over the first rung")
+    entries = [Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=name) for name, (c, m) in looks.items()]
+    layout.legend(figure, entries, True)
+    return figure
+
+
+def balanced(every):
+    """The panels in COLUMNS of about the same height."""
+    columns, heights = [[] for _ in range(min(COLUMNS, len(every)))], [0.0] * COLUMNS
+    for panel in every:
+        shortest = min(range(len(columns)), key=heights.__getitem__)
+        columns[shortest].append(panel)
+        heights[shortest] += AROUND + ROW * len(panel.rungs)
+    return columns
+
+
+def fill(axes, panel, looks):
+    """A ladder's rungs from the top down, with their intervals."""
+    values = []
+    for at, by_machine in enumerate(panel.rungs.values()):
+        for machine, ratio in by_machine.items():
+            colour, marker = looks[machine]
+            if ratios.is_bounded(ratio.low, ratio.high):
+                axes.plot([ratio.low, ratio.high], [at, at], color=colour, linewidth=0.8, zorder=1)
+            axes.plot([ratio.value], [at], marker=marker, color=colour, markersize=3.5, linestyle="")
+            values.append(ratio.value)
+    axes.axvline(1, color=theme.GREY, linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(panel.rungs)), list(panel.rungs))
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(panel.rungs) - 0.4, -0.6)
+    scales.log_axis(axes.xaxis, (min(*values, 1) / 1.5, max(*values, 1) * 1.5), max_ticks=5)
+    axes.grid(axis="both")
+    axes.set_title(panel.title, loc="right")

@@ -1,0 +1,115 @@
+"""The claims' experiment: its blocks, its campaign, and the resources of its jobs."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from ladder.machine import identity
+from ladder.records import campaigns
+from ladder.workflow.builds import Builds
+from ladder.workflow.claims import Claims
+from ladder.workflow.resources import BlockResources
+from planned import CLUSTER, SMALL, experiment, planned
+
+BLAS, OPENMP, RANKS = (
+    {"blas": {"threads": 1}},
+    {"openmp": {"threads": 1}},
+    {"mpi_openmp": {"ranks": 2, "mode": "ship", "threads": 1}},
+)
+EXPERIMENTS = {
+    "first": experiment(BLAS | OPENMP),
+    "second": experiment(OPENMP | {"interchanged": {"threads": 1}}),
+    "apart": experiment(BLAS, sizes=SMALL | {"m": 5}),
+    "ranks": experiment(RANKS | BLAS, "gemv", {"n": 7, "m": 5}),
+    "too many threads": experiment({"blas": {"threads": 64}}),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working directory, and a commit that is known without git."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LADDER_COMMIT", "0" * 40)
+
+
+def claims_of(experiments=EXPERIMENTS, nodes=None):
+    """The Claims of a study with another experiment."""
+    names = {name.replace(" ", "_"): value for name, value in experiments.items()}
+    text = yaml.safe_dump({"protocol": {"processes": 2}, "experiments": names}, sort_keys=False)
+    Path("claims.yaml").write_text(text, encoding="utf-8")
+    study = planned({"study": experiment(BLAS)}, nodes, claims=["claims.yaml"])
+    return Claims(study, Builds(study))
+
+
+def job(block, campaign="here_1"):
+    return SimpleNamespace(block=block, campaign=campaign)
+
+
+def test_experiments_that_share_cases_are_one_block():
+    claims = claims_of()
+    assert set(claims.blocks) == {"first", "apart", "ranks"}
+    variants = [key.split("/")[1] for key in claims.keys(job("first"))]
+    assert variants == ["blas", "openmp", "interchanged"]
+
+
+def test_the_protocol_of_the_claims_is_their_own():
+    assert json.loads(claims_of().protocol(job("first")))["processes"] == 2
+
+
+def test_experiments_that_share_cases_need_the_same_protocol(capsys):
+    other = EXPERIMENTS | {"second": experiment({"interchanged": {"threads": 1}}, protocol={"samples": 3})}
+    assert set(claims_of(other).blocks) == {"first", "second", "apart", "ranks"}
+    with pytest.raises(SystemExit, match="under protocols that differ in samples"):
+        claims_of(EXPERIMENTS | {"second": EXPERIMENTS["second"] | {"protocol": {"samples": 3}}}).plan  # noqa: B018
+
+
+def test_an_unknown_block_is_refused_with_those_that_exist():
+    with pytest.raises(SystemExit, match=r"no block thrid\. They have: first, apart, ranks"):
+        claims_of().items(job("thrid"))
+
+
+def test_a_campaign_ends_with_its_publication_and_another_begins(monkeypatch):
+    claims = claims_of()
+    (target,) = claims.target
+    assert target == f"results/published/campaigns/{claims.campaign}/machine.json"
+    campaigns.begin(claims.campaign, claims.about)
+    assert claims_of().campaign == claims.campaign
+    monkeypatch.setattr(campaigns, "is_published", lambda name: True)
+    monkeypatch.setattr(campaigns, "name_of", lambda about: "another")
+    assert claims_of().campaign != claims.campaign
+
+
+def test_a_campaign_is_of_one_commit_host_and_set_of_gpus(monkeypatch):
+    claims = claims_of()
+    campaigns.begin(claims.campaign, claims.about)
+    monkeypatch.setenv("LADDER_COMMIT", "1" * 40)
+    assert claims_of().campaign != claims.campaign
+    monkeypatch.setenv("LADDER_COMMIT", "0" * 40)
+    monkeypatch.setattr(identity, "host", lambda: "another")
+    assert claims_of().campaign != claims.campaign
+
+
+def test_without_cases_nothing_is_measured():
+    claims = claims_of({})
+    assert (claims.blocks, claims.target) == ({}, [])
+
+
+def test_nothing_runs_beside_a_block():
+    claims = claims_of()
+    resources = BlockResources(claims.study, claims)
+    values = {name: value(job("ranks")) if callable(value) else value for name, value in resources.measuring.items()}
+    assert "mpiexec" in values.pop("mpi")
+    assert values == {"timing": 1, "card": 0}
+    assert resources.threads(job("first")) == resources.threads(job("ranks")) == 2
+
+
+def test_on_a_cluster_the_kinds_of_nodes_have_blocks_of_their_own():
+    ranks = {"mpi_openmp": {"ranks": 3, "mode": "ship", "threads": 2}}
+    claims = claims_of({"both": experiment(BLAS | ranks, "gemv", {"n": 7, "m": 5})}, CLUSTER)
+    assert {name: claims.machine(job(name)) for name in claims.blocks} == {"both-lab": "lab", "both-lab-mpi": "lab-mpi"}
+    resources = BlockResources(claims.study, claims)
+    assert [resources.measuring["tasks"](job(name)) for name in ("both-lab", "both-lab-mpi")] == [1, 3]
+    assert resources.measuring["mpi"](job("both-lab-mpi")) == "srun"
