@@ -37,7 +37,7 @@ SOURCES = {
 }
 # `core` is measured on few threads, so that a machine with fewer cores suffices.
 MACHINES = {
-    "host": Needs(("deep",)),
+    "host": Needs(("deep",), min={"threads": BEST}),
     "gpu": Needs(("deep gpu",), frozenset({"cuda"})),
     "core": Needs(("small",)),
     "learner": Needs(("learning",), separate=True),
@@ -95,8 +95,7 @@ LINES = {
         for name in ("cuda_shared", "cublas")
     },
     **{f"small/{name}": on_host(name, ONE, "small") for name in ("openmp", "tiled", "blas")},
-    **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cuda_mma", "cublas")},
-    "small/pytorch_cuda": line("pytorch_cuda", GRAPH, "small gpu", "graph"),
+    **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cublas")},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
     "peers/numpy_loop": line("numpy_loop", EVERY, "peers"),
     "peers/pytorch": line("pytorch", EVERY, "peers"),
