@@ -24,6 +24,7 @@ TUNINGS = (
     {"batch": 7, "streams": 3},
     {"batch": 40, "batches": "tapered", "streams": 1},
     {"batch": 16, "graph": "on"},
+    {"batch": 4, "memory": "staged", "streams": 1},
 )
 FAULTS = ("share skipped", "reverse order", "no waiting")
 

@@ -34,8 +34,8 @@ struct Thread {
 
 __thread Index threadIdx, blockIdx;
 __thread Warp *warps;
-__thread char own_memory;
-char *memories[8];
+__thread char own_origin;
+char *block_origins[8];
 static std::barrier<> *blocks_barrier;
 static __thread Thread *current;
 static __thread Barrier block_barrier;
@@ -102,7 +102,7 @@ static void run(Index block, void (*start)(const void *), const void *kernel) {
   static struct {
     size_t count;
     std::unique_ptr<char[]> memory;
-  } all_stacks[std::size(memories)];
+  } all_stacks[std::size(block_origins)];
   constexpr size_t size = 1 << 16;
   const unsigned count = block.x * block.y * block.z;
   std::vector<Thread> threads(count);
@@ -138,7 +138,7 @@ void launch(Index grid, Index block, void (*start)(const void *), const void *ke
   std::vector<std::jthread> blocks;
   for (unsigned z = 0; z < grid.z; ++z)
     blocks.emplace_back([=] {
-      memories[z] = &own_memory;
+      block_origins[z] = &own_origin;
       for (unsigned y = 0; y < grid.y; ++y)
         for (unsigned x = 0; x < grid.x; ++x) {
           blockIdx = {x, y, z};

@@ -56,9 +56,11 @@ void copy_later(void *to, const void *from, size_t bytes);  // from null: zeros
 void commit_copies();
 void wait_for_groups_but(size_t left);
 
-// The cluster: where each block has its thread-local memory, and a barrier for one thread of each block.
-extern __thread char own_memory;
-extern char *memories[8];
+// The cluster. Shared memory is thread-local here, and each block is a thread of the system. So an object has the same
+// offset from `own_origin` in every block, and `block_origins` has the address of each block's `own_origin`.
+extern __thread char own_origin;
+extern char *block_origins[8];
+// A barrier for one thread of each block.
 void wait_for_blocks();
 
 void require(bool condition, const char *sentence);

@@ -207,7 +207,7 @@ PICTURE = {"loops, loops": 100e-3, "parity, parity": 20e-3, "blas, parity": 8e-3
 PICTURE |= {"tuned, blas": 3e-3, "pytorch": 6e-3}
 BY_PYTORCH = {"default": 12e-6, "tf32": 3e-6, "float16": 1.5e-6}
 # Seconds of a picture on a GPU, by the method of the first layers, and by their math or number.
-BY_KERNELS = {"cuda_naive, 4": 400e-6, "cuda_parity, 4": 200e-6, "cuda_implicit, 2": 100e-6, "cuda_implicit, 3": 20e-6}
+BY_KERNELS = {"cuda_naive, 4": 300e-6, "cuda_parity, 4": 200e-6, "cuda_implicit, 2": 100e-6, "cuda_implicit, 3": 20e-6}
 BY_KERNELS |= {"cuda_implicit, 4": 7e-6, "cuda_implicit_wgmma, tf32": 1.5e-6, "cuda_implicit_wgmma, float16": 0.75e-6}
 BY_KERNELS |= {"cuda_implicit_tma, tf32": 1.4e-6, "cuda_implicit_tma, float16": 0.6e-6, "cuda_im2col, 2": 200e-6}
 BY_KERNELS |= {"cuda_im2col, 3": 100e-6, "cuda_im2col, 4": 130e-6}
@@ -236,12 +236,14 @@ def dcgan(case):
 def kernels(case):
     """Seconds of a picture by kernels: 6 us in float32 if the batch fills the GPU, 1 us by default in other math.
 
-    Separate batch norms take half as long as the rest, and a graph saves a fifth.
+    Separate batch norms take half as long as the rest, and a graph saves a fifth. Gathered products take twice as long
+    in tiles, and ten times as long in batches of one image.
     """
     tuning = case.tuning
     first, math_mode, split = tuning.get("first", "cuda_implicit"), tuning.get("math"), tuning.get("split")
     if math_mode or first != "cuda_implicit" or split == 4 or tuning.get("last") == "cuda_parity":
         seconds = BY_KERNELS.get(f"{first}, {math_mode or split}", 1e-6)
+        seconds *= (2 if tuning.get("product") == "cuda_shared" else 1) * (10 if tuning["batch"] == 1 else 1)
     else:
         seconds = max(6e-6 * (1.5 if "epilogue" in tuning else 1), 64e-6 / tuning["batch"])
     return seconds * (0.8 if tuning.get("graph") == "on" and case.variant == "cuda" else 1)

@@ -402,7 +402,7 @@ def test_published_machines_are_found_by_name(tmp_path):
     assert plan.published_folders(["box"], tmp_path) == ["box", "campaigns/a"]
     assert plan.published_folders(["other"], tmp_path) == ["campaigns/b"]
     assert plan.published_folders(["none"], tmp_path) == []
-    with pytest.raises(LadderError, match="Nothing is published of empty; results/published holds box"):
+    with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
         plan.published_folders(["box", "empty"], tmp_path)
 
 

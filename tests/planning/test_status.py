@@ -253,7 +253,9 @@ def test_the_summary_counts_new_results():
     start(cases[12])
     text = status.summary(run)
     # The 15th case was neither due nor done.
-    assert "Of 15 cases 2 measured now, 1 before, 9 failed, 2 not begun or cut off, 1 skipped." in text
+    assert (
+        "Of 15 cases, 2 were measured now and 1 before; 9 failed, 2 were not begun or cut off, 1 was skipped." in text
+    )
     assert ", 1:01:01 of it measuring." in text
     assert all(part in text for part in ("Wrong m=4.", "Wrong m=12.", f"      1  {REASON}"))
     assert text.splitlines()[-1].startswith("ladder: `snakemake` tries them again")
@@ -285,5 +287,5 @@ def test_a_case_on_two_machines_has_two_states(at_work):
     write(log_path(planned_case(2)), "ladder measure: Wrong.")
     start(planned_case(2, machine="there"))
     assert states_of(run, at_work=True) == ["not begun", "done", "failed", "running"]
-    assert "Of 4 cases 1 measured now, 0 before, 1 failed, 2 not begun or cut off" in status.summary(run)
+    assert "Of 4 cases, 1 was measured now and 0 before; 1 failed, 2 were not begun or cut off" in status.summary(run)
     assert ", 0:00:05 of it measuring." in status.summary(run)

@@ -10,25 +10,25 @@ from ladder.records import record
 from ladder.records.case import Case
 from ladder.store import ceilings
 
-PRODUCT = {"m": 10, "n": 10, "k": 10}  # 2000 FLOPs
-STEPS = {"elements": 100, "length": 10}  # 2000 FLOPs
-CARD = {"name": "a card", "uuid": "0", "architecture": "sm_90", "cache_bytes": 7}
+GEMM_SIZES = {"m": 10, "n": 10, "k": 10}  # 2000 FLOPs
+FMA_SIZES = {"elements": 100, "length": 10}  # 2000 FLOPs
+GPU = {"name": "a GPU", "uuid": "0", "architecture": "sm_90", "cache_bytes": 7}
 
 
-def written(path, workload, variant, dtype, tuning, seconds):
-    """Write a record whose fastest sample took `seconds`; its path."""
-    sizes = workloads.complete(workload, (PRODUCT if workload == "gemm" else STEPS) | {"dtype": dtype})
+def write_record(path, workload, variant, dtype, tuning, seconds):
+    """Write a record whose fastest sample took `seconds`; returns its path."""
+    sizes = workloads.complete(workload, (GEMM_SIZES if workload == "gemm" else FMA_SIZES) | {"dtype": dtype})
     case = Case(workload, variant, sizes, tuning, "warm")
     process = dict.fromkeys(("setup", "first", "check", "total"), 1.0) | {"phases": [], "curve": []}
     process |= {"samples": [2 * seconds, seconds], "checks": [{"name": "a check", "error": 0.0, "bound": 1.0}]}
-    process["threads"] = {"cpus": 1, "affinity": [0], "runtimes": {}, "gpu": CARD}
-    about = {"schema": record.SCHEMA, "machine": "here", "workload": workload, "variant": variant, "case": case.slug}
-    about |= {"device": workloads.constants(workload, variant)["DEVICE"], "processes": [process], "converged": True}
-    about["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": workloads.precision(case)}
-    about |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "slurm": {}}
-    about |= {"description": made_up.description() | {"cache_bytes": 11}}
-    about |= {"clocks": {"before": {}, "after": {}}, "source": {"commit": "", "dirty": False}}
-    record.write(path, about)
+    process["threads"] = {"cpus": 1, "affinity": [0], "runtimes": {}, "gpu": GPU}
+    contents = {"schema": record.SCHEMA, "machine": "here", "workload": workload, "variant": variant, "case": case.slug}
+    contents |= {"device": workloads.constants(workload, variant)["DEVICE"], "processes": [process], "converged": True}
+    contents["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": workloads.precision(case)}
+    contents |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "slurm": {}}
+    contents |= {"description": made_up.description() | {"cache_bytes": 11}}
+    contents |= {"clocks": {"before": {}, "after": {}}, "source": {"commit": "", "dirty": False}}
+    record.write(path, contents)
     return path
 
 
@@ -37,12 +37,13 @@ def summarise(tmp_path):
     """A function of runs, (workload, variant, dtype, tuning, fastest seconds): the summary of their ceilings."""
 
     def summarise(*runs):
-        return ceilings.summarise([written(tmp_path / f"{i}.json", *run) for i, run in enumerate(runs)], 1.25)
+        paths = [write_record(tmp_path / f"{i}.json", *run) for i, run in enumerate(runs)]
+        return ceilings.summarise(paths, margin=1.25)
 
     return summarise
 
 
-def test_multiply_adds_raise_what_products_have_reached_and_never_lower_it(summarise):
+def test_multiply_adds_may_raise_the_ceiling_of_products_but_never_lower_it(summarise):
     products = [("gemm", "cublas", dtype, {"math": "default"}, 1e-6) for dtype in ("float64", "float32")]
     slower = ("fma", "cuda", "float64", {"block": 128, "chains": 8}, 2e-6)
     faster = ("fma", "cuda", "float32", {"block": 128, "chains": 8}, 0.5e-6)
@@ -52,7 +53,7 @@ def test_multiply_adds_raise_what_products_have_reached_and_never_lower_it(summa
         assert gpu["bandwidth"] == 0.0
 
 
-def test_multiply_adds_alone_set_no_ceiling_and_none_for_another_device_or_precision(summarise):
+def test_multiply_adds_set_no_ceiling_without_products_of_their_device_and_precision(summarise):
     summary = summarise(("fma", "cuda", "float64", {}, 1e-6))
     assert summary["cuda"]["flops"] == summary["flops"] == {}
     assert [(row["workload"], row["best"]) for row in summary["rows"]] == [("fma", pytest.approx(2e9))]
@@ -66,7 +67,7 @@ def test_multiply_adds_alone_set_no_ceiling_and_none_for_another_device_or_preci
     assert summary["cuda"]["flops"] == pytest.approx({"tf32": 2e9})
 
 
-def test_the_caches_are_those_of_what_measured_and_not_of_what_writes_the_ceilings(summarise):
+def test_cache_sizes_come_from_the_machine_that_measured_and_not_from_this_one(summarise):
     summary = summarise(
         ("gemm", "blas", "float64", {"threads": 1}, 1.0), ("gemm", "cublas", "float64", {"math": "default"}, 1.0)
     )

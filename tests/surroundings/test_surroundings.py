@@ -120,7 +120,7 @@ def test_a_folder(name, plain, tmp_path):
         assert "ladder: " in run.text
         assert not list((folder / "results").rglob("records/**/*.json"))
     else:
-        assert "1 measured now" in run.text
+        assert "1 was measured now" in run.text
         assert not found.status
 
 
@@ -133,7 +133,7 @@ def test_modules_of_the_user_in_the_folder_replace_none_of_python_s(plain, tmp_p
     folder = stage.copied(plain[0], tmp_path / "study")
     for name in ("code", "json", "numbers", "random", "statistics", "types"):
         (folder / f"{name}.py").write_text("raise SystemExit('from the folder')")
-    assert "1 measured now" in snakemake(folder, plain).text
+    assert "1 was measured now" in snakemake(folder, plain).text
 
 
 def snakemake(folder, plain):

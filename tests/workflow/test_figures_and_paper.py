@@ -99,7 +99,7 @@ def test_the_paper_is_made_from_all_experiments_and_the_machines_that_measured()
     assert inputs.table_files == [
         f"results/tables/{name}/{table}.csv" for name in ("one", "ceiling") for table in TABLES
     ]
-    assert inputs.descriptions == ["results/machines/here.json"]
+    assert inputs.machine_descriptions == ["results/machines/here.json"]
     assert inputs.arguments == [
         "results/tables/one",
         "results/tables/ceiling",
@@ -116,7 +116,7 @@ def test_published_machines_are_described_by_their_publication():
     path.parent.mkdir(parents=True)
     path.touch()
     inputs = paper_of({"one": experiment(BLAS)}, published=["moon"], measure=False)
-    assert inputs.descriptions == [str(path)]
+    assert inputs.machine_descriptions == [str(path)]
     assert inputs.arguments[-1] == "--roofs=results/roofs.json"
 
 
@@ -125,7 +125,7 @@ def test_texts_are_rendered_from_the_papers_templates_and_the_chapters():
     for name in ("paper.tex", "method.tex", "own.bib"):
         Path("paper", name).write_text(name, encoding="utf-8")
     inputs = paper_of({})
-    assert inputs.frame == ["paper/method.tex", "paper/paper.tex"]
+    assert inputs.own_templates == ["paper/method.tex", "paper/paper.tex"]
     assert inputs.texts[:2] == ["results/texts/method.tex", "results/texts/paper.tex"]
     assert len(inputs.texts) == len(inputs.templates) == 2 + len(chapters.templates())
     assert inputs.bibliographies[0] == "paper/own.bib"

@@ -56,7 +56,7 @@ def test_a_run_writes_what_it_is_to_measure_and_ends_with_a_summary(capsys):
     begun.start()
     assert [case["key"] for case in status.read()["cases"] if case["due"]] == [study.cases[0].case.key]
     begun.end()
-    assert "Of 1 case 0 measured now, 0 before, 0 failed, 1 not begun" in capsys.readouterr().err
+    assert "Of 1 case, 0 were measured now and 0 before; 0 failed, 1 was not begun" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("changes", [{"measure": False}, {"touch": True}])

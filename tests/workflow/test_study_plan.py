@@ -102,7 +102,7 @@ def test_a_users_mistake_ends_the_run_with_a_sentence():
     assert refused(config, configfiles=["nowhere.yaml"]).startswith(
         "ladder: The configuration nowhere.yaml can't be read"
     )
-    assert "Nothing is published of moon" in refused({"experiments": {}, "published": ["moon"]})
+    assert "No measurements are published for moon" in refused({"experiments": {}, "published": ["moon"]})
 
 
 def test_the_command_line_overrides_the_configuration_and_stays_in_snakemakes():

@@ -66,7 +66,7 @@ def test_results_may_lie_in_another_directory(tmp_path):
 def test_a_case_of_two_experiments_is_measured_once(finished):
     study, out = finished
     assert len(study.records()) == 6
-    assert "Of 6 cases 6 measured now, 0 before, 0 failed, 0 not begun or cut off, 0 skipped." in out
+    assert "Of 6 cases, 6 were measured now and 0 before; 0 failed, 0 were not begun or cut off, 0 were skipped." in out
 
 
 def edit_beside_measurements(home):
@@ -152,7 +152,7 @@ def test_other_ceilings_hide_nothing_that_is_missing(finished_study):
     finished_study.add("more", {"slower_blas": {"percent": 1, "threads": 1}})
     out, status = finished_study.snakemake("results/table.csv")
     assert status == 0, out
-    assert "Of 7 cases 2 measured now, 5 before" in out
+    assert "Of 7 cases, 2 were measured now and 5 before" in out
     finished_study.config["experiments"]["ceiling_33"] = of_33
     out, status = finished_study.snakemake("publish")
     assert status == 0, out
@@ -280,7 +280,7 @@ def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
         sizes["k"].append(sizes["k"][-1] + 1)
         out, status = study.snakemake("results/table.csv")
         assert status == 0, out
-        assert f"Of {before + 3} cases 3 measured now, {before} before" in out
+        assert f"Of {before + 3} cases, 3 were measured now and {before} before" in out
         assert "rule precompile:" not in out
         assert compiled(study) == {0}
 
@@ -299,8 +299,8 @@ def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study)
     assert status != 0
     assert [key.split("/")[1] for key in study.records()] == ["blas"]
     flat = " ".join(out.split())
-    assert f"Of {len(WRONG) + 3} cases 1 measured now, 0 before, {len(WRONG)} failed, 0 not begun or cut off" in flat
-    assert "0 not begun or cut off, 2 skipped" in flat
+    assert f"Of {len(WRONG) + 3} cases, 1 was measured now and 0 before; {len(WRONG)} failed, 0 were not begun" in flat
+    assert "0 were not begun or cut off, 2 were skipped" in flat
     assert "1 needs 64 cores, 1 available" in flat
     assert "`snakemake --config measure=false` writes the paper without" in flat
     for name, sentence in WRONG.items():

@@ -256,6 +256,7 @@ CUDA_TUNINGS = {
     "2 + 2": {"last": "cuda_parity", "split": 2, "batch": 16},
     "4 + 0": {"split": 4, "batch": 16},
     "the earlier study's": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16} | COLUMNS,
+    "gathered, in tiles": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16, "product": "cuda_shared"},
     "gathered, 4 + 0": {"first": "cuda_im2col", "split": 4, "batch": 16, "product": "cublas"},
     "added up": {"first": "cuda_col2im", "split": 4, "batch": 101, "product": "cuda_tiled"},
     "added up in a graph": {"first": "cuda_col2im", "last": "cuda_im2col", "batch": 16, "graph": "on"},
@@ -280,6 +281,7 @@ HOME_TUNINGS = [
     for memory in ("pinned", "staged", "pageable")
     for copies in ("hidden", "after")
 ] + [
+    {"first": "cuda_im2col", "last": "cuda_parity", "memory": "staged", "streams": 1, "batch": 16} | COLUMNS,
     {"batches": "tapered", "batch": 64, "streams": 1},
     {"streams": 3, "batch": 8},
     {"graph": "on", "batch": 16},

@@ -23,7 +23,7 @@ LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="requires MPI: mpi4py and a launcher"
 )
-RUNS = 32  # of each call
+RUNS = 40  # of `dcgan_on_ranks.py`: 8 sizes x 5 tunings
 
 
 def case_of(ranks, **tuning):
@@ -31,10 +31,14 @@ def case_of(ranks, **tuning):
 
 
 def run_program(ranks, *arguments):
-    """The finished process of `dcgan_on_ranks.py`; an error on one rank ends all ranks."""
+    """The finished process of `dcgan_on_ranks.py`; an error on one rank ends all ranks.
+
+    With `--lookup`, pictures are looked up in the reference instead of drawn, so that no GPU is needed.
+    """
     program = [sys.executable, "-m", "mpi4py", TESTS / "dcgan_on_ranks.py", *map(str, arguments)]
     command = [*MPI.command(case_of(ranks), LAUNCHER), *program]
-    # mpi4py replaces the first entry of sys.path, which is the working folder only without PYTHONSAFEPATH.
+    # mpi4py replaces the first entry of sys.path by the program's folder. With PYTHONSAFEPATH, this entry would be one
+    # of PYTHONPATH, such as the folder of the stand-in for CuPy, and not the working folder.
     variables = MPI.environment(1) | os.environ | {"PYTHONSAFEPATH": ""}
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
 
@@ -48,7 +52,7 @@ def late_gpus(cards, monkeypatch):
 
 @needs_mpi
 @pytest.mark.parametrize(
-    ("ranks", "remote"),
+    ("ranks", "first_remote"),  # the ranks from this one on count as ranks of another node
     [
         pytest.param(1, None, marks=pytest.mark.slow),
         pytest.param(3, None, marks=pytest.mark.slow),
@@ -57,8 +61,8 @@ def late_gpus(cards, monkeypatch):
         pytest.param(4, 2, marks=pytest.mark.slow),
     ],
 )
-def test_every_rank_copies_its_pictures_after_they_are_drawn(late_gpus, ranks, remote):
-    process = run_program(ranks, "--lookup", *(["--remote", remote] if remote else []))
+def test_every_rank_copies_its_pictures_after_they_are_drawn(late_gpus, ranks, first_remote):
+    process = run_program(ranks, "--lookup", *(["--remote", first_remote] if first_remote else []))
     assert process.stdout.splitlines()[-1:] == [f"{RUNS} runs were right on {ranks} ranks"], process.stderr
 
 

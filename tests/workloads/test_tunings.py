@@ -210,6 +210,7 @@ OBSERVED = {
             **RANKS,
             **LAYERS,
             "batch": Observed((5, 10), r"numbers=\[@ 4 16 8 1\]"),
+            "memory": Observed({"pinned": (r"^pinned\(", 0), "staged": r"^pinned\("}),
             "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", others={"batch": 5}),
             **GRAPH,
         },

@@ -6,10 +6,12 @@ OVERVIEW = [f"results/figures/overview.{suffix}" for suffix in ("pdf", "svg", "p
 rule numbers:
     input:
         tables=PAPER.table_files,
-        descriptions=PAPER.descriptions,
-        # Without this input, a run that rebuilds ceilings would overlook jobs downstream: see `data.ancient_if_exists`.
+        machine_descriptions=PAPER.machine_descriptions,
+        # The ceilings of each machine, with which its samples are compared. Measurements have them as `ancient` inputs.
+        # Snakemake overlooks jobs downstream of an `ancient` input that is to be rebuilt (its issue 4166), so the ceilings
+        # are an input here, too.
         ceilings=CEILINGS.files,
-        roofs=CEILINGS.roofs,
+        roofs=CEILINGS.roofs,  # the best rates of all machines, to which shares of a ceiling refer
         templates=PAPER.templates,
     output:
         PAPER.texts,
@@ -23,8 +25,9 @@ rule numbers:
         study=PAPER.arguments,
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
-        templates=[f"--template={path}" for path in PAPER.frame],
-        # The templates' contents count too: a template of an older commit may be older than the texts.
+        templates=[f"--template={path}" for path in PAPER.own_templates],
+        # Dates aren't enough: after a return to an older commit, a changed template may have an earlier date than the
+        # texts. So a digest of the contents counts too.
         texts=PAPER.templates_digest(),
     shell:
         ladder(
@@ -36,7 +39,7 @@ rule numbers:
 rule overview:
     input:
         tables=PAPER.table_files,
-        descriptions=PAPER.descriptions,
+        machine_descriptions=PAPER.machine_descriptions,
         roofs=CEILINGS.roofs,
     output:
         update("results/figures/overview.pdf"),
@@ -78,7 +81,7 @@ rule sensitivity:
 rule tables:
     input:
         tables=PAPER.table_files,
-        descriptions=PAPER.descriptions,
+        machine_descriptions=PAPER.machine_descriptions,
         ceilings=CEILINGS.files,
         roofs=CEILINGS.roofs,
         kernels=BUILDS.reports,
@@ -169,6 +172,7 @@ rule report:
     params:
         snakefile=os.path.relpath(workflow.main_snakefile),
         cores=workflow.cores,
+        # This resource marks a run on a cluster, so the second Snakemake plans the same cases.
         cluster="--default-resources on_cluster=1" if STUDY.site else "",
     shell:
         # A second Snakemake, which only reads: no lock, no jobs, the same plan from the same configuration and cores.

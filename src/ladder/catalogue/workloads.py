@@ -254,7 +254,7 @@ def require_sound(case):
     if full != case.slug:
         raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")
     require_tuning(case.workload, case.variant, case.tuning)
-    require_variables(case)
+    refuse_reserved_variables(case)
     for other in used_variants(case):
         variant_path(*other)
     if reason := beyond_limits(case):
@@ -317,7 +317,7 @@ def environment(case):
     return {name: template.format(**case.tuning) for name, template in templates.items()}
 
 
-def require_variables(case):
+def refuse_reserved_variables(case):
     """Refuse environment variables of a case that its variant or the harness sets."""
     variant_sets = environment(case)
     for name in case.variables:

@@ -23,7 +23,7 @@ MIN_SECONDS, BATCH_SECONDS, TIMEOUT = 1.0, 0.02, 30.0
 class Gpu(Host):
     """The base class of devices with GPUs; not a device itself. Arrays are in host memory unless overridden."""
 
-    CEILINGS = "cuda"
+    CEILINGS = "cuda"  # a sample is compared with the ceilings that cases of this device have measured
 
     @staticmethod
     @contextlib.contextmanager
@@ -68,7 +68,10 @@ class Gpu(Host):
             ) from None
 
     def flusher(self):
-        """A function that flushes the L2 cache in stream order: it writes a new value into twice the cache's size."""
+        """A function that flushes the L2 cache in stream order.
+
+        It fills a buffer of twice the cache's size with a new value.
+        """
         cupy = gpus.load_cupy()
         buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
         values = iter(range(2**62))
@@ -131,8 +134,8 @@ def state_at_work(uuid):
 def repeat(run, batch, counter, seconds, broadcast):
     """Repeat `run` for `seconds`, then until the counter changes; `broadcast` passes the first rank's decisions to all.
 
-    Returns the counter's value (None if it never changed), the number of runs, and the mean seconds of a run before
-    the first reading: a reading takes milliseconds, in which the GPU idles.
+    Returns the counter's value (None if it never changed), the number of runs, and the mean seconds per run. The mean
+    excludes runs after the first reading of the counter, because the GPU idles for milliseconds during a reading.
     """
     start, runs, before, sustained = time.monotonic(), 0, None, None
     while True:

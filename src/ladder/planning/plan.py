@@ -97,10 +97,10 @@ def cases(name, experiment):
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
         every_environment = list(grid(experiment.get("environment", {})))
         for sizes in every_size:
-            datasets.files_of(workload, sizes)
+            datasets.files_of(workload, sizes)  # raises LadderError if nothing makes the data
         for variant, tunings in experiment["variants"].items():
-            if tunings is None:  # dropped by an overriding configuration; its name must exist
-                workloads.variant_path(workload, variant)
+            if tunings is None:  # dropped by an overriding configuration
+                workloads.variant_path(workload, variant)  # raises LadderError if there is no such variant
                 continue
             with naming_variant(workload, variant):
                 workloads.require_contract(workload, variant)
@@ -114,8 +114,8 @@ def cases(name, experiment):
                     texts = {variable: str(value) for variable, value in environment.items()}
                     case = Case(workload, variant, sizes, tuning, cache, texts)
                     for other in workloads.used_variants(case):
-                        workloads.variant_path(*other)
-                    workloads.require_variables(case)
+                        workloads.variant_path(*other)  # raises LadderError if there is no such variant
+                    workloads.refuse_reserved_variables(case)
                     unique[case.key] = case
     return list(unique.values())
 
@@ -146,7 +146,7 @@ def skip_reason(case, peers, target):
         return SkipReason("launcher")
     if gpus > (available := target.gpus * (target.nodes if case.ranks > 1 else 1)) > 0:
         return SkipReason("GPUs of a node" if available < target.gpus * target.nodes else "GPUs", gpus, available)
-    if sentence := workloads.beyond_limits(case) or files.too_long_reason(log_of(case, target)):
+    if sentence := workloads.beyond_limits(case) or files.too_long_reason(longest_path(case, target)):
         return SkipReason("other", sentence)
     variants = [(case.workload, case.variant), *workloads.used_variants(case)]
     for constants in (workloads.constants(*variant) for variant in variants):
@@ -166,10 +166,10 @@ def skip_reason(case, peers, target):
     return None
 
 
-def log_of(case, target):
-    """The path of a case's file with the longest name, which must not exceed the limits of the file system.
+def longest_path(case, target):
+    """The longest path among a case's files. It must not exceed the limits of the file system.
 
-    On a cluster, this is the log of Snakemake's Slurm executor, whose name holds all wildcards of the job.
+    On a cluster, this is the log of Snakemake's Slurm executor, whose name includes all wildcards of the job.
     """
     path = record.path_of(target.label, case.key)
     return path.replace("/", "_") if target.slurm_resources else path
@@ -220,7 +220,8 @@ def skip_unmeasured(planned):
 def document(planned, experiment):
     """The plan of one experiment as `ladder collect` reads it, with the fingerprint of every case's code.
 
-    Its digest detects bytes changed by a faulty disk: under a changed key, a case would seem to have no record.
+    The digest of these contents detects a plan that was corrupted on the disk. Without it, a case with a corrupted key
+    would seem to have no record.
     """
     cases = [
         {
@@ -248,7 +249,7 @@ def published_folders(choice, folder="results/published"):
     if choice in (["all"], ["none"]):
         choice = known if choice == ["all"] else []
     if missing := sorted(set(choice) - set(known)):
-        contents = ", ".join(known) or "nothing yet"
-        raise LadderError(f"Nothing is published of {', '.join(missing)}; results/published holds {contents}.")
+        contents = ", ".join(known) or "none yet"
+        raise LadderError(f"No measurements are published for {', '.join(missing)}; results/published has {contents}.")
     campaigns = [name for name, note in of_campaigns.items() if note["machine"] in choice]
     return [*(name for name in choice if name in machines), *campaigns]

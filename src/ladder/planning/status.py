@@ -27,7 +27,7 @@ STATES = ("done", "running", "waiting", "failed", "cut off", "not begun", "skipp
 
 
 def write(planned, records, folder=FOLDER):
-    """Write the cases of a new run, which has to write the records at the paths `records`; returns the same as `read`.
+    """Write the planned cases of a new run, whose jobs write the paths `records`; returns the run as `read` does.
 
     Raises LadderError if the file can't be written.
     """
@@ -122,7 +122,8 @@ def states(cases, began, at_work, folder=FOLDER):
     """The state of every case, in their order."""
     started = markers(folder)
     first = [state_of(case, started, began, at_work) for case in cases]
-    # A job that started in between may seem failed, with a log and no record: by now it has a marker or a record.
+    # A job that started after its marker was looked for has a log but no record, so it seems failed. The second look
+    # finds its marker or, if the job has ended, its record.
     started = markers(folder)
     pairs = zip(cases, first, strict=True)
     return [state_of(case, started, began, at_work) if state == "failed" else state for case, state in pairs]
@@ -167,9 +168,9 @@ def summary(run):
     counts = Counter(final_states)
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [
-        f"ladder: Of {pluralize(len(cases), 'case')} {len(new_cases)} measured now, "
-        f"{counts['done'] - len(new_cases)} before, {counts['failed']} failed, {unmeasured} not begun or cut off, "
-        f"{counts['skipped']} skipped. "
+        f"ladder: Of {pluralize(len(cases), 'case')}, {with_verb(len(new_cases))} measured now and "
+        f"{counts['done'] - len(new_cases)} before; {counts['failed']} failed, {with_verb(unmeasured)} not begun or "
+        f"cut off, {with_verb(counts['skipped'])} skipped. "
         f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(walls))} of it measuring.",
         *details(cases, final_states, limit=10),
     ]
@@ -178,6 +179,11 @@ def summary(run):
             "ladder: `snakemake` tries them again; `snakemake --config measure=false` writes the paper without them."
         )
     return "\n".join(lines) + "\n"
+
+
+def with_verb(count):
+    """A number of cases with its verb: 1 was, 2 were."""
+    return f"{count} {'was' if count == 1 else 'were'}"
 
 
 def duration(seconds):

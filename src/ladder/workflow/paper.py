@@ -13,35 +13,35 @@ DOCUMENT_FILES = [f"results/{document}.pdf" for document in DOCUMENTS]
 
 
 class Paper:
-    """The inputs of the documents of a StudyPlan with its Ceilings; `folder` has the paper's own templates, `frame`.
+    """The inputs of the documents of a StudyPlan with its Ceilings; `folder` has the paper's `own_templates`.
 
-    `table_files` are the CSV tables of all experiments, `tables` the paper's tables in LaTeX. `templates`, those of
-    `frame` and of all chapters, are rendered as the files `texts`; `bibliographies` are read unchanged.
+    `table_files` are the CSV tables of all experiments, `tables` the paper's tables in LaTeX. `templates`, which are
+    `own_templates` and those of all chapters, are rendered as the files `texts`; `bibliographies` are read unchanged.
     """
 
     def __init__(self, plan, ceilings, folder):
         self.folder = Path(folder)
         self.table_folders = [f"results/tables/{name}" for name in plan.experiments]
         self.table_files = [f"{folder}/{table}.csv" for folder in self.table_folders for table in TABLES]
-        # Descriptions of the machines that this run measures, and of the published ones.
-        self.descriptions = [f"results/machines/{label}.json" for label in plan.measured_machines]
-        self.descriptions += [f"results/published/{label}/machine.json" for label in plan.published]
+        # Those of the machines that this run measures, and of the published machines.
+        self.machine_descriptions = [f"results/machines/{label}.json" for label in plan.measured_machines]
+        self.machine_descriptions += [f"results/published/{label}/machine.json" for label in plan.published]
         self.arguments = [
             *self.table_folders,
             f"--machine={plan.machines[0]}",
-            *(f"--description={path}" for path in self.descriptions),
+            *(f"--description={path}" for path in self.machine_descriptions),
             *(f"--roofs={path}" for path in ceilings.roofs),
         ]
         self.tables = [f"results/tex/{name}.tex" for name in tables.names()]
-        self.frame = [str(path) for path in sorted(self.folder.glob("*.tex"))]
-        self.templates = [*self.frame, *map(str, chapters.files(*chapters.TEMPLATES))]
-        names = [*(Path(path).name for path in self.frame), *chapters.templates()]
+        self.own_templates = [str(path) for path in sorted(self.folder.glob("*.tex"))]
+        self.templates = [*self.own_templates, *map(str, chapters.files(*chapters.TEMPLATES))]
+        names = [*(Path(path).name for path in self.own_templates), *chapters.templates()]
         self.texts = [f"results/texts/{name}" for name in names]
         bibliographies = [*sorted(self.folder.glob("*.bib")), *chapters.files("references.bib")]
         self.bibliographies = [str(path) for path in bibliographies]
 
     def templates_digest(self):
-        """A digest of the templates' contents: a template of an older commit may be older than the texts."""
+        """A digest of the templates' contents. After a return to an older commit, their dates don't show the change."""
         contents = b"".join(Path(path).read_bytes() for path in self.templates)
         return hashlib.sha256(contents).hexdigest()[:16]
 

@@ -8,7 +8,9 @@ inline void cluster_barrier() {
   __syncthreads();
 }
 
+// The address of an object in the shared memory of the cluster's block `rank`. Shared memory is thread-local here, so
+// the object's distance from `own_origin` is the same in all blocks.
 template <class Type>
-Type *map_shared_rank(Type *mine, unsigned rank) {
-  return reinterpret_cast<Type *>(memories[rank] + (reinterpret_cast<const char *>(mine) - &own_memory));
+Type *map_shared_rank(Type *own_object, unsigned rank) {
+  return reinterpret_cast<Type *>(block_origins[rank] + (reinterpret_cast<const char *>(own_object) - &own_origin));
 }

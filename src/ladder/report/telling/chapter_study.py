@@ -63,7 +63,8 @@ def pick_machines(study, needs, sources):
     """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
 
     The best machine has all shared roles that it meets: preferably one that meets the first two, this build's before a
-    published one, and one with many campaigns. Other roles go to the first machine that meets them. A machine with only toy sizes meets none.
+    published one, and one with many campaigns. Other roles go to the first machine that meets them. A machine with only
+    toy sizes meets none.
     """
     machines = [study.of(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}

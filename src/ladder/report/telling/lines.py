@@ -8,10 +8,10 @@ earlier study's claims) and `rungs` (claims behind our rungs).
 | `MACHINES` | {role: Needs or Widest}: the chapter's machines; the first two roles have the same one if possible |
 | `SOURCES` | {name: Source}: the rows of some experiments, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
-| `UNIT` | the unit of the ladder's times, as the head of a column: Gigabyte, Epoch; None if the lines are no ladder |
-| `RUNGS` | optional, {variant: idea}, where an idea that begins with `peer: ` marks a peer; else that of the workload |
-| `per_unit(rows)` | optional: the seconds of a unit, if a call isn't one unit |
-| `OUTSIDE` | optional, {column: values}: the phases outside of calls, such as a copy before the first call |
+| `UNIT` | the work whose time the ladder shows, as the head of a column: Gigabyte, Epoch; None without a ladder |
+| `RUNGS` | optional, {variant: idea} for variants of several workloads; else the workload's. `peer: ` marks a peer |
+| `per_unit(rows)` | optional: the seconds of a unit in each row, if a call isn't one unit |
+| `OUTSIDE` | optional, {column: values}: rows with these values are phases outside of calls, such as a first copy |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, used in place of its name |
 | `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall; else all |
 | `PANELS` | optional: the panels of the waterfall, {headline: sources of its lines}; else one for each machine |

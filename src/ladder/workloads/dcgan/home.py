@@ -64,8 +64,7 @@ def setup(
 
     Raises LadderError if `graph` is on and the host takes part in copies.
     """
-    if graph == "on" and memory != "pinned":
-        raise LadderError(f"graph=on needs memory=pinned, but has memory={memory}.")
+    require_graph_of_pinned(graph, memory)
     latents, pictures = problem.latents, problem.pictures
     if memory == "pinned":
         cuda.lock_pages(latents)
@@ -100,6 +99,12 @@ def setup(
     rows_per_batch = 3 if memory == "staged" else 2
     has_trace = rows_per_batch * sum(len(share.batches) for share in shares) <= traces.MAX_ROWS
     return Steps([(None, run)], [("load", load)], trace=trace if has_trace else None)
+
+
+def require_graph_of_pinned(graph, memory):
+    """Raises LadderError if `graph` is on and the host takes part in copies."""
+    if graph == "on" and memory != "pinned":
+        raise LadderError(f"graph=on needs memory=pinned, but has memory={memory}.")
 
 
 def shares_of(images, gpus):

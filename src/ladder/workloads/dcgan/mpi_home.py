@@ -1,9 +1,14 @@
 """The generator on MPI ranks with a GPU each, from latents to pictures in the first rank's array on the host.
 
-Like `home` with pinned memory and hidden copies, but with a rank for each GPU instead of a thread. Ranks on the first
-rank's node share its arrays, so every GPU copies directly to its share, and a barrier ends the call. Ranks on other
-nodes send their pictures by MPI, while the next batches are drawn or, with `graph`, after the last batch. The
-bottlenecks are those of `home` and, for several nodes, the network between them.
+Like `home` with hidden copies, but with a rank for each GPU instead of a thread. Ranks on the first rank's node share
+its arrays, so every GPU copies directly to its share, and a barrier ends the call. With `memory` = staged, a rank's GPU
+copies to a page-locked buffer of the rank, and the rank from there to its share. Ranks on other nodes send their
+pictures by MPI, while the next batches are drawn or, with `graph`, after the last batch. The bottlenecks are those of
+`home` and, for several nodes, the network between them.
+
+The earlier study had a rank per GPU too, and staged its pictures. Its program is first=cuda_im2col, last=cuda_parity,
+product=cuda_columns, split=3, batch=100, epilogue=separate, streams=1, memory=staged. It copied a batch from the buffer
+between two kernels of the next batch; here the host does so once it has enqueued the batches for which there are slots.
 """
 
 import functools
@@ -28,6 +33,7 @@ def setup(
     problem,
     *,
     ranks: int,
+    memory: Literal["pinned", "staged"] = "pinned",
     streams: int = 2,
     graph: Literal["off", "on"] = "off",
     first: str = "cuda_implicit",
@@ -39,10 +45,14 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
 ):
-    """The timed run of all ranks' GPUs, and the loading of the network on each before it."""
+    """The timed run of all ranks' GPUs, and the loading of the network on each before it.
+
+    Raises LadderError if `graph` is on and the host takes part in copies.
+    """
+    home.require_graph_of_pinned(graph, memory)
     options = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
     schedule = functools.partial(SCHEDULES[batches], batch=batch)
-    rank = Rank(problem, schedule, streams, graph == "on", options)
+    rank = Rank(problem, schedule, memory, streams, graph == "on", options)
     return Steps([(None, rank.run)], [("load", rank.load)])
 
 
@@ -53,7 +63,7 @@ class Rank:
     ranks, the last ranks have none, but take part in collective operations.
     """
 
-    def __init__(self, problem, schedule, streams, graph, options):
+    def __init__(self, problem, schedule, memory, streams, graph, options):
         """`schedule` returns the groups of batches for a number of images."""
         world, device, sizes = problem.device.communicator(), problem.device, problem.sizes
         self.world, self.problem, self.schedule, self.graph = world, problem, schedule, graph
@@ -73,7 +83,7 @@ class Rank:
             self.remote = [(rank, share) for rank, share in enumerate(shares) if are_remote[rank]]
         if len(self.latents):
             rank_problem = SimpleNamespace(sizes=sizes, network=self.network, latents=latents, pictures=pictures)
-            self.gpu_share = RankShare(self, rank_problem, share, schedule(len(self.latents)), streams, options)
+            self.gpu_share = RankShare(self, rank_problem, share, schedule(len(self.latents)), memory, streams, options)
 
     def load(self):
         """Load the first rank's network on every GPU."""
@@ -120,14 +130,15 @@ class Rank:
 class RankShare(home.GpuShare):
     """A rank's GPU. Unless all batches are one graph, a remote rank sends pictures between batches."""
 
-    def __init__(self, rank, problem, images, groups, streams, options):
-        super().__init__(0, problem, images, groups, "pinned", "hidden", streams, options)
+    def __init__(self, rank, problem, images, groups, memory, streams, options):
+        super().__init__(0, problem, images, groups, memory, "hidden", streams, options)
         self.rank = rank
 
     def complete(self, batch):
-        """Do the host's part of a copy: if the rank is remote, start to send the batch; let MPI make progress."""
+        """Do the host's part of a copy; if the rank is remote, start to send the batch; let MPI make progress."""
         if self.rank.graph:
             return
+        super().complete(batch)
         if self.rank.is_remote:
             batch.slot.copied.synchronize()
             self.rank.send(self.host.pictures[batch.images])

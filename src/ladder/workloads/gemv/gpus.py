@@ -1,7 +1,15 @@
 """The steps of a product on MPI ranks with a GPU each; each rank has a part of the rows, in pieces.
 
-A variant's link sends pieces of the matrix from the first rank to the GPUs and x to all of them, and gathers y. With
-more than one piece, a GPU computes one while the next is sent, or while the previous result is gathered.
+With more than one piece, a GPU computes one while the next is sent, or while the previous result is gathered. The
+communication is in a variant's class `Link(problem, rank)`, where `rank` is the result of `allocate_rank`:
+
+| method | what it does |
+| --- | --- |
+| `broadcast()` | copies x from the first rank's host to every GPU |
+| `send(piece)` | starts to send a piece of the matrix from the first rank's host to every rank |
+| `receive(piece)` | makes later work in the rank's stream wait until the piece has arrived on its GPU |
+| `collect(piece)` | starts to send the computed piece of y towards the first rank's host |
+| `finish()` | completes y on the first rank's host |
 """
 
 from types import SimpleNamespace
@@ -20,15 +28,15 @@ def split_rows(count, ranks, chunks):
     """
     pieces_by_rank = []
     for rows, start in zip(*partition(count, ranks), strict=True):
-        counts, firsts = partition(rows, chunks)
-        pieces_by_rank.append([(start + first, count) for first, count in zip(firsts, counts, strict=True)])
+        lengths, firsts = partition(rows, chunks)
+        pieces_by_rank.append([(start + first, length) for first, length in zip(firsts, lengths, strict=True)])
     return pieces_by_rank
 
 
 def allocate_rank(problem, chunks):
     """A rank's data: the pieces of all ranks, its rows of the matrix in slices, and matrix, x and y on its GPU.
 
-    On the first rank y is whole, as is `host.y`, so that all results can be gathered in either.
+    On the first rank, `y` and `host.y` have all rows of the result, so that it can be gathered in either.
     """
     world, device = problem.device.communicator(), problem.device
     n, m, dtype = (problem.sizes[name] for name in ("n", "m", "dtype"))
@@ -50,10 +58,11 @@ def allocate_rank(problem, chunks):
 
 
 def steps(problem, mode, chunks, make_link, graph="off"):
-    """The Steps of a product on GPUs linked by `make_link(problem, rank)`; `mode` as in `ladder.workloads.gemv.ranks`.
+    """The Steps of a product with the link `make_link(problem, rank)`; `mode` is as in `ladder.workloads.gemv.ranks`.
 
-    Steps are asynchronous to the host, except for the last. With `graph` on, those of a GPU are also one CUDA graph,
-    for which the link's work must begin after and end before that of the rank's stream. Raises LadderError for a graph
+    Steps are asynchronous to the host, except for the last. With `graph` = on, the call that is timed as a whole
+    launches all steps of a GPU as one CUDA graph. It is captured from the rank's stream, so each of the link's other
+    streams must first wait for that stream, which must wait for all of them at the end. Raises LadderError for a graph
     with `mode` = ship.
     """
     if graph == "on" and mode != "resident":
@@ -108,12 +117,12 @@ def steps(problem, mode, chunks, make_link, graph="off"):
             [("scatter and compute", scatter_and_compute)],
         )
         run += [*(separate if chunks == 1 else overlapped), ("gather", gather)]
-    whole = None
+    at_once = None
     if graph == "on":
-        whole = in_order(synchronized([("graph", cuda.capture(in_order(run), rank.stream))]))
-    return Steps(synchronized(run), synchronized(prepare), whole)
+        at_once = in_order(synchronized([("graph", cuda.capture(in_order(run), rank.stream))]))
+    return Steps(synchronized(run), synchronized(prepare), at_once=at_once)
 
 
 def synchronized(steps):
-    """The steps, the last of which waits until the GPU has completed all of them."""
+    """The steps, with a last one that also waits until the GPU has completed all of them."""
     return [*steps[:-1], *((name, lambda step=step: (step(), cuda.synchronize())) for name, step in steps[-1:])]

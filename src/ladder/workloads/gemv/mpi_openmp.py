@@ -15,5 +15,8 @@ REQUIRES = ("mpi4py",)
 
 
 def setup(problem, *, ranks: int, threads: int, mode: Literal["ship", "resident"]):
-    """The product's steps on the ranks that the launcher has started, `threads` threads each."""
+    """The product's steps on the ranks that the launcher has started, `threads` threads each.
+
+    With `mode` = ship every timed call scatters the matrix; with resident it is scattered beforehand.
+    """
     return by_rows.steps(problem, partial(multiply, threads=threads), mode)

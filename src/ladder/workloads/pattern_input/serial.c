@@ -1,7 +1,8 @@
-/* The images one after the other. */
+/* Read the images of a file in one thread, one after the other. */
 #include "patterns.h"
 
-/* Read `count` images from `first` on into out (count, PIXELS). Returns whether the file has them. */
+/* Read `count` images, beginning with image `first`, into `out` of shape (count, PIXELS). Returns whether the file has
+   them. */
 int read_all(const char *path, long first, long count, REAL *out)
 {
     const int file = open(path, O_RDONLY);

@@ -1,9 +1,10 @@
 """The transposed convolution to few channels on the GPU's tensor cores, by the pixels around each pixel.
 
-The four elements around a pixel are columns of two products of 8 columns, one for each row of the result; for 3
-channels, 75 in 120 multiply-adds are needed. A block has `rows` x 32 pixels of an image, which it reads once. A warp
-has four rows of them, or two if `rows` isn't a multiple of four. `math` and operands are as in `cuda_implicit_mma`.
-Memory-bound: a call takes a third longer than reading the image, because products wait for it.
+A pixel's four elements of the result are computed from the 3 x 3 pixels around it. The elements are columns of two
+products of 8 columns, one for each of the two rows of elements. For 3 output channels, 75 of the 120 multiply-adds per
+pixel and input channel are needed; the others multiply zeros. A block has `rows` x 32 pixels of an image, which it
+reads once. A warp has four rows of them, or two if `rows` isn't a multiple of four. `math` and operands are as in
+`cuda_implicit_mma`. Memory-bound: a call takes a third longer than reading the image, because the products wait for it.
 """
 
 from functools import partial
@@ -24,20 +25,24 @@ LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (2, 
 PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
 OPERANDS = True  # a layer reads operands
-OVERLAPS = True
-BYTES = True
-COLUMNS, LINE, PRODUCT_COLUMNS = 32, 128, 8  # as in the source: columns of a block, bytes of a line
+OVERLAPS = True  # a layer's kernel may begin while the previous one ends, see `layer.py`
+BYTES = True  # a layer may write 8-bit pixels
+# As in the source: columns of a block's pixels, bytes of a line in shared memory, columns of a tensor-core product.
+COLUMNS, LINE, PRODUCT_COLUMNS = 32, 128, 8
 
 
 def geometry(sizes, rows):
     """Grid, block, and bytes of dynamic shared memory."""
     tiles = -(-sizes["h"] // rows) * -(-sizes["h"] // COLUMNS)
-    shared = LINE * ((rows + 2) * (COLUMNS + 2) + implicit.packed_rows(4) * 2 * PRODUCT_COLUMNS)
+    shared = LINE * ((rows + 2) * (COLUMNS + 2) + implicit.packed_rows(parities=4) * 2 * PRODUCT_COLUMNS)
     return (tiles, sizes["images"]), (32 * rows // (2 if rows % 4 else 4),), shared
 
 
 def split_rows(packed_elements, columns):
-    """Write the packed filter of all elements (9, 4 k, c) to the columns of two products (9, 2, 8, c)."""
+    """Write the packed filter (9, 4 k, c) to the columns of both products (9, 2, 8, c), padded with zeros.
+
+    The first axis has the 3 x 3 pixels, and the second axis of `columns` the two rows of elements.
+    """
     columns[...] = 0
     by_row = packed_elements.reshape(len(packed_elements), 2, -1, packed_elements.shape[-1])
     columns[:, :, : by_row.shape[2]] = by_row
@@ -47,13 +52,13 @@ def layer(problem, *, math="tf32", activation="none", result="float32", overlaps
     """The Layer from arrays of `operands` to a `result` of float32 or uint8."""
     sizes, device = problem.sizes, problem.device
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
-    packed_elements = device.empty((implicit.packed_rows(4), 4 * k, c), "float32")
-    columns = device.empty((implicit.packed_rows(4), 2, PRODUCT_COLUMNS, c), "float32")
+    packed_elements = device.empty((implicit.packed_rows(parities=4), 4 * k, c), "float32")
+    columns = device.empty((implicit.packed_rows(parities=4), 2, PRODUCT_COLUMNS, c), "float32")
     packed = operands.empty(device, columns.shape, math)
     kernel = cuda.kernel("tconv", "cuda_window_mma", f"{math}_to_{result}", "float32", rows=rows)
     launch_kernel = dependent_launch.launcher(kernel) if overlaps else kernel
     prepare = (
-        ("pack", partial(implicit.pack, problem.filter, packed_elements, 4)),
+        ("pack", partial(implicit.pack, problem.filter, packed_elements, parities=4)),
         ("pack", partial(split_rows, packed_elements, columns)),
         ("pack", partial(operands.writer("cuda_window_mma", math, rows=rows), columns, packed)),
     )

@@ -14,7 +14,7 @@ TYPES = {"tf32": "float32", "float16": "uint16", "bfloat16": "uint16"}  # as bit
 
 
 def empty(device, shape, math):
-    """An array for the operands of an array of this shape; rows are padded with zeros to whole vectors."""
+    """An array of zeros for the operands of an array of this shape; its rows are padded to whole vectors."""
     width = -(-shape[-1] // PER_VECTOR[math]) * PER_VECTOR[math]
     array = device.empty((*shape[:-1], width), TYPES[math])
     array[...] = 0
@@ -33,7 +33,11 @@ def writer(variant, math, **tuning):
 
 
 def steps(problem, layer, math, write):
-    """The Steps of a case with one layer, after the conversion of its image to operands if necessary."""
+    """The Steps of a case with one layer.
+
+    The conversion of the image to operands is a timed step of its own. With TF32 it isn't needed if the channels fill
+    whole vectors: the layer then reads the float32 image itself.
+    """
     prepare = list(layer.prepare)
     if math == "tf32" and problem.sizes["c"] % PER_VECTOR[math] == 0:
         return Steps([(None, partial(layer.run, problem.image, problem.out))], prepare=prepare)

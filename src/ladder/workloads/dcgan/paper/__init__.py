@@ -3,7 +3,7 @@
 ORDER = 50
 TITLE = "Pictures from a generator"
 CATEGORY = "Generator"
-TABLES = ("layers", "home", "gpus", "most_gpus")
+TABLES = ("gpus", "home", "layers", "most_gpus")
 LOOKS = {
     "home": ("copied to host", "green", (12, 1, 0), ""),
     "mpi_home": ("copied to host, ranks", "indigo", (12, 1, 15), ""),

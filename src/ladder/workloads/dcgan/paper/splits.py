@@ -2,15 +2,15 @@
 
 from ladder.report.figures import timeline
 from ladder.report.telling.lines import select
-from ladder.workloads.dcgan.paper.lines import SPLITS
+from ladder.workloads.dcgan.paper.lines import SPLIT_IMAGES, SPLITS
 
 TITLE = "Layers as products or by loops"
 CAPTION = """\
-Timelines of batches of a hundred pictures on the GPU. A title says how many of the four layers are products of gathered
-matrices, with one operand in registers, and how many are loops at the right parity.
+Timelines of a batch of sixteen pictures on the GPU, as in a figure of the study. A title says how many of the four
+layers are products of gathered matrices, with one operand in registers, and how many are computed directly.
 """
 EXPERIMENTS = ("dcgan_splits",)
-WAYS = {f"{first} + {4 - first}": select("split", split=first) for first in (2, 3, 4)}
+WAYS = {f"{first} + {4 - first}": select("split", split=first, images=SPLIT_IMAGES) for first in (2, 3, 4)}
 
 
 def draw(study):

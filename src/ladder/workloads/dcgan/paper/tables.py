@@ -1,4 +1,4 @@
-"""The tables of the chapter: layers by method, copies to the host, and calls on one and more GPUs."""
+"""The tables of the chapter: layers by method, copies to the host, and calls on several GPUs, then and now."""
 
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median
@@ -23,7 +23,7 @@ METHODS = {
 MATHS = {"TF32": "tf32", "half": "float16"}
 TENSOR_CORES = ("cuda_implicit_wgmma", "cuda_implicit_tma", "cuda_window_mma", "pytorch_cuda")
 METHODS |= {f"{name}, {words}": {"math": math} for words, math in MATHS.items() for name in TENSOR_CORES}
-MEMORIES = ("pinned", "staged", "pageable")
+MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
 # Ways to draw on several GPUs.
 WAYS = {
     "threads": "threads",
@@ -57,29 +57,33 @@ def layers_time(study, name):
 
 
 def home(study):
-    """The time of a call with all pictures copied, by memory and whether copies are hidden."""
-    columns = [(copies, math) for math in ("float32", "float16") for copies in ("hidden", "after")]
+    """The time of a call with its copies by memory, hidden or after each batch, by the earlier kernels and by ours."""
     rows = []
     for memory in MEMORIES:
-        cases = [study.find(claims.copied(memory, *column)) for column in columns]
-        times = [latex.seconds(IMAGES * middle(case)) if len(case) else NONE for case in cases]
-        rows.append([code(memory), *times])
-    head = ["Memory", "float32, hidden", "after", "float16, hidden", "after"]
+        cases = [study.find(kind(memory, copies)) for kind in (claims.staged, claims.copied) for copies in COPIES]
+        rows.append([code(memory), *map(median, cases)])
+    head = latex.group_head(["Memory"], {"earlier kernels": COPIES, "our kernels": COPIES})
     return latex.table("lrrrr", head, rows if {cell for _, *times in rows for cell in times} != {NONE} else ())
 
 
 def gpus(study):
-    """Times by number of images: in the earlier study on two nodes (then), and ours without and with start-up (now)."""
-    counts, rows = numbers_of_gpus(study), []
-    sizes = [{*values(where(study.frame("threads"), gpus=count), "images")} for count in counts]
-    for size in sorted(set().union(*sizes) & {*earlier.CALLS[2]}):
-        now = [study.find(on_gpus("threads", "most", count, size)) for count in counts]
+    """Table 4: seconds by images and GPUs in the earlier study, and by its program on our ranks, cold and steady."""
+    counts, rows = rank_counts(study), []
+    for size in earlier.NUMBERS if counts else ():
+        now = [study.find(on_gpus("ranks-then", "ranks", count, size)) for count in counts]
         then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
-        with_start = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
-        rows.append([num(size), *then, *map(median, now), *with_start])
-    then, now = (list(map(formats.gpus, numbers)) for numbers in (earlier.CALLS, counts))
-    head = latex.group_head(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
+        cold = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
+        rows.append([num(size), *then, *cold, *map(median, now)])
+    a_node, now = ([formats.gpus(count) for count in numbers] for numbers in ((1, 2, 4), counts))
+    groups = {"then, GPUs in each of two nodes": a_node, "now, cold": now, "now, steady": now}
+    head = latex.group_head(["Pictures"], groups)
     return latex.table("r" * len(head), head, rows)
+
+
+def rank_counts(study):
+    """The numbers of ranks that drew pictures by the earlier study's program; [] without two of them."""
+    counts = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
+    return list(map(int, counts)) if len(counts) > 1 else []
 
 
 def numbers_of_gpus(study):

@@ -1,35 +1,29 @@
 """Functions of this chapter's text beside those of every chapter."""
 
-from ladder.report import latex, ratios
+from ladder.report import ratios
+from ladder.report.latex import seconds
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
-from ladder.store.study import energy, first_case, sustained, values, where
+from ladder.store.study import first_case, middle, values
 from ladder.workloads.dcgan import cost, layout
-from ladder.workloads.dcgan.paper import lines, tables
+from ladder.workloads.dcgan.paper import earlier, lines, tables
 
 SIDE, TAPS = layout.SIDE, layout.TAPS
 FLOPS = cost(lines.FULL_SIZE | {"seed": 1}).flops / lines.IMAGES  # of a picture
 WITH_ZEROS = 2 * layout.LATENT * layout.BASE_SIDE**2 * layout.CHANNELS  # FLOPs of a picture with inserted zeros
 WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.CHANNELS))
-BYTES = 4 * lines.IMAGES * SIDE**2 * layout.COLOURS
-
-
-def picture_energy(study, selection):
-    """The energy of a picture."""
-    rows = study.rows(selection)
-    return latex.joules(required(energy(rows)) / int(rows["images"].iloc[0]), 2)
-
-
-def time_share(study, part, whole, at_power_limit=False):
-    """The time of one selection as a share of another's, by single runs or by runs in a sequence at the power limit."""
-    rows = map(study.rows, (part, whole))
-    return ratios.efficiency(ratios.of(*(map(sustained, rows) if at_power_limit else rows)), 1)
 
 
 def products_by_zero(study, method):
     """The ratio of two times of all layers but the last: by gathered products with zeros, and by another method."""
     gathered, other = (required(tables.layers_time(study, name)) for name in (tables.GATHERED, method))
     return ratios.short(gathered / other)
+
+
+def start(study, count):
+    """The time of a cold call for the fewest pictures by the earlier study's program, on ranks with a GPU each."""
+    rows = study.rows(lines.on_gpus("ranks-then", "ranks", count, earlier.NUMBERS[0]))
+    return seconds(required(middle(lines.starts(rows))), 2)
 
 
 def most_gpus(study):
@@ -44,14 +38,14 @@ def efficiency_on(study, way, source, count, weak=False):
     return ratios.efficiency(study.ratio(*sides), 1 if weak else count)
 
 
-def pays(study, source, count, with_start=False):
+def pays(study, way, count, with_start=False):
     """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
-    counts, select_rows = (count, count // 2), lines.starts if with_start else first_case
-    images = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
-    sizes = sorted(set.intersection(*map(set, images)))
-    sides = [[study.find(lines.on_gpus("threads", source, number, size)) for number in counts] for size in sizes]
+    select_rows = lines.starts if with_start else first_case
+    pairs = [
+        [study.rows(lines.on_gpus(way, "ranks", n, size)) for n in (count, count // 2)] for size in earlier.NUMBERS
+    ]
     return amortisation.crossing(
-        [(size, ratios.of(*map(select_rows, pair))) for size, pair in zip(sizes, sides, strict=True)],
+        [(size, ratios.of(*map(select_rows, pair))) for size, pair in zip(earlier.NUMBERS, pairs, strict=True)],
         "pay off from {} pictures on",
         "pay off at every number from {first} to {last} pictures",
         "pay off at no number from {first} to {last} pictures",

@@ -1,18 +1,19 @@
-"""Hidden copies: when batches are drawn and copied, sequentially and overlapped."""
+"""The earlier study's staged copies: when batches are drawn, copied to the host, and copied there to the caller."""
 
 from ladder.report.figures import looks, timeline
-from ladder.workloads.dcgan.paper.claims import AFTER, PINNED
-from ladder.workloads.dcgan.paper.lines import HOME
+from ladder.workloads.dcgan.paper.claims import staged
+from ladder.workloads.dcgan.paper.lines import STAGED
 
-TITLE = "Batches and their device-to-host copies"
+TITLE = "Batches, their device-to-host copies, and the host's copies"
 CAPTION = """\
-When each batch of a call, numbered in order, is computed and copied to the host, in half precision.
+When each batch of a call, numbered in order, is computed by the earlier study's kernels, copied to a staging buffer
+(`copy`), and from there to the caller's array (`host`), as in a figure of the study.
 """
-EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
-WAYS = {"copies after each batch": AFTER, "copies hidden": PINNED}
+EXPERIMENTS = ("dcgan_rungs", "dcgan_staged")
+WAYS = {"copies after each batch": staged("staged", "after"), "copies hidden": staged("staged", "hidden")}
 
 
 def draw(study):
     """A panel for each way, on the chapter's GPU."""
-    rows = study.traces(HOME, WAYS, [study.machine("gpu").subject])
+    rows = study.traces(STAGED, WAYS, [study.machine("gpu").subject])
     return timeline.figure(rows, "batches and their copies", [looks.COLOURS[name] for name in ("blue", "sky")])

@@ -12,7 +12,7 @@ median of a process, a tick the model's time, the wide line the time of the work
 rate in any precision. On the right: the median of the dots, the speed-up over the rung above if that is of the same
 kind, with its 99 % interval, and the shares of the layers where these were timed separately.
 """
-EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
+EXPERIMENTS = ("dcgan_host", "dcgan_rungs", "dcgan_gpu", "dcgan_home", "dcgan_peers")
 USES_CEILINGS = True
 COLOURS = {part: looks.COLOURS[name] for part, name in zip(PHASES, looks.NAMES, strict=False)}
 COLOURS |= {"epilogues": theme.GREY}
