@@ -56,10 +56,8 @@ class Batch:
     """The arrays of a batch of so many images on the GPU, and `run()`, its kernels; `resident` has the parameters."""
 
     def __init__(self, sizes, rows, resident, multiply):
-        self.images = {
-            "pixels": cuda.empty((rows, 784), "uint8"),
-            "labels": cuda.empty(rows, "int64"),
-        }
+        self.images = {"pixels": cuda.empty((rows, 784), "uint8"), "labels": cuda.empty(rows, "int64")}
+        self.images["labels"].fill(0)  # capturing runs the kernels, which use a label as an index
         self.resident, self.loss = resident, cuda.empty(1, sizes["dtype"])
         order = cuda.empty(rows, "int64")
         order.set(np.arange(rows))

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ladder.report.figures import ends, formats, layout, marks, medians, scales
+from ladder.report.figures import ends, layout, marks, medians, scales
 from ladder.report.figures.by_threads import CEILING
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
@@ -37,7 +37,7 @@ def draw(study):
         gains = over_one_thread(cases[name])
         counts = sorted(set(gains["threads"]))
         speedup.plot(counts, counts, **CEILING, zorder=1)
-        fill(speedup, gains, f"{PRODUCTS[name]}: speed-up", plain_axis)
+        fill(speedup, gains, f"{PRODUCTS[name]}: speed-up", scales.log_axis)
         speedup.set_xlabel("threads")
     converged = all(summaries["converged"].all() for summaries in cases.values())
     layout.legend(figure, [Line2D([], [], **CEILING, label="ideal")], converged)
@@ -73,8 +73,3 @@ def fill(axes, cases, title, axis):
     ends.names(axes, cases, "threads", LOOKS, HEIGHT)
     axes.set_title(title)
     axes.grid(axis="y")
-
-
-def plain_axis(axis, limits, max_ticks):
-    """A logarithmic axis of plain numbers."""
-    scales.log_axis(axis, limits, formats.plain, max_ticks)
