@@ -34,11 +34,11 @@ def draw(study):
     panels = figure.subplots(2, len(cases), squeeze=False)
     for name, (time, speedup) in zip(cases, panels.T, strict=True):
         fill(time, cases[name], f"{PRODUCTS[name]}: time of a batch", scales.time_axis)
-        speedup.set_xlabel("threads")
         if len(gains := over_one_thread(cases[name])):
             counts = sorted(set(gains["threads"]))
             speedup.plot(counts, counts, **CEILING, zorder=1)
             fill(speedup, gains, f"{PRODUCTS[name]}: speed-up", scales.log_axis)
+        speedup.set_xlabel("threads")
     converged = all(summaries["converged"].all() for summaries in cases.values())
     layout.legend(figure, [Line2D([], [], **CEILING, label="ideal")], converged)
     return figure
