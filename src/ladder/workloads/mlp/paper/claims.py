@@ -58,8 +58,9 @@ def by_threads(key, words, slower, faster, form=WHOLE, product="openmp", cause=N
     """The claim about a training, or its products of a form, on two numbers of threads."""
     sides = deep(product, slower), deep(product, faster)
     ratio = partial(ratio_of_form, form=form, slower=sides[0], faster=sides[1])
-    if cause is None and form == WHOLE:
-        cause = by_form(*sides)
+    if cause is None:
+        blas = {"form": form, "slower": deep("blas", slower), "faster": deep("blas", faster)}
+        cause = by_form(*sides) if form == WHOLE else Cause("with `blas`", ratio=partial(ratio_of_form, **blas))
     return Claim(key, words, ratio=ratio, cause=cause, needs=f"{faster} cores", place=place, **ends)
 
 
