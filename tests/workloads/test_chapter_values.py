@@ -26,10 +26,12 @@ VALUES = {
         'break_even(*[select("resident", "ranks", ranks=n) for n in (4, 1)], "it")': "pays off against it after 2.0",
     },
     "mlp": {
-        'operations(select("training/cublas", graph="off"))': "36 micro second",
-        'time("training/cublas")': "36 micro second",  # of a batch
-        'rate(select("cublas", "rows", m=100), "flops")': "5.0 tera flops",
-        "copies()": "1.8 milli second",
+        'operations(select("small/cublas", graph="off"))': "36 micro second",
+        'time("small/cublas")': "36 micro second",  # of a batch
+        'of_form("tn", claims.one_by_one("cuda_naive"), claims.one_by_one("cuda_shared"))': "1.5 x",
+        # The time of `nt` is 0.2 of the products, that of `nn` 0.5, and 2.794 of every 2.01 multiply-adds are in `nn`.
+        'per_flop(claims.one_by_one("cuda_naive"), "nt", "nn")': "0.56 x",
+        'speedup("copies/cublas", select("copies/cublas", memory="pinned"))': "3.8 x",
     },
     "backprop": {
         "epochs_to_error()": "3",  # by the rule 1 / epoch

@@ -89,8 +89,11 @@ def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_o
 
     toys = made.study("mlp", change=toy, machine="here")
     beside = made_up.both(made.study("mlp", machine="there"), toys)
-    assert verdicts("mlp", beside, "share") == {"share": "confirmed"}
-    assert text_functions("mlp", beside)["share_of_products"]("openmp", 1, 3) == r"\qty{99.5}{\percent}"
+    assert verdicts("mlp", beside, "share") == {"share": "as claimed"}
+    assert (
+        text_functions("mlp", beside)["share_of_products"](select("deep/openmp", threads=1), 3)
+        == r"\qty{99.5}{\percent}"
+    )
 
 
 def test_peers_are_compared_on_as_many_threads():
@@ -102,11 +105,27 @@ def test_peers_are_compared_on_as_many_threads():
 def test_every_training_of_the_ladder_says_on_how_many_threads_or_that_it_is_a_graph():
     table = all_tables("mlp")["ladder"].replace(r"\allowbreak{}", "")
     rows = [line.partition(" & ")[0].replace(r"\texttt", "") for line in table.splitlines()]
-    on_host = ["{host}, {tiled}, 2 threads", "{host}, {blas}, 12 threads", "{host}, {blas}, 24 threads"]
-    others = [r"{numpy\_loop}, 2 threads", "{pytorch}, 2 threads", r"{pytorch\_cuda}, {graph}"]
-    assert rows[-9:-2] == [*on_host, r"{cuda}, {cuda\_mma}, {graph}", *others]
-    fewer = made.study("mlp", drop=lambda case: case.threads > 12)  # so that best and most are one case
-    assert CHAPTERS["mlp"].table("ladder", fewer).count("12 threads") == 1
+    others = [r"{cuda}, {cuda\_mma}, {graph}", r"{pytorch\_cuda}, {graph}"]
+    assert rows[-5:-2] == ["{host}, {blas}, 12 threads", *others]
+
+
+def test_another_groups_numbers_stand_above_ours_of_the_same_form_and_threads():
+    """Ours of `tn` are 0.3 of the products, which are 0.995 of a batch of 0.76 s on one thread."""
+    openmp = [cells for cells in cells_of(all_tables("mlp")["earlier"], "") if len(cells) == 9][3:5]
+    assert openmp[0] == [
+        code("openmp"),
+        "tn",
+        "then, s",
+        "1084 (1.0)",
+        "569 (1.9)",
+        "305 (3.6)",
+        "233 (4.7)",
+        "141 (7.7)",
+        "143 (7.6)",
+    ]
+    assert openmp[1][2:6] == ["now, ms", "227 (1.0)", "113 (2.0)", "63.0 (3.6)"]
+    (whole,) = cells_of(all_tables("mlp")["earlier_gpu"], "whole")
+    assert whole[1:4] == ["180 (1.0)", "85.8 (2.1)", "66.0 (2.7)"]
 
 
 def test_sample_digits_are_those_of_the_data_set():
