@@ -127,18 +127,6 @@ def test_every_library_is_linked_with_openmp(tmp_path):
     assert "libgomp" in subprocess.run([sys.executable, "-c", script, library], capture_output=True, text=True).stdout
 
 
-@NEEDS_GCC
-def test_the_flags_bounds_detect_an_index_out_of_bounds(tmp_path):
-    """The program is stopped by an illegal instruction before it writes outside its array."""
-    source, library = tmp_path / "beyond.c", tmp_path / "beyond.so"
-    source.write_text("void set(int n, float (*rows)[n], int i, int j) { rows[i][j] = 1; }\n")
-    script = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).set(4, (ctypes.c_float * 16)(), 1, int(sys.argv[2]))"
-    for flags, column, code in (("bounds", 3, 0), ("O2", 5, 0), ("bounds", 5, -4)):
-        libraries.compile(source, libraries.options(f"dtype=float32,flags={flags}"), library)
-        result = subprocess.run([sys.executable, "-c", script, library, str(column)])
-        assert result.returncode == code
-
-
 def test_wrong_flags_and_a_missing_source_or_compiler_are_errors(tmp_path, monkeypatch):
     with pytest.raises(LadderError, match="There are no flags 'O9': choose one of O2, O3"):
         libraries.options("dtype=float32,flags=O9")

@@ -9,14 +9,14 @@ from ladder.report import figures
 
 pytestmark = pytest.mark.slow  # together: every figure is drawn
 
-EPOCH = "time of an epoch, 784-56-28-10, 60,000 images, float32"
+EPOCHS = {f"time of an epoch, 784-56-28-10, {count},000 images, float32" for count in (10, 60)}
 SYSTEM = "n, κ = 100, tolerance 1e-4"
 SHARE = "share of the time (%)"
 # {figure: {(label of x, label of y)}}, without axes that have no label.
 AXES = {
     "backprop_host": {("threads", ""), ("time of an epoch", "")},
     "backprop_variations": {("times as long", "")},
-    "backprop_waterfall": {(EPOCH, ""), (SHARE, "")},
+    "backprop_waterfall": {*((epoch, "") for epoch in EPOCHS), (SHARE, "")},
     "dcgan_pictures": set(),
     "dcgan_splits": {("time since the start (ms)", "")},
     "dcgan_timeline": {("time since the start (ms)", "")},

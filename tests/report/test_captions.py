@@ -15,7 +15,7 @@ from ladder.workloads.gemv.paper import model as gemv_model
 from ladder.workloads.mlp.paper import sample_digits
 
 NUMBER = r"\d+(?: %)?|\b(?:two|three|four|five|six|ten|sixteen|hundred|fifth|tenth|half)\b"
-WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 16: "sixteen", 100: "hundred"}
+WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 16: "sixteen", 100: "hundred"}
 MEDIAN = "95 %"  # by `intervals.summary`
 RATIO = f"{100 * quotients.LEVEL:.0f} %"
 # Phrases with digits or number words that don't come from the code.

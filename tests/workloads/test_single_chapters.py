@@ -19,6 +19,7 @@ from ladder.report.telling import chapter_study, ladder
 from ladder.report.telling.chapter_study import NotMeasured, parts
 from ladder.report.telling.lines import select
 from ladder.store.study import NO_ROWS, Study
+from ladder.workloads.backprop.paper import earlier as backprop_earlier
 from ladder.workloads.backprop.paper import text
 from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, part_of
 from ladder.workloads.backprop.paper.tables import measured_changes
@@ -226,6 +227,12 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     remaining = measured_changes(chapter_study.of_chapter("backprop", other), "openmp")
     assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
     assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
+
+
+def test_the_gain_of_code_since_the_earlier_study_is_over_its_last_program():
+    for seconds, then, now, column in backprop_earlier.THEN.values():
+        assert (seconds, column) == (None, "seconds")  # for unknown numbers of images and epochs
+        assert chapter.study("backprop").ratio(then, now).value == pytest.approx(2 / 2**0.5 / 0.25, rel=2e-3)
 
 
 def test_an_error_may_not_be_reached(monkeypatch):

@@ -131,7 +131,7 @@ LAYERS = {  # of a generator on a GPU; `numbers` are images, rows, and channels 
 }
 OBSERVED = {
     "backprop": {
-        **dict.fromkeys(("before", "loop_order", "temporaries", "fusion", "associativity"), FLAGS),
+        **dict.fromkeys(("before", "loop_order", "contiguous", "temporaries", "fusion", "associativity"), FLAGS),
         "openmp": {
             "threads": Observed((1, 3), " patterns_.* threads=@ "),
             "schedule": Observed(("static", "dynamic", "guided"), "^OMP_SCHEDULE=@$"),

@@ -25,8 +25,9 @@ from ladder.records.files import read_json, write_atomically
 
 COMPILER = "gcc"
 TIMEOUT = 600  # seconds to compile a source: a compiler that hangs must not block a run
-# gcc's options for each value of the tuning `flags`. -ffast-math is not passed to the linker, where it would flush
-# subnormal numbers to zero in the whole process.
+# gcc's options for each value of the tuning `flags`; `study` are those of the earlier study on back-propagation.
+# -ffast-math, which -Ofast contains, is not passed to the linker, where it would flush subnormal numbers to zero in the
+# whole process.
 FLAGS = {
     "O2": ("-O2",),
     "O3": ("-O3",),
@@ -34,7 +35,8 @@ FLAGS = {
     "fast": ("-O3", "-ffast-math"),
     "native": ("-O3", "-march=native"),
     "all": ("-O3", "-march=native", "-ffast-math", "-funroll-loops"),
-    "bounds": ("-O2", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"),
+    "none": (),
+    "study": ("-Ofast", "-funroll-loops", "-funswitch-loops"),
 }
 DEFAULT_FLAGS = "native"
 COMMON_OPTIONS = ("-std=gnu17", "-fopenmp", "-fPIC", "-Wall", "-fopt-info-vec-optimized")

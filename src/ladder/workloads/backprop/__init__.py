@@ -27,8 +27,9 @@ from ladder.harness.validation import compare, growing_sum_factor
 from ladder.workloads.backprop import reference
 
 RUNGS = {
-    "before": "the untuned program: the loop over patterns is innermost",
-    "loop_order": "loop over patterns outermost, contiguous inner loops",
+    "before": "the untuned program: the loop over patterns is innermost in the weight change",
+    "loop_order": "the loop over patterns moved out of the weight change",
+    "contiguous": "all innermost loops along rows of the weights",
     "temporaries": "loop invariants in variables",
     "fusion": "one loop over patterns up to the deltas",
     "associativity": "fewer operations: factors out of sums, derivatives from values",

@@ -14,6 +14,6 @@ PROGRAMS = ("gcc",)
 SOURCE = "associativity.c"
 
 
-def setup(problem, *, flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native"):
+def setup(problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"):
     """The steps of an epoch, by macro block, on one thread."""
     return in_c.by_pattern(problem, "associativity", flags)

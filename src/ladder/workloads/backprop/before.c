@@ -1,59 +1,6 @@
-/* Every macro block with the loop over patterns innermost, so each access strides by a row. network.h documents the
-   functions and shapes. */
-#include "network.h"
-
-void products(const Network *net, long layer)
-{
-    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
-    for (long j = 0; j < fan_out; j++) {
-        for (long p = 0; p < net->count; p++)
-            net->out[layer][net->ranpat[p] * fan_out + j] = net->w[layer][j];
-        for (long i = 0; i < fan_in; i++)
-            for (long p = 0; p < net->count; p++)
-                net->out[layer][net->ranpat[p] * fan_out + j] +=
-                    net->out[layer - 1][net->ranpat[p] * fan_in + i] * net->w[layer][(i + 1) * fan_out + j];
-    }
-}
-
-void activations(const Network *net, long layer)
-{
-    const long width = net->widths[layer];
-    for (long j = 0; j < width; j++)
-        for (long p = 0; p < net->count; p++)
-            net->out[layer][net->ranpat[p] * width + j] = sigmoid(net->out[layer][net->ranpat[p] * width + j]);
-}
-
-void output_error(const Network *net)
-{
-    const long last = net->layers, width = net->widths[last];
-    *net->error = 0;
-    for (long k = 0; k < width; k++)
-        for (long p = 0; p < net->count; p++) {
-            const long i = net->ranpat[p] * width + k;
-            *net->error +=
-                (REAL)0.5 * (net->targets[i] - net->out[last][i]) * (net->targets[i] - net->out[last][i]);
-            net->delta[last][i] =
-                (net->targets[i] - net->out[last][i]) * net->out[last][i] * (1 - net->out[last][i]);
-        }
-}
-
-/* The deltas of a layer below the output. */
-void deltas(const Network *net, long layer)
-{
-    const long width = net->widths[layer], next_width = net->widths[layer + 1];
-    for (long i = 0; i < width; i++) {
-        for (long p = 0; p < net->count; p++)
-            net->delta[layer][net->ranpat[p] * width + i] = 0;
-        for (long j = 0; j < next_width; j++)
-            for (long p = 0; p < net->count; p++)
-                net->delta[layer][net->ranpat[p] * width + i] +=
-                    net->delta[layer + 1][net->ranpat[p] * next_width + j] *
-                    net->w[layer + 1][(i + 1) * next_width + j];
-        for (long p = 0; p < net->count; p++)
-            net->delta[layer][net->ranpat[p] * width + i] *=
-                net->out[layer][net->ranpat[p] * width + i] * (1 - net->out[layer][net->ranpat[p] * width + i]);
-    }
-}
+/* The untuned program: the weight change alone has the loop over patterns innermost, so each of its accesses strides by
+   a row. */
+#include "untuned.h"
 
 void weight_change(const Network *net, long layer)
 {
@@ -69,12 +16,4 @@ void weight_change(const Network *net, long layer)
                                                        net->delta[layer][net->ranpat[p] * fan_out + j];
         }
     }
-}
-
-void update(const Network *net, long layer)
-{
-    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
-    for (long j = 0; j < fan_out; j++)
-        for (long i = 0; i <= fan_in; i++)
-            net->w[layer][i * fan_out + j] += net->dw[layer][i * fan_out + j];
 }

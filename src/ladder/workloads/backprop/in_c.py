@@ -78,6 +78,13 @@ def addresses(arrays):
     return (ctypes.c_void_p * len(arrays))(*(None if array is None else array.ctypes.data for array in arrays))
 
 
+def by_unit(problem, variant, flags):
+    """The steps of an epoch of the untuned program, whose forward pass is one macro block, as (phase, function)."""
+    program = Program(problem, variant, flags=flags)
+    steps = [program.step("forward", "forward", layer) for layer in range(1, program.last + 1)]
+    return [*steps, *backward(program)]
+
+
 def by_block(problem, variant, flags):
     """The steps of an epoch, with a loop over all patterns per macro block and layer, as (phase, function)."""
     program = Program(problem, variant, flags=flags)
@@ -85,9 +92,14 @@ def by_block(problem, variant, flags):
     for layer in range(1, program.last + 1):
         steps.append(program.step("products", "products", layer))
         steps.append(program.step("activations", "activations", layer))
-    steps.append(program.step("error", "output_error"))
-    steps += [program.step("deltas", "deltas", layer) for layer in range(program.last - 1, 0, -1)]
-    return [*steps, *program.changes()]
+    return [*steps, *backward(program)]
+
+
+def backward(program):
+    """The steps that follow the forward pass, with a loop over all patterns per macro block and layer."""
+    yield program.step("error", "output_error")
+    yield from (program.step("deltas", "deltas", layer) for layer in range(program.last - 1, 0, -1))
+    yield from program.changes()
 
 
 def by_pattern(problem, variant, flags):

@@ -1,7 +1,7 @@
-"""The macro blocks with the loop over patterns outermost, so innermost loops access contiguous memory.
+"""The first step of the earlier study: `before` with the loop over patterns moved out of the weight change, no more.
 
-Bound by loads and stores: because pointers may alias, the compiler can't keep results and indices in registers, so it
-loads and stores them for every product.
+The forward pass still reads the weights by columns. The weight change is bound by loads and stores: since pointers may
+alias, the compiler loads and stores a result for every product.
 """
 
 from typing import Literal
@@ -14,6 +14,6 @@ PROGRAMS = ("gcc",)
 SOURCE = "loop_order.c"
 
 
-def setup(problem, *, flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native"):
+def setup(problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"):
     """The steps of an epoch, by macro block, on one thread."""
-    return in_c.by_block(problem, "loop_order", flags)
+    return in_c.by_unit(problem, "loop_order", flags)

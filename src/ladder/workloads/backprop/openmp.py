@@ -27,7 +27,7 @@ def setup(
     error: Literal["reduction", "atomic"] = "reduction",
     update: Literal["accumulators", "owner", "atomic"] = "accumulators",
     simd: int = 1,
-    flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
+    flags: Literal["O2", "O3", "unroll", "fast", "native", "all"] = "native",
 ):
     """The steps of an epoch, by macro block, on the threads and with the schedule that the harness has set."""
     program = in_c.Program(problem, "openmp", threads=threads, flags=flags, simd=simd)

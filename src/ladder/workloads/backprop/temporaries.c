@@ -1,4 +1,4 @@
-/* The loops of loop_order.c, with row pointers and temporaries. network.h documents the functions and shapes. */
+/* The loops of contiguous.c, with row pointers and temporaries. network.h documents the functions and shapes. */
 #include "rows.h"
 
 void products(const Network *net, long layer)

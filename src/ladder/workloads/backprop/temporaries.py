@@ -1,4 +1,4 @@
-"""The loops of `loop_order` on rows without aliases, with temporaries instead of repeated indexing.
+"""The loops of `contiguous` on rows without aliases, with temporaries instead of repeated indexing.
 
 The compiler can vectorise the innermost loops. Bound by the L2 cache: every pattern reads the first layer's weights
 from it, and reads and writes their changes.
@@ -14,6 +14,6 @@ PROGRAMS = ("gcc",)
 SOURCE = "temporaries.c"
 
 
-def setup(problem, *, flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native"):
+def setup(problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"):
     """The steps of an epoch, by macro block, on one thread."""
     return in_c.by_block(problem, "temporaries", flags)

@@ -28,7 +28,7 @@ def setup(
     threads: int,
     block: int = 96,
     vector: int = 32,
-    flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
+    flags: Literal["O2", "O3", "unroll", "fast", "native", "all"] = "native",
 ):
     """The steps of an epoch: the blocks, then the update."""
     program = in_c.Program(problem, "tuned", threads=threads, flags=flags, vector=vector)

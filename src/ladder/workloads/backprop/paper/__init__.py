@@ -3,10 +3,11 @@
 ORDER = 35
 TITLE = "Back-propagation, loop by loop"
 CATEGORY = "Backprop"
-TABLES = ("flags", "kernels")
+TABLES = ("programs", "memories", "kernels")
 LOOKS = {
     "before": ("before tuning", "grey", (4, 0, 22), ""),
     "loop_order": ("loop order", "red", (3, 0, 90), ""),
+    "contiguous": ("contiguous rows", "yellow", (4, 0, 45), ""),
     "temporaries": ("temporaries", "orange", (3, 0, 270), ""),
     "fusion": ("fusion", "pink", (5, 0, 90), ""),
     "associativity": ("associativity", "brown", (6, 0, 0), ""),

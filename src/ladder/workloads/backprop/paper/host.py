@@ -14,14 +14,14 @@ from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 
 TITLE = "Flags against techniques, and threads"
 CAPTION = """\
-Left: time of an epoch on one thread, of fewer images than in the ladder; each row is a technique, each mark a set of
+Left: time of an epoch on one thread, of more images than in the ladder; each row is a technique, each mark a set of
 compiler flags. Right: rates by the number of threads; the lines of `openmp` differ in how they sum the weight changes.
 Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = (
     "backprop_flags",
     "backprop_flags_before",
-    "backprop_before",
+    "backprop_steps",
     "backprop_ladder",
     "backprop_openmp",
     "backprop_gpu",
@@ -31,17 +31,17 @@ HEIGHT = 1.5  # inches of a panel
 SPREAD = 0.5  # the range of a row's marks, as a share of the row's height
 PANEL = 0.85  # inches of the axes in a panel
 FLAGS = {
-    "bounds": Look("O2, bounds checks", COLOURS["grey"], "X"),
     "O2": Look("O2", COLOURS["red"], "o"),
     "O3": Look("O3", COLOURS["orange"], "s"),
     "unroll": Look("O3, unrolled", COLOURS["yellow"], "^"),
     "fast": Look("O3, fast math", COLOURS["pink"], "v"),
     "native": Look("O3, native", COLOURS["sky"], "D"),
     "all": Look("all of them", COLOURS["blue"], "P"),
+    "study": Look("the study's", COLOURS["grey"], "X"),
 }
 THREADS = (
-    (select("openmp", "loops"), Look("openmp, sums", COLOURS["orange"], "o")),
-    (select("openmp", "loops", update="owner"), Look("openmp, owners", COLOURS["brown"], "o", (4, 1.5))),
+    (select("openmp", "loops", flags="all"), Look("openmp, sums", COLOURS["orange"], "o")),
+    (select("openmp", "loops", flags="all", update="owner"), Look("openmp, owners", COLOURS["brown"], "o", (4, 1.5))),
     (select("openmp", "threads", update="atomic"), Look("openmp, atomic", COLOURS["red"], "o", (1, 1))),
     (select("blas", "loops"), Look("blas", COLOURS["blue"], "o")),
     (select("tuned", "loops"), Look("tuned", COLOURS["green"], "o")),

@@ -11,7 +11,7 @@ from ladder.workloads.backprop import reference
 
 BYTES = {"float32": 4, "float64": 8}
 LINE = 64  # bytes of a cache line
-LINES = 2  # cache lines that the untuned program fetches per multiply-add
+LINES = 2  # cache lines that the untuned program fetches per multiply-add of the weight change, half of all
 SCALAR = 16  # times as slow as a library's products: one of eight lanes, and one store, not two multiply-adds, a cycle
 PASSES = 3  # over the weights and their changes in the L2 cache, per pattern
 UNITS = 6  # passes over the activations and deltas in GPU memory, between kernels
@@ -54,8 +54,9 @@ def amounts_of(row):
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)
     between_kernels = {"reading": read_twice["reading"] + UNITS * bytes_of(row, sum(widths[1:]))}
     return {
-        "before": {"reading": LINES * LINE * flops / 2},
+        "before": {"reading": LINES * LINE * flops / 4, "products": SCALAR * flops / 2},
         "loop_order": scalar,
+        "contiguous": scalar,
         "temporaries": by_pattern,
         "fusion": by_pattern,
         "associativity": by_pattern,

@@ -1,23 +1,53 @@
-"""The tables of the supplement: the loops by flags, and the eleven kernels."""
+"""The tables of the supplement: all programs, the eleven kernels and their memories."""
 
 from ladder.report import latex
 from ladder.report.cells import NONE, median
-from ladder.report.latex import code
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.store.study import values, where
+from ladder.report.telling.claims import with_code
+from ladder.report.telling.lines import LATEX_TIMES, place
+from ladder.workloads.backprop.paper.claims import ATOMIC, ATOMIC_ERROR, ONE_THREAD
 from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed
 
+# The study's programs and ours in words, on one thread, on several and on a GPU.
+PROGRAMS = {f"`{name}`": name for name in LOOPS}
+PROGRAMS |= {"`associativity`, the study's flags": "last", "`tuned`": ONE_THREAD, "`openmp`": changed("openmp")}
+PROGRAMS |= {"`openmp`, atomic error": ATOMIC_ERROR, "`openmp`, atomic update": ATOMIC, "`tuned`, threads": "tuned"}
+PROGRAMS |= {f"`{name}`": name for name in ("cuda_flat", "cuda_kernels", "cuda", "cuda_fused")}
+IMAGES = 10_000  # whose time is compared, since a GPU gets more of them
+# What each kernel has in shared, constant and texture memory, in the base form.
+TILES, WHOLE, WARPS, BOTH = "tiles of both operands", "the layer's weights", "a sum per warp", "order, widths"
+MEMORIES = {
+    "0 first products": (TILES, "counts", BOTH),
+    "1 hidden products": (TILES, "counts", BOTH),
+    "2 output products": (WHOLE, "counts", BOTH),
+    "3 hidden deltas": (WHOLE, "counts", BOTH),
+    "4 activations": (NONE, "counts", BOTH),
+    "5 error": (WARPS, "counts", BOTH),
+    "6 output deltas": (NONE, "counts", BOTH),
+    "7 first change": (TILES, "counts, factors", BOTH),
+    "8 further changes": (TILES, "counts, factors", BOTH),
+    "9 bias change": (WARPS, "counts, factors", BOTH),
+    "10 update": (NONE, NONE, "widths"),
+}
 
-def flags(study):
-    """The time of an epoch of every loop with every set of flags."""
-    frame = study.frame("flags")
-    names = values(frame, "flags")
-    rows = [
-        [code(name), *(median(where(loop, flags=flag)) for flag in names)]
-        for name in LOOPS
-        if len(loop := where(frame, variant=name))
-    ]
-    return latex.table("l" + "r" * len(names), ["Loops", *map(code, names)], rows)
+
+def programs(study):
+    """The time of IMAGES images by every program, the counterpart of the study's charts and of its comparison."""
+    rows = []
+    for name, cases in {name: study.find(selection) for name, selection in PROGRAMS.items()}.items():
+        if len(cases):
+            images, where = int(cases["images"].iloc[0]), place(cases.iloc[0], LATEX_TIMES)
+            time = median(cases.assign(seconds=cases["seconds"] * IMAGES / images))
+            rows.append([with_code(name), where, latex.num(images), time])
+    return latex.table("llrr", ["Program", "Where", "Images", f"Per {latex.num(IMAGES)} images"], rows)
+
+
+def memories(study):
+    """Which kernel uses which memory, as in the study, and how long it takes; empty without a GPU."""
+    base = study.find(changed("cuda_kernels"))
+    times = kernel_times(study, base).map(latex.seconds) if len(base) else {}
+    rows = [[latex.prose(name), *uses, times.get(name, NONE)] for name, uses in MEMORIES.items()]
+    return latex.table("llllr", ["Kernel", "Shared", "Constant", "Texture", "Time"], rows if len(base) else [])
 
 
 def kernels(study):

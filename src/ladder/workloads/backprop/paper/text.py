@@ -11,7 +11,7 @@ from ladder.workloads.backprop.paper.lines import SIZE
 # The error per image of a network that predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2).
 ERROR = 0.45
 TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a GPU"))
-FLOPS = cost({"rate": 1.0, "momentum": 0.8, **SIZE}).flops
+FLOPS = cost({"rate": 1.0, "momentum": 0.8, **SIZE}).flops / SIZE["images"]  # of an image in an epoch
 
 
 def efficiency_of_products(study):

@@ -14,7 +14,7 @@ reduction of the error, sums per thread and SIMD directives; that of `cuda_kerne
 scalars in constant and index tables in texture memory, sums of the error per block and 256 threads per block; that of
 `cuda_flat` has stored offsets. Ratios with 99 % intervals, hollow if not converged.
 """
-EXPERIMENTS = ("backprop_openmp", "backprop_kernels", "backprop_before", "backprop_ladder", "backprop_gpu")
+EXPERIMENTS = ("backprop_openmp", "backprop_kernels", "backprop_steps", "backprop_ladder", "backprop_gpu")
 ROW = 0.13  # inches of a row, which shows a change
 MARGIN = 0.72  # inches of a panel above and below its rows, together
 REACH = 3.0  # the axis cuts intervals beyond this factor

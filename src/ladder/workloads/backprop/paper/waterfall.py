@@ -2,23 +2,27 @@
 
 from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
-from ladder.workloads.backprop.paper.lines import BLOCKS, OTHER, SIZE
+from ladder.workloads.backprop.paper.lines import BLOCKS, OTHER
 
 TITLE = "What each rung of back-propagation gains"
 CAPTION = """\
-Time of an epoch, rung by rung, with peers below; the first five rungs are compiled with `O2`. A dot is the median of a
+Time of an epoch, rung by rung, with peers below; the first six rungs are compiled with `O2`. A dot is the median of a
 process, a tick the model's time, the wide line the time of the products at the best rate of any precision plus that of
 two readings of the images. On the right: the median of the dots, the speed-up over the rung above with its 99 %
 interval, and the shares of the macro blocks where these were timed.
 """
-EXPERIMENTS = ("backprop_before", "backprop_ladder", "backprop_gpu")
+EXPERIMENTS = ("backprop_steps", "backprop_openmp", "backprop_kernels", "backprop_gpu")
 USES_CEILINGS = True
-NAMES = ("brown", "blue", "orange", "yellow", "pink", "sky", "green", "red")
+NAMES = ("brown", "rose", "blue", "orange", "yellow", "pink", "sky", "green", "red")
 COLOURS = {block: looks.COLOURS[name] for block, name in zip(BLOCKS.values(), NAMES, strict=True)}
 COLOURS |= {OTHER: theme.GREY}
 
 
+def problem(row):
+    """The problem of a panel, by its first row."""
+    return f"{row['layers']}, {int(row['images']):,} images, {row['dtype']}"
+
+
 def draw(study):
     """A panel for each machine of the chapter."""
-    problem = f"{SIZE['layers']}, {SIZE['images']:,} images, {SIZE['dtype']}"
     return waterfall_of(study, problem, "time of an epoch", "products and images alone", colours=COLOURS)
