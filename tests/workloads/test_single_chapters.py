@@ -203,7 +203,7 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     for line, values in CHANGES.items():
         assert len(measured_changes(chapter.study("backprop"), line)) == sum(map(len, values.values())), line
     samples = whole("backprop").tables["backprop_openmp"]["samples"]
-    fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 4))
+    fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 24))
     other = changed("backprop", "backprop_openmp", fewer)
     remaining = measured_changes(chapter_study.of_chapter("backprop", other), "openmp")
     assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
