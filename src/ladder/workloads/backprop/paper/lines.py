@@ -58,7 +58,9 @@ LINES = {
     "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", ("flags=study",)),
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
-    "serial loops": Line("associativity", {"flags": "native"}, "threads", "for threads", words=("flags=native",)),
+    "serial loops": Line(
+        "associativity", {"flags": "native"}, "threads", "the same loops for comparison", words=("flags=native",)
+    ),
     "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
     "cuda_flat": Line(
         "cuda_flat", OFFSETS, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"
@@ -76,7 +78,7 @@ LINES = {
     "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "gpu", "PyTorch, compiled and as a CUDA graph"),
 }
 # Three ladders: threads are on a machine with as many cores as the study had, and a GPU gets more images.
-PANELS = {"one or two threads": ("steps",), "as many threads as there": ("threads",), "GPU": ("kernels", "gpu")}
+PANELS = {"one or two threads": ("steps",), "four threads": ("threads",), "GPU": ("kernels", "gpu")}
 TABLE = [[key for key, line in LINES.items() if line.source in sources] for sources in PANELS.values()]
 FIGURE = list(LINES)
 # With autograd; reading all images from a file in the page cache.
