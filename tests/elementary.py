@@ -86,7 +86,8 @@ class Kernels:
 @functools.cache
 def kernels(variant, dtype, **tuning):
     """The Kernels of a variant of `descent_kernel`, compiled once per process."""
-    names = "init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum", "gemv"
+    names = ["init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"]
+    names += ["hash", "gemv"] if variant == "cuda_version2" else []
     with tempfile.TemporaryDirectory() as folder:
         return Kernels(Path(folder), "named.cpp", "descent_kernel", variant, dtype, named(names), **tuning)
 

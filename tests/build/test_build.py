@@ -90,7 +90,8 @@ NAMES["backprop", "cuda"] = {"gather", "sigmoid", "output", "slope", "add_up", "
 NAMES["backprop", "cuda_fused"] = {"forward_backward", "accumulate_gradients", "update"}
 # Kernels that exist only in float32.
 FLOAT32_ONLY = {("backprop", "cuda_fused"): {"forward_backward_tf32", "accumulate_gradients_tf32"}}
-NAMES["descent_kernel"] = {"init", *NAMES["descent"], "gemv"}
+NAMES["descent_kernel", "cuda_version1"] = {"init", *NAMES["descent"]}
+NAMES["descent_kernel", "cuda_version2"] = {"init", *NAMES["descent"], "hash", "gemv"}
 
 
 # The bytes that a kernel may spill. Kernels that run a whole solve keep the values of every iteration in registers, and

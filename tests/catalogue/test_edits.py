@@ -118,7 +118,7 @@ AFFECTING = {
         HOST_DEVICES | GPU_DEVICES,
     ),
     "the flush of a GPU": ("devices/gpu.py", "buffer.fill(", "buffer.fill(1 + ", GPU_DEVICES),
-    "arrays on a GPU": ("devices/cuda.py", "array.set(", "array.set(0 + ", {"cuda", "home", "mpi_home"}),
+    "arrays on a GPU": ("devices/cuda.py", "array.set(", "array.set(0 + ", {"cuda", "cuda_copies", "home", "mpi_home"}),
     "the ranks": ("devices/mpi.py", "world.Barrier()", "world.Barrier() or None", {"mpi", "mpi_cuda"}),
     "which of two devices starts first": (
         "devices/mpi_cuda.py",
@@ -157,7 +157,7 @@ def test_a_launcher_on_gpus_does_not_concern_the_host(tree, cases, before):
     launched = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
     assert {case.variant for case in stale if case.workload == "gemm"} == launched | {"cuda_columns"}
     assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launched
-    assert {workloads.device(case) for case in stale} == {"cuda"}
+    assert {workloads.device(case) for case in stale} == {"cuda", "offload"}
 
 
 @pytest.mark.slow

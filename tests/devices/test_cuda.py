@@ -68,14 +68,30 @@ def test_the_training_follows_the_reference(run_training, product, dtype, graph,
     assert ("gather" in result["phases"][0]) == (graph == "off")
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("product", VARIANTS)
+def test_the_training_of_a_deep_network_follows_the_reference(trained, product):
+    trained("cuda", "784-1000-1000-1000-10", "relu", 100, 100, "float64", rate=0.1, product=product)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("memory", ["pageable", "pinned"])
+@pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
+def test_the_training_with_copies_follows_the_reference(trained, memory, layers, activation, images, batch):
+    """The last batch may be smaller."""
+    sizes = layers, activation, images, batch, "float64"
+    result = trained("cuda_copies", *sizes, product="cublas", memory=memory)
+    assert {"copy in", "kernels", "copy out"} <= set(result["phases"][0])
+
+
 @pytest.fixture
 def run_training(tmp_path):
     """A function that runs a training's job on the digits, including checks, and returns its result."""
 
-    def run(variant, layers, activation, images, batch, dtype, **tuning):
+    def run(variant, layers, activation, images, batch, dtype, rate=0.5, **tuning):
         write_digits(tmp_path / "digits")
         sizes = {"layers": layers, "activation": activation, "images": images, "batch": batch, "dtype": dtype}
-        sizes = workloads.complete("mlp", {**sizes, "epochs": 3, "rate": 0.5, "source": "digits"})
+        sizes = workloads.complete("mlp", {**sizes, "epochs": 3, "rate": rate, "source": "digits"})
         mlp = workloads.load("mlp")
         reference = mlp.reference.compute(mlp.reference_sizes(sizes), load_data(tmp_path / "digits"))
         np.savez(tmp_path / "reference.npz", **reference)

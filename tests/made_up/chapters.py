@@ -17,6 +17,7 @@ from made_up import MACHINE, Measurement
 CHAPTERS = ("gemm", "mlp", "gemv", "backprop", "descent", "dcgan")
 CORES, THREADS, COUNTS = 24, (1, 2, 4, 12, 24), (1, 2, 4)  # cores; measured numbers of threads, and of ranks and GPUs
 COPIES = ("to device", "to host")
+UNTESTED = {"nodes", "rises/openmp", "rises/blas", "schedule"}  # claims that need several nodes, or fewer cores
 # Bytes per second: of memory per thread, of the GPU's memory, of the link to the GPU.
 MEMORY, GPU_MEMORY, LINK = 12.5e9, 4.4e12, 50e9
 
@@ -69,28 +70,29 @@ def gemm(case):
     return {"seconds": seconds, "phases": copies, "columns": columns, "checks": CHECKS}
 
 
-PLAIN, COPY = 0.2e-3, 0.9e-3  # seconds per image by plain loops on a thread, and of the copies in each direction
-# Seconds of a batch on a GPU, (without, with) a graph; peers' times over ours by size of the batch.
+COPY = 0.9e-3  # seconds of the copies in each direction
+# Seconds of a batch on a GPU, (without, with) a graph; of a batch's copies; peers' times over ours.
 BATCHES = {"cuda_naive": (125e-6, 120e-6), "cuda_shared": (84e-6, 80e-6), "cuda_tiled": (100e-6, 40e-6)}
 BATCHES |= {"cuda_mma": (100e-6, 30e-6), "cublas": (120e-6, 36e-6), "pytorch_cuda": (500e-6, 90e-6)}
-PEERS = {"numpy_loop": {100: 1.5, 1000: 1.3}, "pytorch": {100: 1.25, 1000: 1.0}}
+COPIES_OF_BATCHES = {"pageable": 7.7e-3, "pinned": 2e-3}
+PEERS = {"numpy_loop": 1.5, "pytorch": 1.25}
 
 
 def mlp(case):
     """Trainings by operation; on a GPU, operations add up to the call only with `cuda_naive` and `cuda_shared`."""
     name, sizes, graph = case.variant, case.sizes, case.tuning.get("graph")
     product = case.tuning.get("product", "tiled")
-    if graph:
-        method = name if name in BATCHES else product
-        seconds = BATCHES[method][graph == "on"] * sizes["images"] / sizes["batch"]
+    if device(case) == "host":
+        seconds = work(case).flops / ON_HOST[product] / GAINS[case.threads] * PEERS.get(name, 1)
     else:
-        seconds = sizes["images"] * PLAIN * ON_HOST["openmp"] / ON_HOST[product] / GAINS[case.threads]
-        seconds *= PEERS.get(name, {}).get(sizes["batch"], 1)
+        seconds = BATCHES[name if name in BATCHES else product][graph != "off"]
+        seconds = (seconds + COPIES_OF_BATCHES.get(case.tuning.get("memory"), 0)) * sizes["images"] / sizes["batch"]
     fields = {"seconds": seconds, "curve": learning(case, 1), "checks": CHECKS}
     if name not in ("host", "cuda") or graph == "on":
         return fields
     products = 0.995 if product == "openmp" else 0.85
-    shares = {"update": 1 - products, "forward 1": products / 2, "delta 1": products / 2}
+    shares = {"forward 1": 0.3, "forward 2": 0.2, "gradient 1": 0.3, "delta 1": 0.2}  # of the products
+    shares = {"update": 1 - products} | parts(products, shares)
     phases = parts(seconds * (0.3 if product in ("cuda_tiled", "cuda_mma", "cublas") else 1), shares)
     return fields | {"phases": phases | (dict.fromkeys(COPIES, COPY) if name == "cuda" else {})}
 
@@ -172,6 +174,7 @@ def descent(case):
     else:
         waiting, rate = ITERATIONS[case.variant]
         waiting *= LAUNCHED.get(case.variant, 1) if case.tuning.get("graph") == "off" else 1
+        waiting *= 0.8 if case.tuning.get("launch") == "right" else 1
         reading = sizes["n"] ** 2 * int(sizes["dtype"][-2:]) / 8 / rate / case.threads
         seconds = steps * max(waiting, reading) * (1 + 1 / recompute if recompute else 1)
     columns = {"joules": 500 * seconds, "sustained": seconds} if device(case) == "cuda" else {}
@@ -197,10 +200,9 @@ def residuals(case):
 
 
 def descent_kernel(case):
-    """Elementary kernels of 2 us plus 4 ps per element; 512 threads with grid and block swapped take longer."""
+    """Elementary kernels of 2 us plus 4 ps per element."""
     elements = case.sizes["n"] ** (2 if case.sizes["kernel"] in ("init", "product", "reduction", "gemv") else 1)
-    is_slow = case.tuning.get("launch") == "swapped" and case.tuning["block"] == 512
-    return {"seconds": (2e-6 + 4e-12 * elements) * (1.5 if is_slow else 1)}
+    return {"seconds": 2e-6 + 4e-12 * elements}
 
 
 # Seconds of a picture on a thread, by the methods of the first layers and of the last; PyTorch's on a GPU, by `math`.

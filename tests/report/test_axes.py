@@ -30,10 +30,10 @@ AXES = {
     "gemv_scaling": {("cores", ""), ("GPUs", "")},
     "gemv_waterfall": {("time of a gigabyte, float64", "")},
     "mlp_learning": {("epoch", "mean loss"), ("epoch", "test accuracy (%)"), ("epoch", "|loss − reference|")},
-    "mlp_parts": {("time (ms)", "")},
-    "mlp_scaling": {("threads (product)", ""), ("threads (training)", "")},
+    "mlp_methods": {("time (ms)", "")},
+    "mlp_threads": {("threads", "")},
     "mlp_waterfall": {
-        ("time, 100 images, 784-300-10, float64", ""),
+        ("time, 100 images, 784-1000-1000-1000-10, float64", ""),
         ("time, nn: 1000 × 300 × 784, float64", ""),
         ("time, nn: 4096 × 4096 × 4096, float64", ""),
     },
@@ -57,7 +57,7 @@ def milliseconds(text):
 
 
 # `share` is the sum of the phases over the call in the made-up data, `count` the minimum number of a panel's bars.
-@pytest.mark.parametrize(("name", "share", "count"), [("gemv_phases", 0.95, 8), ("mlp_parts", 1.0, 4)])
+@pytest.mark.parametrize(("name", "share", "count"), [("gemv_phases", 0.95, 8), ("mlp_methods", 1.0, 1)])
 def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count):
     for axes in draw(name, tables(name)).axes:
         labels = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
@@ -71,7 +71,7 @@ def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count)
 
 
 # `scale` is the bytes per operation: a matrix-vector product in float64 reads 8 bytes for two operations.
-@pytest.mark.parametrize(("name", "scale"), [("mlp_scaling", 1), ("backprop_host", 1), ("gemv_scaling", 4)])
+@pytest.mark.parametrize(("name", "scale"), [("backprop_host", 1), ("gemv_scaling", 4)])
 def test_rates_are_those_of_the_made_up_times_in_billions(name, scale):
     figure = draw(name, tables(name))
     first_rates = {
@@ -80,3 +80,14 @@ def test_rates_are_those_of_the_made_up_times_in_billions(name, scale):
     assert first_rates
     for rate in first_rates:
         assert any(rate == pytest.approx(scale * expected, rel=0.015) for expected in {*RATES.values(), 10.0})
+
+
+def test_speedups_of_the_training_are_over_one_thread():
+    """The made-up rates rise like threads to the power of 0.8."""
+    *_, openmp, blas = draw("mlp_threads", tables("mlp_threads")).axes
+    for axes in (openmp, blas):
+        ideal, *lines = sorted(axes.lines, key=lambda line: -line.get_linewidth())
+        assert [*ideal.get_ydata()] == [1, 2, 6, 24]
+        assert len(lines) == 4
+        for line in lines:
+            assert [*line.get_ydata()] == pytest.approx([1, 2**0.8, 6**0.8, 24**0.8], rel=1e-3)

@@ -41,9 +41,9 @@ def of_code():
         "gemv_phases": [MEDIAN, "fifth"],
         "gemv_scaling": [MEDIAN],
         "gemv_waterfall": [WORDS[1 + gemv_model.COPIES], RATIO],
-        "mlp_parts": [MEDIAN, "fifth"],
+        "mlp_methods": [MEDIAN, "fifth"],
         "mlp_sample_digits": [WORDS[sample_digits.EACH]],
-        "mlp_scaling": [MEDIAN],
+        "mlp_threads": [MEDIAN],
         "mlp_waterfall": [RATIO],
     }
 

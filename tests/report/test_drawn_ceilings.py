@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 import made_up
@@ -11,7 +12,7 @@ from ladder.catalogue import workloads
 from ladder.report import figures
 from ladder.report.figures import by_threads, layout, theme, waterfall
 from ladder.report.latex import code, percent
-from ladder.report.telling import chapter_study
+from ladder.report.telling import chapter_study, scaling
 from ladder.store import rates as rates_of_studies
 from ladder.store.study import Study
 from ladder.workloads.backprop.paper import model as model_of_backprop
@@ -65,23 +66,11 @@ def rates_drawn(monkeypatch):
     return ceilings_drawn
 
 
-def without_most_threads(tables):
-    """Tables of the training in which the first machine has fewer threads than the second."""
-    frame = tables["samples"]
-    return tables | {"samples": frame[(frame["machine"] == THERE) | (frame["threads"] < max(ON_THREADS))]}
-
-
-def test_rates_of_the_training_stand_under_the_products_of_their_machine_on_as_many_threads(rates_drawn):
-    """The machine with most threads has a panel beside the chapter's host."""
-    inputs = tables("mlp_scaling", (HERE, THERE))
-    inputs["mlp_threads"] = without_most_threads(inputs["mlp_threads"])
-    figure = draw("mlp_scaling", inputs, ceilings())
-    product = {threads: rates[0] for threads, rates in ON_THREADS.items()}
-    training = {threads: rate for threads, rate in product.items() if threads < 24}
-    assert rates_drawn == [product, training, {threads: 7 * rate for threads, rate in product.items()}]
-    assert [axes.get_xlabel() for axes in figure.axes] == ["threads (product)", *["threads (training)"] * 2]
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["GFLOP/s"] * 3
-    assert [part.texts[0].get_text() for part in figure.subfigs] == [HERE, HERE, layout.marked(THERE)]
+def test_a_panel_stands_under_the_ceiling_of_its_own_machine(rates_drawn):
+    study = SimpleNamespace(machine={"host": 1e9, "widest": 5e9}.get)
+    panel = scaling.Panel("widest", [], "threads", lambda rate: {1: rate, 2: 2 * rate})
+    scaling.fill(study, layout.new(1).subplots(), panel, pd.DataFrame({"at": [1], "method": ["x"]}), "GB/s", 1)
+    assert rates_drawn == [{1: 5.0}]
 
 
 @pytest.mark.parametrize(

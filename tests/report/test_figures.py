@@ -27,7 +27,7 @@ TIERED = [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) 
 SEVERAL = ("gemv_scaling", "mlp_learning")  # figures that `make test` also draws with several machines
 CHOOSING = ("backprop", "descent", "gemv")  # chapters whose figures show only the machines of the chapter's text
 # Figures that show only the machine of their chapter.
-ONE_MACHINE = ("dcgan_timeline", "dcgan_waterfall", "mlp_parts", "mlp_scaling", "mlp_waterfall")
+ONE_MACHINE = ("dcgan_timeline", "dcgan_waterfall", "mlp_methods", "mlp_threads", "mlp_waterfall")
 HOLLOW = "hollow: not converged"
 
 
@@ -167,7 +167,7 @@ def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(
 
 @pytest.mark.slow
 def test_same_tables_same_bytes(tmp_path):
-    names = ("mlp_parts",)
+    names = ("mlp_methods",)
     for name in names:
         for experiment, inputs in tables(name).items():
             for table, frame in inputs.items():

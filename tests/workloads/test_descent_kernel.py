@@ -25,7 +25,8 @@ DTYPES = ("float32", "float64")
 SIZES = (1, 2, 16, 17, 32, 65, 144, 512, 1000)
 CUDA = workloads.variants("descent_kernel")
 LOWER = {"float64": np.float32, "float32": np.float16}
-LAUNCHES = {"swapped": ("reduction",), "square": ("transpose", "scale", "vecdif", "vecsum")}
+VECTORS = ("transpose", "scale", "vecdif", "vecsum")
+STUDY = ("init", "product", "reduction", *VECTORS)
 
 
 def problem_of(kernel, n, dtype, device=HOST, round=0):
@@ -43,8 +44,10 @@ def result(problem, arithmetic=np.float64, inputs=None):
     inputs = inputs or problem.inputs
     arrays = {name: array if name == "key" else array.astype(arithmetic) for name, array in inputs.items()}
     key, matrix, x, y = (arrays.get(name) for name in ("key", "matrix", "x", "y"))
+    n = problem.sizes["n"]
     if kernel == "init":
-        n = problem.sizes["n"]
+        return {"out": np.arange(n * n, dtype=np.float64).reshape(n, n).astype(arithmetic)}
+    if kernel == "hash":
         elements = descent_kernel.hashed_elements(0, n * n + n, key[0]).astype(arithmetic)
         return {"out": elements[: n * n].reshape(n, n), "b": elements[n * n :]}
     out = {
@@ -68,7 +71,7 @@ def write(problem, results):
 def is_right(problem, round=0):
     arguments = problem.sizes, problem.inputs, problem.outputs, round, None, None, problem.sizes["dtype"]
     checks, point = descent_kernel.check(*arguments)
-    assert (point, len(checks)) == (None, 2 if problem.sizes["kernel"] == "init" else 1)
+    assert (point, len(checks)) == (None, 2 if problem.sizes["kernel"] == "hash" else 1)
     return all(check.passed for check in checks)
 
 
@@ -84,7 +87,7 @@ def test_every_wrong_element_is_noticed(kernel, dtype):
             flat = array.reshape(-1)
             for index in {0, flat.size // 2, flat.size - 1}:
                 right = flat[index]
-                for wrong in (right * 1.01 + 1e-3, -right, np.nan, np.inf):
+                for wrong in (right * 1.01 + 1e-3, -right or 1, np.nan, np.inf):
                     flat[index] = wrong
                     assert not is_right(problem), (n, index, wrong)
                 flat[index] = right
@@ -111,7 +114,7 @@ def shifted_and_swapped(inputs):
 
 
 FAULTS = [
-    *itertools.product((without_last,), [kernel for kernel in KERNELS if kernel != "init"]),
+    *itertools.product((without_last,), [kernel for kernel in KERNELS if kernel not in ("init", "hash")]),
     *itertools.product((transposed,), ("product", "reduction", "gemv")),
     *itertools.product((shifted_and_swapped,), ("product", "transpose", "scale", "vecdif", "vecsum", "gemv")),
 ]
@@ -129,15 +132,15 @@ def test_wrong_operands_are_noticed(fault, kernel, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "init"])  # which has no inputs
 def test_stale_and_low_precision_results_are_noticed(kernel, dtype):
     for n in (2, 17, 65):
         problem = problem_of(kernel, n, dtype)
         write(problem, result(problem_of(kernel, n, dtype, round=1)))
         assert not is_right(problem), n
         write(problem, result(problem, LOWER[dtype]))
-        # What `init` writes is exact in either dtype.
-        assert is_right(problem) is (kernel == "init" and dtype == "float64"), n
+        # What `hash` writes is exact in either dtype.
+        assert is_right(problem) is (kernel == "hash" and dtype == "float64"), n
 
 
 def test_a_sequential_sum_is_within_the_bound():
@@ -146,7 +149,7 @@ def test_a_sequential_sum_is_within_the_bound():
     assert is_right(problem)
 
 
-def test_elements_of_init_are_uniform_and_uncorrelated():
+def test_elements_of_hash_are_uniform_and_uncorrelated():
     values = descent_kernel.hashed_elements(0, 100_000, np.uint32(1))
     assert np.array_equal(values, values.astype(np.float32))
     assert -1 <= values.min() < values.max() < 1
@@ -159,7 +162,8 @@ def test_elements_of_init_are_uniform_and_uncorrelated():
 @pytest.mark.parametrize(
     ("kernel", "flops", "elements"),
     [
-        ("init", 0, 110),
+        ("init", 0, 100),
+        ("hash", 0, 110),
         ("product", 100, 210),
         ("reduction", 100, 110),
         ("transpose", 0, 20),
@@ -187,19 +191,22 @@ def test_passes_end_with_one_sum_and_cover_all_elements(load):
     assert passes.lengths(load**2, load) == [load, 1]
 
 
+def test_a_load_is_the_earlier_studys():
+    loads = {16: 4, 64: 8, 144: 12, 256: 4, 512: 8}
+    assert {n: passes.load_of(n) for n in loads} == loads
+    assert {passes.load_of(n) for n in (17, 32, 65, 1000)} == {4}  # no power of a load
+
+
 def test_the_earlier_study_counted_the_elements_written():
-    assert earlier.elements_written("product", 144, 12) == 144**2
-    assert earlier.elements_written("reduction", 144, 12) == 144 * (12 + 1)
-    assert earlier.elements_written("reduction", 512, 8) == 512 * (64 + 8 + 1)
-    assert earlier.elements_written("vecsum", 512, 8) == 512
-    rows = list(earlier.rows())
-    assert len(rows) == 7 * 7 + 6
-    # One of each kernel without init at n = 512, and the second product of an iteration.
-    at_512 = {kernel: milliseconds for kernel, _, _, n, _, milliseconds in rows if n == 512}
-    assert sum(at_512.values()) - at_512["init"] == pytest.approx(0.50, abs=0.005)
-    assert sum(at_512.values()) - at_512["init"] + at_512["product"] + at_512["reduction"] == pytest.approx(
-        0.81, abs=0.005
-    )
+    assert earlier.elements_written("product", 144) == 144**2
+    assert earlier.elements_written("reduction", 144) == 144 * (12 + 1)
+    assert earlier.elements_written("reduction", 512) == 512 * (64 + 8 + 1)
+    assert earlier.elements_written("reduction", 32, version=1) == earlier.elements_written("vecsum", 32) == 32
+    # Each pass reads what the last one wrote.
+    assert earlier.traffic("reduction", 144) == 4 * 144 * (144 + 12 + 12 + 1)
+    assert earlier.traffic("reduction", 32, version=1) == 4 * (32**2 + 32)
+    assert earlier.traffic("init", 144) == 4 * 144**2
+    assert {len(times) for times in earlier.VERSION2.values()} == {len(earlier.COLUMNS)}
 
 
 def launch_on_host(device, kernel, n, dtype, variant, **tuning):
@@ -209,12 +216,14 @@ def launch_on_host(device, kernel, n, dtype, variant, **tuning):
     return problem, all(np.isnan(guard).all() or guard.dtype.kind == "u" for guard in device.guards)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", STUDY)
 @elementary.needs_compiler
-def test_one_block_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
-    monkeypatch.setattr(cuda, "kernel", elementary.kernels("cuda_version1", "float32").get)
-    for n in (1, 2, 17, 32):
+def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
+    kernels = elementary.kernels("cuda_version1", "float32")
+    monkeypatch.setattr(cuda, "kernel", kernels.get)
+    for n in (1, 2, 5, 17, 31, 32):
         problem, is_guarded = launch_on_host(elementary.device(), kernel, n, "float32", "cuda_version1")
+        assert kernels.launches[-1] == (kernel, (n,), (1,) if kernel in VECTORS else (n,))
         assert is_right(problem, round=1), n
         assert is_guarded, n
 
@@ -224,7 +233,7 @@ def test_one_block_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
 @elementary.needs_compiler
 def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeypatch, kernel, dtype, load):
     monkeypatch.setattr(cuda, "kernel", elementary.kernels("cuda_version2", dtype, load=load).get)
-    launches = ["right", *(launch for launch in LAUNCHES if kernel in LAUNCHES[launch])]
+    launches = ["right", *["study"] * (kernel in STUDY)]
     longer_rows = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # in which both warps of a block have elements
     for n, launch in itertools.product((1, 17, 48, 65, *longer_rows), launches):
         tuning = {"block": 64, "load": load, "launch": launch}
@@ -244,9 +253,11 @@ def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
         return [(*grid, *block) for _, grid, block in kernels.launches]
 
     assert grids("reduction", "right") == [(9, 64), (3, 64), (1, 64)]
-    assert grids("reduction", "swapped") == [(64, 9), (64, 3), (64, 1)]
+    assert grids("reduction", "study") == [(64, 9), (64, 3), (64, 1)]
+    # Of the study, <<<block, blocks>>> of n n threads but for scale and vecdif.
+    study = {kernel: grids(kernel, "study") for kernel in STUDY if kernel != "reduction"}
+    assert study == {kernel: [(64, 1 if kernel in ("scale", "vecdif") else 36)] for kernel in study}
     assert grids("vecsum", "right") == [(1, 64)]
-    assert grids("vecsum", "square") == [(36, 64)]
     assert grids("gemv", "right") == [(48, 64)]
     assert grids("dot", "right") == [(1, 64)]
 
@@ -254,9 +265,9 @@ def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
 @pytest.mark.parametrize(
     ("kernel", "n", "tuning", "words"),
     [
-        ("product", 64, {"launch": "swapped"}, "launch=swapped .* is only for reduction: .* for kernel=product"),
-        ("gemv", 64, {"launch": "square"}, "launch=square .* is only for transpose, scale, vecdif, vecsum"),
-        ("reduction", 1000, {"block": 32, "launch": "swapped"}, "reduction has 7813 blocks. .* 1024 at most: lower n"),
+        ("reduction", 1000, {"block": 32, "launch": "study"}, "reduction has 7813 blocks. .* 1024 at most: lower n"),
+        ("vecsum", 182, {"block": 32, "launch": "study"}, "vecsum has 1036 blocks. With launch=study .* 1024 at most"),
+        ("dot", 64, {"launch": "study"}, "launch=study .* is only for init, product, reduction, transpose, scale"),
         ("gemv", 64, {"block": 48}, "block=48 of descent_kernel/cuda_version2 must be a multiple of 32"),
     ],
 )
@@ -271,8 +282,9 @@ def test_a_variant_states_what_it_does_not_support():
     def refusal(variant, kernel, n):
         return workloads.beyond_limits(sanitized.case("descent_kernel", variant, {}, kernel=kernel, n=n))
 
-    assert refusal("cuda_version1", "dot", 32) is None
-    assert "takes n from 1 to 32 only" in refusal("cuda_version1", "dot", 33)
+    assert refusal("cuda_version1", "init", 32) is None
+    assert "takes n from 1 to 32 only" in refusal("cuda_version1", "init", 33)
+    assert "takes kernel init or product" in refusal("cuda_version1", "dot", 32)
     assert "takes kernel product or reduction" in refusal("cublas", "init", 32)
     assert refusal("cublas", "dot", 100_000) is None
 
@@ -315,7 +327,7 @@ class Cublas:
         result[0] = x @ y
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "init"])
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel not in ("init", "hash")])
 def test_the_calls_of_cublas_compute_the_kernel(monkeypatch, kernel):
     variant, library = workloads.load_variant("descent_kernel", "cublas"), Cublas()
     monkeypatch.setattr(variant, "bind", library.bind)
@@ -352,9 +364,9 @@ def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("launch", "kernel"), [(launch, kernel) for launch in LAUNCHES for kernel in LAUNCHES[launch]])
-def test_launches_of_the_earlier_study_are_right_on_a_gpu(launch, kernel, dtype):
+@pytest.mark.parametrize("kernel", STUDY)
+def test_launches_of_the_earlier_study_are_right_on_a_gpu(kernel, dtype):
     for n, block, load in [(1, 32, 4), (17, 32, 4), (144, 32, 12), (256, 512, 4), (512, 512, 8)]:
-        tuning = {"block": block, "load": load, "launch": launch}
+        tuning = {"block": block, "load": load, "launch": "study"}
         case = sanitized.case("descent_kernel", "cuda_version2", tuning, kernel=kernel, n=n, dtype=dtype)
         validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), case.key)

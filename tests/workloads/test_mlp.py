@@ -5,11 +5,12 @@ import itertools
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
 
-from ladder import devices
+from ladder import cuda, devices
 from ladder.catalogue import workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
@@ -19,7 +20,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import mlp
-from ladder.workloads.mlp import elementwise, products, reference
+from ladder.workloads.mlp import cuda_copies, elementwise, products, reference
 
 HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("mlp")  # its functions are compiled once
@@ -64,7 +65,8 @@ class Training:
         self.sizes, self.digits = sizes, digits
         self.problem = make_problem(mlp, Case("mlp", variant, sizes, {"threads": 1}), HOST)
         mlp.fill(self.problem.inputs, sizes, 0, digits)
-        steps = workloads.load_variant("mlp", variant).setup(self.problem, threads=1, **tuning)
+        tuning |= {"threads": 1} if "threads" in workloads.tunings("mlp", variant) else {}
+        steps = workloads.load_variant("mlp", variant).setup(self.problem, **tuning)
         self.run = in_order(Steps.of(steps).run)
 
     def epoch(self, round, run=None):
@@ -188,6 +190,51 @@ def test_trajectories_are_within_the_bound(digits, exact, product, dtype):
 def test_odd_trainings(digits, exact, product, changes):
     sizes = complete(**changes)
     assert_right(Training(digits, sizes, product=product), exact(sizes))
+
+
+@pytest.mark.parametrize("product", [*PRODUCTS, "c_openmp"])
+def test_the_deep_network_of_the_claims_is_trained_right(digits, exact, product):
+    sizes = complete(layers="784-1000-1000-1000-10", activation="relu", images=20, batch=20, epochs=1, rate=0.1)
+    assert_right(Training(digits, sizes, product=product), exact(sizes))
+
+
+class Resident(np.ndarray):
+    """An array that stands in for one in a GPU's memory."""
+
+    def set(self, values):
+        np.copyto(self, values)
+
+    def get(self, out):
+        np.copyto(out, self)
+
+
+def batch_on_the_host(problem, multiply):
+    """The steps of an epoch of one batch, in place of kernels."""
+
+    def run():
+        layers = range(1, len(reference.layer_sizes(problem.sizes)))
+        pairs = [(getattr(problem, f"w{layer}"), getattr(problem, f"b{layer}")) for layer in layers]
+        x, labels = reference.scale_pixels(problem.pixels[problem.order]), problem.labels[problem.order]
+        problem.loss[0], gradients = reference.gradients(pairs, x, labels, problem.sizes["activation"])
+        for arrays, slopes in zip(pairs, gradients, strict=True):
+            for array, slope in zip(arrays, slopes, strict=True):
+                array -= problem.sizes["rate"] * slope
+
+    yield "batch", run
+
+
+@pytest.mark.parametrize("batch", [40, 130])
+def test_copies_take_every_batch_there_and_all_parameters_back(digits, exact, batch, monkeypatch):
+    """The last of the four batches is smaller."""
+    monkeypatch.setattr(cuda, "empty", lambda shape, dtype: np.zeros(shape, dtype).view(Resident))
+    monkeypatch.setattr(cuda, "capture", lambda run, stream: run)
+    monkeypatch.setattr(cuda, "load_cupy", mock.MagicMock())
+    monkeypatch.setattr(cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(cuda_copies, "epoch", batch_on_the_host)
+    monkeypatch.setattr(products, "of", lambda product: None)
+    sizes = complete(batch=batch)
+    training = Training(digits, sizes, "cuda_copies", product="cublas")
+    assert_right(training, exact(sizes))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

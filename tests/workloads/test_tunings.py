@@ -248,8 +248,7 @@ OBSERVED = {
             "launch": Observed(
                 {
                     "right": (r" reduction .*grid=\[2\], block=\[128\]| vecdif .*grid=\[1\]", 2),
-                    "swapped": r" reduction .*grid=\[128\], block=\[2\]",
-                    "square": r" vecdif .*grid=\[8\], block=\[128\]",
+                    "study": r" vecdif .*grid=\[128\], block=\[1\]",
                 }
             ),
         },
@@ -291,7 +290,7 @@ OBSERVED = {
     "descent_kernel": {
         "cuda_version2": {
             **LAUNCH,
-            "launch": Observed({"right": r"grid=\[8\], block=\[128\]", "swapped": r"grid=\[128\], block=\[8\]"}),
+            "launch": Observed({"right": r"grid=\[4\], block=\[128\]", "study": r"grid=\[128\], block=\[4\]"}),
         },
     },
     "fma": {

@@ -7,6 +7,7 @@ STUDY_TABLES = (
     "machines",
     "software",
     "campaigns",
+    "then_now",
     "environments",
     "plan",
     "validation",
@@ -34,6 +35,7 @@ def tables(study, reports=(), sensitivity=None):
         machines_table,
         plan_table,
         sensitivity_table,
+        then_now,
         validation_table,
         verdicts,
     )
@@ -41,6 +43,7 @@ def tables(study, reports=(), sensitivity=None):
     of_study = {
         "machines": machines_table.machines(study),
         "software": machines_table.software(study),
+        "then_now": then_now.table(study),
         "campaigns": campaigns_table.campaigns(study),
         "environments": campaigns_table.environments(study),
         "plan": plan_table.plan(study),

@@ -181,6 +181,22 @@ class Claim:
     place: str = ""
 
 
+@dataclass(frozen=True)
+class Then:
+    """A time that an earlier study published, the time of its program today, and that of the best line today.
+
+    The first over the second is what hardware has gained, the second over the third what code has. `seconds` is None if
+    the study's work isn't known to be that of ours; then only the gain of code is told. A side is a selection, whose
+    time is that in a column of the rows, or a function of the study that returns seconds.
+    """
+
+    words: str
+    seconds: float | None
+    theirs: str | Selection | Callable
+    best: str | Selection | Callable
+    column: str = "seconds"
+
+
 def place(row, times="×"):
     """The resources of a case: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`; `times` is the sign between them."""
     ranks, threads = (row.get(name) for name in ("ranks", "threads"))

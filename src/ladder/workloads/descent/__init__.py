@@ -30,7 +30,7 @@ from ladder.workloads.descent import system, trajectory
 RUNGS = {
     "openmp": "the CPU program on OpenMP threads",
     "blas": "products by SciPy's BLAS, with A or one triangle of it",
-    "cuda_version1": "a block as wide as the matrix, a kernel per operation, the step length computed by the host",
+    "cuda_version1": "a block per row of a small matrix, a kernel per operation, the step length computed by the host",
     "cuda_version2": "the same with a linear index, blocks of any size, several elements per thread",
     "cublas": "cuBLAS, all scalars on the GPU, single calls or a CUDA graph",
     "cuda_fused": "one launch per iteration, products and sums fused",

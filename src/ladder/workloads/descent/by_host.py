@@ -9,7 +9,7 @@ import numpy as np
 
 
 def solver(problem, kernels):
-    """A function that solves by `kernels`, a OneBlock or a LinearIndex of `descent_kernel`."""
+    """A function that solves by `kernels`, a BlockPerRow or a LinearIndex of `descent_kernel`."""
     n, dtype = problem.sizes["n"], np.dtype(problem.sizes["dtype"])
     matrix, b, x = problem.matrix, problem.b, problem.x
     products, row_products, row = (problem.device.empty(shape, dtype) for shape in ((n, n), (1, n), (1, n)))

@@ -1,2 +1,2 @@
-// Whole solves by one block: n warps for a matrix, n threads for vectors.
-#include "elementary_warps.cuh"
+// Whole solves by kernels with a block for each row.
+#include "elementary_rows.cuh"

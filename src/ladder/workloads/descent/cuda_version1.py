@@ -1,4 +1,4 @@
-"""Version 1 of the earlier study: a kernel is a single block with a warp per row of A, so n is at most 32.
+"""Version 1 of the earlier study: a kernel has a block for each row of A, as wide as the row; n is at most 32.
 
 Latency-bound: about ten launches and two host synchronisations per iteration.
 """
@@ -15,4 +15,4 @@ LIMITS = {"algorithm": ("steepest",), "n": (1, 32)}
 
 def setup(problem):
     """The timed solve."""
-    return by_host.solver(problem, launch.OneBlock("descent", problem))
+    return by_host.solver(problem, launch.BlockPerRow("descent", problem))

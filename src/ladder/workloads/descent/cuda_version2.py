@@ -18,6 +18,6 @@ MACROS = ("load",)
 LIMITS = {"algorithm": ("steepest",), "n": (1, 16384), "block": (32, 512)}
 
 
-def setup(problem, *, block: int = 128, load: int = 4, launch: Literal["right", "swapped", "square"] = "right"):
+def setup(problem, *, block: int = 128, load: int = 4, launch: Literal["right", "study"] = "right"):
     """The timed solve; `launch` is as in `descent_kernel.launch.LinearIndex`."""
     return by_host.solver(problem, kernel_launch.LinearIndex("descent", problem, block, load, launch))

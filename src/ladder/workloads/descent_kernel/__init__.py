@@ -2,7 +2,8 @@
 
 | kernel | computes | loads | stores |
 | --- | --- | --- | --- |
-| init | A and b from their indices, see `hashed_elements` | | n n + n |
+| init | A[i, j] = i n + j, its index, as in the earlier study | | n n |
+| hash | A and b from their hashed indices, see `hashed_elements` | | n n + n |
 | product | A[i, j] x[j]: the first half of a matrix-vector product | n n + n | n n |
 | reduction | the sum of each row of a matrix: the second half | n n | n |
 | transpose | a column as a row: n elements | n | n |
@@ -15,8 +16,8 @@
 Loads and stores are the minimal traffic in elements; kernels on large arrays are memory-bound. Inputs are uniform in
 [-1, 1) from the seed; in large arrays the numbers repeat (`ladder.devices.chunked`).
 
-Shapes: matrix (n, n), x and y (n,); out (n, n) of `init` and `product`, (1,) of `dot`, otherwise (n,); b, the other
-output of `init`, (n,); all of one dtype, float32 or float64. key, the input of `init`, is uint32 (1,).
+Shapes: matrix (n, n), x and y (n,); out (n, n) of `init`, `hash` and `product`, (1,) of `dot`, otherwise (n,); b, the
+other output of `hash`, (n,); all of one dtype, float32 or float64. key, the input of `hash`, is uint32 (1,).
 """
 
 from types import SimpleNamespace
@@ -28,19 +29,19 @@ from ladder.harness.validation import compare, random_sum_factor, unit_roundoff
 from ladder.workloads.gemv import sums
 
 RUNGS = {
-    "cuda_version1": "one block as wide as the matrix, a warp per row",
+    "cuda_version1": "a block for each row, as wide as the matrix",
     "cuda_version2": "a linear index, blocks of any size; reductions in passes, several elements per thread",
     "cublas": "cuBLAS",
 }
 SIZES = {
-    "kernel": ("init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum", "gemv", "dot"),
+    "kernel": ("init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum", "gemv", "dot", "hash"),
     "n": int,
     "dtype": ("float32", "float64"),
     "seed": 1,
 }
 ARRAYS = ("key", "matrix", "x", "y", "out", "b")
 INPUTS = {
-    "init": ("key",),
+    "init": (),
     "product": ("matrix", "x"),
     "reduction": ("matrix",),
     "transpose": ("x",),
@@ -49,6 +50,7 @@ INPUTS = {
     "vecsum": ("x", "y"),
     "gemv": ("matrix", "x"),
     "dot": ("x", "y"),
+    "hash": ("key",),
 }
 OPERATIONS = {"product": np.multiply, "transpose": np.positive, "scale": np.multiply}
 OPERATIONS |= {"vecdif": np.subtract, "vecsum": np.add}
@@ -61,8 +63,8 @@ def arrays(sizes):
     kernel, n, dtype = sizes["kernel"], sizes["n"], sizes["dtype"]
     vector, matrix = ((n,), dtype), ((n, n), dtype)
     specs = {"key": ((1,), "uint32"), "matrix": matrix, "x": vector, "y": vector}
-    outputs = {"out": matrix if kernel in ("init", "product") else ((1,), dtype) if kernel == "dot" else vector}
-    if kernel == "init":
+    outputs = {"out": matrix if kernel in ("init", "hash", "product") else ((1,), dtype) if kernel == "dot" else vector}
+    if kernel == "hash":
         outputs["b"] = vector
     return {name: specs[name] for name in INPUTS[kernel]}, outputs
 
@@ -88,7 +90,7 @@ def cost(sizes):
     """FLOPs, and bytes loaded and stored."""
     n = sizes["n"]
     flops, loads, stores = {
-        "init": (0, 0, n * n + n),
+        "init": (0, 0, n * n),
         "product": (n * n, n * n + n, n * n),
         "reduction": (n * n, n * n, n),
         "transpose": (0, n, n),
@@ -97,13 +99,14 @@ def cost(sizes):
         "vecsum": (n, 2 * n, n),
         "gemv": (2 * n * n, n * n + n, n),
         "dot": (2 * n, 2 * n, 1),
+        "hash": (0, 0, n * n + n),
     }[sizes["kernel"]]
     size = np.dtype(sizes["dtype"]).itemsize
     return SimpleNamespace(flops=flops, bytes=(loads + stores) * size, precision=sizes["dtype"])
 
 
 def hashed_elements(first, count, key):
-    """The elements from `first` on that `init` writes, float64 (count,): A by rows, then b.
+    """The elements from `first` on that `hash` writes, float64 (count,): A by rows, then b.
 
     Element i is 24 bits of a hash of i ^ key (the finalizer of MurmurHash3, Appleby, 2011), scaled to [-1, 1). It is
     exact in float32, and hardly correlated with other elements.
@@ -119,10 +122,18 @@ def hashed_elements(first, count, key):
 def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare every element with the same arithmetic in float64; the reference sums don't use BLAS."""
     kernel, out = sizes["kernel"], outputs["out"]
-    if kernel == "init":
-        return compare_init(inputs["key"][0], out, outputs["b"]), None
+    if kernel == "hash":
+        return compare_hash(inputs["key"][0], out, outputs["b"]), None
     if kernel in ("reduction", "gemv", "dot"):
         return [compare_sums(kernel, out, precision, **inputs)], None
+    if kernel == "init":
+        n = len(out)
+
+        def compare_indices(rows):
+            index = np.arange(rows.start * n, rows.start * n + out[rows].size, dtype=np.float64).reshape(-1, n)
+            return compare(kernel, out[rows], index, unit_roundoff(precision) * index)
+
+        return [worst_of_rows(compare_indices, n)], None
     if kernel == "product":
         matrix, x = inputs["matrix"], inputs["x"]
         return [
@@ -138,8 +149,8 @@ def worst_of_rows(compare_rows, n):
     return max(checks, key=lambda check: check.error)
 
 
-def compare_init(key, a, b):
-    """The Checks of the arrays that `init` writes."""
+def compare_hash(key, a, b):
+    """The Checks of the arrays that `hash` writes."""
     n = len(b)
 
     def compare_rows(rows):

@@ -1,4 +1,4 @@
-"""The kernels by cuBLAS, all except `init`.
+"""The kernels by cuBLAS, all except `init` and `hash`.
 
 `product` is cuBLAS's product with a diagonal matrix (dgmm), `reduction` its product with a vector of ones, and `scale`,
 `vecdif` and `vecsum` are its sum of matrices (geam). Memory-bind, or for small n bound by the launch latency.

@@ -1,7 +1,8 @@
-"""Version 1 of the earlier study: one block as wide as the matrix, with a warp per row; n is at most 32.
+"""Version 1 of the earlier study: a block for each row of the matrix, as wide as the row; n is at most 32.
 
-A row is summed by an unrolled reduction in a warp's registers. Bound by the latency of a launch and of a few dependent
-accesses: only one multiprocessor is used, and it mostly waits.
+The launches are those of the study, <<<n, n>>> for a matrix and <<<n, 1>>>, blocks of a single thread, for a vector.
+Its reduction is unrolled by hand; ours is unrolled by the compiler, and takes any n. Bound by the latency of a launch
+and of a few dependent accesses.
 """
 
 from ladder.workloads.descent_kernel import launch
@@ -10,9 +11,9 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_version1.cu"
-LIMITS = {"n": (1, 32)}
+LIMITS = {"kernel": ("init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"), "n": (1, 32)}
 
 
 def setup(problem):
     """The timed launch of the case's kernel."""
-    return launch.kernel_launch(problem, launch.OneBlock("descent_kernel", problem))
+    return launch.kernel_launch(problem, launch.BlockPerRow("descent_kernel", problem))

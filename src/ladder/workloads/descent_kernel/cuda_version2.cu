@@ -1,14 +1,20 @@
 // Every kernel by a linear index, except `gemv`, which has a block for each row.
 //
-// Launch: for `init` at least n n + n threads along x; for `gemv` a block per row, of whole warps and at most
-// MAX_GEMV_THREADS. No dynamic shared memory. elementary.cuh and elementary_parts.cuh describe the others.
+// Launch: at least n n threads along x for `init`, n n + n for `hash`; for `gemv` a block per row, of whole warps and at
+// most MAX_GEMV_THREADS. No dynamic shared memory. elementary.cuh and elementary_parts.cuh describe the others.
 #include "elementary.cuh"
 #include "elementary_parts.cuh"
 #include "hashed_element.cuh"
 #include "warp.cuh"
 
+// matrix[i] = i, for n n elements.
+extern "C" __global__ void init(REAL *matrix, unsigned n) {
+  const unsigned i = linear_index();
+  if (i < n * n) matrix[i] = i;
+}
+
 // matrix (n, n) and b (n) from their indices and key (1).
-extern "C" __global__ void init(const unsigned *key, REAL *matrix, REAL *b, unsigned n) {
+extern "C" __global__ void hash(const unsigned *key, REAL *matrix, REAL *b, unsigned n) {
   const unsigned i = linear_index();
   if (i >= n * n + n) return;
   (i < n * n ? matrix[i] : b[i - n * n]) = hashed_element(i, *key);

@@ -1,9 +1,14 @@
 """Version 2 of the earlier study: a thread per element of a result, by a linear index, for any n.
 
-A reduction has several passes. In each, a thread sums `load` elements, by 16-byte accesses if they are aligned. The
-sums between passes are additional traffic compared with `gemv` and `dot`, in which a block reduces a whole row. Kernels
-on large arrays are bound by the bandwidth at which the matrix is read and the products are written; at the sizes of the
-earlier study, by the latency of a launch per pass. `dot`, with a single block, is always latency-bound.
+A reduction has several passes. In each, a thread sums `load` elements, by 16-byte accesses if they are aligned; by
+default as many as the study for this n. There, a thread read its elements one by one, and n had to be a power of the
+load. The sums between passes are additional traffic compared with `gemv` and `dot`, in which a block reduces a whole
+row. Kernels on large arrays are bound by the bandwidth at which the matrix is read and the products are written; at the
+sizes of the study, by the latency of a launch per pass. `dot`, with a single block, is always latency-bound.
+
+With `launch=study` every launch is the study's: grid and block are exchanged, so that there are `block` blocks of as
+many threads as the elements require, at most 1024, and `transpose` and `vecsum` have n n threads. The study copied the
+result of each pass back outside its timed events; ours has nothing to copy.
 """
 
 from typing import Literal
@@ -16,18 +21,17 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_version2.cu"
 MACROS = ("load",)
+TILES = ({"load": 4}, {"load": 8}, {"load": 12})
 # The n n + n elements have 32-bit indices.
 LIMITS = {"n": (1, 32768), "block": (32, 512)}
-# The kernels that the earlier study launched with grid and block swapped, or with n n threads.
-KERNELS_OF_LAUNCH = {"swapped": ("reduction",), "square": ("transpose", "scale", "vecdif", "vecsum")}
 
 
-def setup(problem, *, block: int = 128, load: int = 4, launch: Literal["right", "swapped", "square"] = "right"):
-    """The timed launch of the case's kernel, or the launches of its passes; `launch` is as in `launch.LinearIndex`."""
+def setup(problem, *, block: int = 128, load: int = 0, launch: Literal["right", "study"] = "right"):
+    """The timed launch of the case's kernel, or the launches of its passes, as in `launch.LinearIndex`."""
     kernel = problem.sizes["kernel"]
-    if launch in KERNELS_OF_LAUNCH and kernel not in KERNELS_OF_LAUNCH[launch]:
+    if launch == "study" and kernel not in launches.EXCHANGED:
         raise LadderError(
-            f"launch={launch} of descent_kernel/cuda_version2 is only for {', '.join(KERNELS_OF_LAUNCH[launch])}: "
+            f"launch=study of descent_kernel/cuda_version2 is only for {', '.join(launches.EXCHANGED)}: "
             f"take launch=right for kernel={kernel}."
         )
     return launches.kernel_launch(problem, launches.LinearIndex("descent_kernel", problem, block, load, launch))

@@ -1,14 +1,14 @@
-"""The earlier study's table: milliseconds of each kernel on its GPU, in float32. The GPU and the year are unknown.
+"""The earlier study's tables: milliseconds of each kernel on its GPU, in float32. The GPU and the year are unknown.
 
-Its rates count only the elements that a kernel writes, 4 bytes each, and not the whole traffic; `elements_written`
-returns the number of these elements.
+A time is that of a single, first launch between two events, without a warm-up. The study's rates count only the
+elements that a kernel writes, 4 bytes each, and not the whole traffic: `elements_written` and `traffic` return both.
 """
 
-from ladder.workloads.descent_kernel.passes import lengths
+from ladder.workloads.descent_kernel import cost
+from ladder.workloads.descent_kernel.passes import lengths, load_of
 
-# Version 2: block, n and load of each column. The load, the number of elements that a thread summed, is inferred: n was
-# a power of it. If several are possible (n = 64 and 256), it is the smallest.
-COLUMNS = ((32, 16, 4), (32, 64, 4), (32, 144, 12), (128, 64, 4), (128, 256, 4), (512, 256, 4), (512, 512, 8))
+# Version 2: block and n of each column. With grid and block exchanged, `block` is the number of blocks.
+COLUMNS = ((32, 16), (32, 64), (32, 144), (128, 64), (128, 256), (512, 256), (512, 512))
 VERSION2 = {
     "init": (0.01875, 0.0217, 0.01974, 0.02067, 0.02339, 0.02294, 0.0511),
     "product": (0.00832, 0.00912, 0.02205, 0.009792, 0.0529, 0.05059, 0.1892),
@@ -18,7 +18,8 @@ VERSION2 = {
     "vecdif": (0.006912, 0.006624, 0.006752, 0.007744, 0.0104, 0.01386, 0.01302),
     "vecsum": (0.006816, 0.00688, 0.009536, 0.007648, 0.02141, 0.0217, 0.064),
 }
-# Version 1: n = 32.
+# Version 1, which has no time of `init`.
+VERSION1_N = 32
 VERSION1 = {
     "product": 0.008448,
     "reduction": 0.007648,
@@ -29,17 +30,16 @@ VERSION1 = {
 }
 
 
-def elements_written(kernel, n, load):
-    """The number of elements that a kernel of version 2 writes, for a reduction in all passes."""
-    if kernel == "reduction":
-        return n * sum(lengths(n, load))
-    return {"init": n * n + n, "product": n * n, "dot": 1}.get(kernel, n)
+def elements_written(kernel, n, version=2):
+    """The number of elements that a kernel writes, for a reduction of version 2 in all passes."""
+    if kernel == "reduction" and version == 2:
+        return n * sum(lengths(n, load_of(n)))
+    return n * n if kernel in ("init", "product") else n
 
 
-def rows():
-    """The table as (kernel, version, block, n, load, milliseconds); version 1 has neither a block nor a load."""
-    for kernel, times in VERSION2.items():
-        for (block, n, load), milliseconds in zip(COLUMNS, times, strict=True):
-            yield kernel, 2, block, n, load, milliseconds
-    for kernel, milliseconds in VERSION1.items():
-        yield kernel, 1, None, 32, None, milliseconds
+def traffic(kernel, n, version=2):
+    """The bytes that a kernel loads and stores, for a reduction of version 2 in all passes."""
+    if kernel == "reduction" and version == 2:
+        written = lengths(n, load_of(n))
+        return 4 * n * (n + sum(written[:-1]) + sum(written))
+    return cost({"kernel": kernel, "n": n, "dtype": "float32"}).bytes

@@ -1,4 +1,4 @@
-// The pseudo-random element that `init` writes at an index: see `hashed_elements` in __init__.py.
+// The pseudo-random element that `hash` writes at an index: see `hashed_elements` in __init__.py.
 #pragma once
 
 __device__ __forceinline__ REAL hashed_element(unsigned index, unsigned key) {

@@ -12,77 +12,77 @@ from ladder import cuda
 from ladder.errors import LadderError
 from ladder.harness.steps import in_order
 from ladder.workloads.descent_kernel import ALPHA
-from ladder.workloads.descent_kernel.passes import lengths
+from ladder.workloads.descent_kernel.passes import lengths, load_of
 
 WARP = 32
 MAX_THREADS = 1024  # threads of a block
+# The kernels that the study launched with grid and block exchanged, and those on n elements that had n n threads.
+EXCHANGED = "init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"
+SQUARED = "transpose", "vecsum"
 
 
-class OneBlock:
-    """Version 1: a single block, with a warp per row of a matrix or a thread per element of a vector."""
+class BlockPerRow:
+    """Version 1: a block for each row of a matrix, a thread for each element; for vectors blocks of one thread."""
 
     def __init__(self, workload, problem):
         self.kernel = partial(cuda.kernel, workload, "cuda_version1", dtype=problem.sizes["dtype"])
 
-    def by_rows(self, name, matrix, *vectors):
-        """The launch of product, reduction or gemv, by name, on a matrix of at most 32 rows and columns."""
-        rows, columns = matrix.shape
-        return partial(self.kernel(name), (1,), (WARP, rows), (matrix, *vectors, np.uint32(columns)))
-
-    def init(self, key, matrix, b):
-        """A and b from their indices."""
-        return partial(self.kernel("init"), (1,), (WARP, b.size), (key, matrix, b, np.uint32(b.size)))
+    def init(self, matrix):
+        """matrix[i] = i."""
+        return self.on_rows("init", matrix)
 
     def product(self, matrix, x, products):
         """products[i, j] = matrix[i, j] x[j]."""
-        return self.by_rows("product", matrix, x, products)
+        return self.on_rows("product", matrix, x, products)
 
     def reduction(self, terms, sums):
         """The sum of each row."""
-        return self.by_rows("reduction", terms, sums)
+        return self.on_rows("reduction", terms, sums)
 
-    def gemv(self, matrix, x, y):
-        """y = matrix x."""
-        return self.by_rows("gemv", matrix, x, y)
+    def on_rows(self, name, matrix, *vectors):
+        """The launch of a kernel on a matrix of at most 32 columns."""
+        rows, columns = matrix.shape
+        return partial(self.kernel(name), (rows,), (columns,), (matrix, *vectors))
 
     def on_vectors(self, name, *arguments):
         """transpose, scale, vecdif or vecsum; the last argument is the result."""
         count = arguments[-1].size
-        return partial(self.kernel(name), (1,), (count,), (*arguments, np.uint32(count)))
+        return partial(self.kernel(name), (count,), (1,), (*arguments, np.uint32(count)))
 
 
 class LinearIndex:
     """Version 2: a thread per element of a result, by a linear index, in blocks of `block` threads.
 
-    `launch` is "right", or a mistake of the earlier study: with "swapped", reductions exchange grid and block; with
-    "square", operations on vectors of n elements have n n threads.
+    A reduction has passes of `load` elements a thread; a load of 0 is the earlier study's for the number of columns.
+    `launch` is "right" or "study", as the study launched every kernel: with EXCHANGED and SQUARED.
     """
 
     def __init__(self, workload, problem, block, load, launch):
         if block % WARP:
             raise LadderError(f"block={block} of {workload}/cuda_version2 must be a multiple of {WARP}, a warp.")
-        dtype = problem.sizes["dtype"]
-        self.kernel = partial(cuda.kernel, workload, "cuda_version2", dtype=dtype, load=load)
-        self.empty = partial(problem.device.empty, dtype=dtype)
-        self.block, self.load, self.launch = block, load, launch
+        self.block, self.load, self.launch = block, load or load_of(problem.sizes["n"]), launch
+        self.kernel = partial(cuda.kernel, workload, "cuda_version2", dtype=problem.sizes["dtype"], load=self.load)
+        self.empty = partial(problem.device.empty, dtype=problem.sizes["dtype"])
 
     def launch_threads(self, threads, name, *arguments):
-        """A launch of at least `threads` threads."""
-        return partial(self.kernel(name), (-(-threads // self.block),), (self.block,), arguments)
+        """A launch of at least `threads` threads; with grid and block exchanged, there are `block` blocks."""
+        grid, block = -(-threads // self.block), self.block
+        if self.launch == "study" and name in EXCHANGED:
+            if grid > MAX_THREADS:
+                raise LadderError(
+                    f"{name} has {grid} blocks. With launch=study this is the number of threads of a block, "
+                    f"{MAX_THREADS} at most: lower n, or raise block."
+                )
+            grid, block = block, grid
+        return partial(self.kernel(name), (grid,), (block,), arguments)
 
-    def launch_swapped(self, threads, name, *arguments):
-        """Like `launch_threads`, with grid and block exchanged."""
-        blocks = -(-threads // self.block)
-        if blocks > MAX_THREADS:
-            raise LadderError(
-                f"{name} has {blocks} blocks. With launch=swapped this is the number of threads of a block, "
-                f"{MAX_THREADS} at most: lower n, or raise block."
-            )
-        return partial(self.kernel(name), (self.block,), (blocks,), arguments)
+    def init(self, matrix):
+        """matrix[i] = i."""
+        return self.launch_threads(matrix.size, "init", matrix, np.uint32(len(matrix)))
 
-    def init(self, key, matrix, b):
-        """A and b from their indices."""
-        return self.launch_threads(matrix.size + b.size, "init", key, matrix, b, np.uint32(b.size))
+    def hash(self, key, matrix, b):
+        """A and b from their hashed indices."""
+        return self.launch_threads(matrix.size + b.size, "hash", key, matrix, b, np.uint32(b.size))
 
     def product(self, matrix, x, products):
         """products[i, j] = matrix[i, j] x[j]."""
@@ -91,12 +91,11 @@ class LinearIndex:
 
     def reduction(self, terms, sums):
         """The sum of each row, in passes."""
-        launch_threads = self.launch_swapped if self.launch == "swapped" else self.launch_threads
         passes, (rows, columns) = [], terms.shape
         for length in lengths(columns, self.load):
             out = sums if length == 1 else self.empty((rows, length))
             arguments = (terms, out, np.uint32(rows), np.uint32(columns))
-            passes.append((f"of {columns}", launch_threads(rows * length, "reduction", *arguments)))
+            passes.append((f"of {columns}", self.launch_threads(rows * length, "reduction", *arguments)))
             terms, columns = out, length
         return in_order(passes)
 
@@ -108,16 +107,18 @@ class LinearIndex:
     def on_vectors(self, name, *arguments):
         """transpose, scale, vecdif or vecsum; the last argument is the result."""
         count = arguments[-1].size
-        threads = count**2 if self.launch == "square" else count
+        threads = count**2 if self.launch == "study" and name in SQUARED else count
         return self.launch_threads(threads, name, *arguments, np.uint32(count))
 
 
 def kernel_launch(problem, kernels):
-    """The launch of a case's kernel by a OneBlock or a LinearIndex."""
+    """The launch of a case's kernel by a BlockPerRow or a LinearIndex."""
     kernel, inputs, out = problem.sizes["kernel"], problem.inputs.values(), problem.out
     match kernel:
         case "init":
-            return kernels.init(problem.key, out, problem.b)
+            return kernels.init(out)
+        case "hash":
+            return kernels.hash(problem.key, out, problem.b)
         case "dot":
             return kernels.gemv(problem.x.reshape(1, -1), problem.y, out)
         case "product" | "reduction" | "gemv":

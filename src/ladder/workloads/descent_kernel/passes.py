@@ -1,5 +1,7 @@
 """The passes of `cuda_version2`'s reduction of a row, each of which produces one sum per `load` elements."""
 
+LOADS = 12, 8, 4  # of the earlier study
+
 
 def lengths(n, load):
     """The length of a row of n elements after each pass; the last is 1, and there is at least one pass."""
@@ -7,3 +9,11 @@ def lengths(n, load):
     while passes[-1] > 1:
         passes.append(-(-passes[-1] // load))
     return passes
+
+
+def load_of(n):
+    """The elements that a thread sums in the earlier study: the largest of LOADS of which n is a power, else 4.
+
+    There n had to be such a power; 16 elements a thread were never reached.
+    """
+    return next((load for load in LOADS if load ** len(lengths(n, load)) == n), LOADS[-1])

@@ -3,7 +3,7 @@
 ORDER = 40
 TITLE = "Steepest descent"
 CATEGORY = "Descent"
-TABLES = ("kernels",)
+TABLES = ("elements", "bandwidth")
 LOOKS = {
     "cuda_version1": ("CUDA version 1", "rose", (7, 1, 0), ""),
     "cuda_version2": ("CUDA version 2", "red", (5, 0, 0), ""),

@@ -1,70 +1,144 @@
-"""The claims about descent, of the earlier study and our own."""
+"""The claims about descent: those of the earlier study, about rates in elements written per second, and our own."""
 
+import itertools
+from dataclasses import replace
 from functools import partial
 
-from ladder.report import ratios
-from ladder.report.latex import digits
-from ladder.report.telling.lines import Cause, Claim, select
-from ladder.workloads.descent.paper import earlier
-from ladder.workloads.descent.paper.lines import kernel
+from ladder.report import latex, ratios
+from ladder.report.telling.chapter_study import required
+from ladder.report.telling.claims import share_of_floor
+from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, select
+from ladder.store.study import cases, middle
+from ladder.workloads.descent.paper.earlier import KERNELS, seconds
+from ladder.workloads.descent.paper.lines import MATERIALISED, kernel
+from ladder.workloads.descent_kernel.earlier import VERSION1, elements_written, traffic
 
-PERIOD = 50  # steps after which a residual is recomputed, as in the configuration
-WORK_WITH_RECOMPUTATION = 1 + 1 / PERIOD  # relative to the work without: one more product per period
-# A kernel, two (block, N) and, if rates are compared, the work of the second over that of the first.
-RISING = "product", (128, 64), (128, 256), 16
-LEVEL = "product", (512, 256), (512, 512), 4
-BLOCKS = "reduction", (512, 256), (128, 256)
-VECTORS = "vecsum", (512, 512), (512, 256)
-solve = partial(select, "cuda_persistent", "solves", n=4096, kappa=100)
-worst = partial(select, "cuda_fused", "worst")
-
-
-def speedup(study, name, slower, faster, work=1, launch="right"):
-    """The ratio of a kernel's times in two cases, or of its rates if `work` is the ratio of the work."""
-    return study.ratio(kernel(name, *slower, launch), kernel(name, *faster, launch)).times(work)
+IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # a number of blocks, and its N in order
+MATRICES, VECTORS, OTHERS = KERNELS[:3], KERNELS[3:], KERNELS[1:]  # OTHERS: all but init
+# Of some gains the one that decides whether all rates rise, and the one that decides whether none does.
+least, greatest = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
+about_kernels = partial(Claim, needs="all kernels", place="section 5.5")
 
 
-def earlier_speedup(name, slower, faster, work=1):
-    """The same ratio in the earlier study."""
-    return work * earlier.seconds(name, *slower) / earlier.seconds(name, *faster)
+def work(names, small, large):
+    """The elements that kernels write at a large N over those at a small one."""
+    return sum(elements_written(name, large) for name in names) / sum(elements_written(name, small) for name in names)
 
 
-def cause(words, pair, **launch):
-    """Our ratio for a pair of cases with its interval, as a cause."""
-    return Cause(words, ratio=lambda study: speedup(study, *pair, **launch), has_interval=True)
+def gains(study, names, block, *sizes):
+    """The factors by which the rates of kernels rise from each N to the next, [(Ratio, name, small, large)]."""
+    return [
+        (study.ratio(*(kernel(name, block, n) for n in pair)).times(work([name], *pair)), name, *pair)
+        for name in names
+        for pair in itertools.pairwise(sizes)
+    ]
 
 
-def make_claim(key, words, pair, cause, **bounds):
-    """A claim about a kernel: at least the ratio that the earlier study reported, unless `bounds` differ."""
-    bounds = {"min": earlier_speedup(*pair)} | bounds
-    return Claim(
-        key, words, **bounds, needs=f"`{pair[0]}` in both cases", cause=cause, ratio=lambda study: speedup(study, *pair)
-    )
+def decided(pick, names, block, *sizes):
+    """The ratio and the cause of a claim about the gains of kernels, which the picked one decides."""
+
+    def cause(study, ratio):
+        _, name, small, large = pick(gains(study, names, block, *sizes))
+        then = work([name], small, large) * seconds(name, block, small) / seconds(name, block, large)
+        return f"decided by `{name}`, {small} to {large}, then {ratios.short(then)}"
+
+    return {"ratio": lambda study: pick(gains(study, names, block, *sizes))[0], "cause": cause}
 
 
-INIT = "init", *LEVEL[1:]
-INIT_CAUSE = cause(f"`init`: then {ratios.times(digits(earlier_speedup(*INIT)))}, now", INIT)
-SWAPPED = cause("grid and block swapped, as there:", BLOCKS, launch="swapped")
-SQUARE = cause("we launch $N$ threads; with $N^2$:", VECTORS, launch="square")
-LATENCY = "launch latency dominates"
+def together(rows, *others):
+    """A row for each process of a case, with its median time and those of other cases of this process added up."""
+    keys = [name for name in ("campaign", "process") if name in rows]
+    times = sum(frame.groupby(keys, dropna=False)["seconds"].median() for frame in (rows, *others))
+    return rows.drop_duplicates(keys).set_index(keys).assign(seconds=times).dropna(subset="seconds").reset_index()
+
+
+def over(rows, other):
+    """The time of some cases together over that of others, lists of rows."""
+    return replace(required(ratios.of(together(*rows), together(*other))), cases=cases(*rows, *other))
+
+
+def group_gains(study):
+    """The gains in the rates of the kernels on matrices together, and of those on vectors, in 128 blocks."""
+    block, *pair = IN_128
+    for names in (MATRICES, VECTORS):
+        yield over(*([study.rows(kernel(name, block, n)) for name in names] for n in pair)).times(work(names, *pair))
+
+
+def of_matrices(study):
+    """The gain of kernels on matrices over that of kernels on vectors, with an interval wide enough for both."""
+    ours, theirs = group_gains(study)
+    low, high = ours.low / theirs.high, ours.high / theirs.low
+    return replace(ours, value=ours.value / theirs.value, low=low, high=high, cases=ours.cases + theirs.cases)
+
+
+def over_bandwidth(study):
+    """The time of the kernel of version 1 that is nearest to the GPU's bandwidth, over the time of its traffic."""
+    return min((study.ratio(kernel(name, None, None), FLOOR) for name in VERSION1), key=lambda ratio: ratio.low)
+
+
+def materialised(study):
+    """The time of a product that writes all its terms over that of one that writes none."""
+    return over(*([study.rows(selection) for selection in selections] for selections in (WRITING, [FUSED])))
+
+
+def saved(slower, faster):
+    """The cause of a claim about latency: how much shorter an iteration is."""
+
+    def cause(study, ratio):
+        seconds = middle(study.rows(slower)) - middle(study.rows(faster))
+        return f"{latex.num(latex.digits(1e6 * seconds, 2))} microseconds saved"
+
+    return cause
+
+
+def shares(*selections):
+    """The cause of a claim about traffic: the shares of the bandwidth that selections reach."""
+
+    def cause(study, ratio):
+        reached = [study.predicted(selection) / middle(study.rows(selection)) for selection in selections]
+        names = [selection.tuning.get("kernel", selection.line) for selection in selections]
+        every = zip(names, reached, strict=True)
+        return "of the bandwidth " + ", ".join(f"`{name}`: {latex.percent(share, 2)}" for name, share in every)
+
+    return cause
+
+
 EARLIER = [
-    make_claim("rates-rise", "Rates rise with $N$ (product, blocks of 128, $N = 64$ to 256)", RISING, LATENCY),
-    make_claim("only-init", "Blocks of 512 level off (product, $N = 256$ to 512)", LEVEL, INIT_CAUSE, min=1, max=1),
-    make_claim("slower", "Blocks of 512 are slower than of 128 (reduction, $N = 256$)", BLOCKS, SWAPPED),
-    make_claim("vecsum", "Vector sums scale with $N^2$ (vecsum, $N = 256$ to 512)", VECTORS, SQUARE),
+    about_kernels("rises-32", "Rates rise with $N$ in 32 blocks", **decided(least, KERNELS, *IN_32)),
+    about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(least, KERNELS, *IN_128)),
+    about_kernels(
+        "matrices",
+        "In 128 blocks kernels on matrices gain most",
+        ratio=of_matrices,
+        cause=lambda study, ratio: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
+    ),
+    about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(least, ("init",), *IN_512)),
+    about_kernels("others", "In 512 blocks no other rate rises", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
+    Claim(
+        "bandwidth",
+        r"$32 \times 32$ elements don't fill the bandwidth",
+        needs="version 1 and a ceiling",
+        cause=share_of_floor("{} of it at best"),
+        ratio=over_bandwidth,
+        place="sections 4.1, 4.2",
+    ),
 ]
-TWO_PRODUCTS, GRAPH = ("cuda_version2", "cuda_fused/launched"), ("cuda_fused/launched", "cuda_fused")
-ONE_LAUNCH = "cuda_fused", "cuda_persistent"
-RECOMPUTATION = f"Recomputing $r$ every {PERIOD} steps costs at most one product in as many"
-TRIANGLE = select("cuda_fused", "large"), select("cuda_symmetric", "large")
-RECOMPUTED = worst(recompute=PERIOD), worst(recompute=0)
-CG = solve(algorithm="steepest"), solve(algorithm="cg")
-RUNGS = [
-    Claim("materialised", "Writing products costs time", *TWO_PRODUCTS, cause="`cuda_version2` over `cuda_fused`"),
-    Claim("launches", "Launches take half an iteration", *GRAPH, 2, cause="without a graph and with one"),
-    Claim("one-launch", "One launch per solve beats a graph", *ONE_LAUNCH, cause="a barrier per step, $A$ on chip"),
-    Claim("half", "Reading half of $A$ halves the time", *TRIANGLE, 2, cause="memory-bound"),
-    Claim("recomputed", RECOMPUTATION, *RECOMPUTED, 1 / WORK_WITH_RECOMPUTATION, WORK_WITH_RECOMPUTATION, 0.05),
-    Claim("conjugate", r"CG is faster ($\kappa = 100$, $n = 4096$)", *CG, cause="fewer iterations"),
+LARGE, AGAIN = (select("cuda_fused", "large", recompute=every) for every in (UNSTATED, 1))
+SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solves", n=4096, kappa=100)
+EXCHANGED, GRAPH = ("cuda_version2", "cuda_version2/right"), ("cuda_fused/launched", "cuda_fused")
+ONE_LAUNCH, CG = ("cuda_fused", "cuda_persistent"), (solve(algorithm="steepest"), solve(algorithm="cg"))
+# A product A x in two kernels, and in one; and the bytes that the two move over those of the one.
+*WRITING, FUSED = (select("kernel/large", kernel=name) for name in ("product", "reduction", "gemv"))
+MOVED = sum(traffic(name, MATERIALISED) for name in ("product", "reduction")) / traffic("gemv", MATERIALISED)
+WRITES = "Writing products costs their traffic"
+OWN = [
+    Claim("exchanged", "Launching as the study did costs time", *EXCHANGED, cause=saved(*EXCHANGED)),
+    Claim("materialised", WRITES, None, None, MOVED, MOVED, cause=shares(*WRITING, FUSED), ratio=materialised),
+    Claim("launches", "A CUDA graph beats single launches", *GRAPH, cause=saved(*GRAPH)),
+    Claim("one-launch", "One launch per solve beats a graph", *ONE_LAUNCH, cause=saved(*ONE_LAUNCH)),
+    # The model: memory-bound, so that reading twice takes twice as long, and reading half takes half as long.
+    Claim("recomputed", "Recomputing $r$ doubles an iteration", AGAIN, LARGE, 2, 2, cause=shares(LARGE)),
+    Claim("half", "Reading half of $A$ halves the time", LARGE, SYMMETRIC, 2, 2, cause=shares(SYMMETRIC)),
+    Claim("conjugate", r"CG is faster ($\kappa = 100$, $n = 4096$)", *CG),
 ]
-CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}
+CLAIMS = {"earlier": EARLIER, "own": OWN}

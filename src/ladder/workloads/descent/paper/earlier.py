@@ -1,19 +1,27 @@
-"""The times of version 2 in the earlier study, in seconds; `ladder.workloads.descent_kernel` has its table."""
+"""The times of the earlier study in seconds; `ladder.workloads.descent_kernel.earlier` has its tables."""
 
-from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION2
+from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION1, VERSION2
 
 KERNELS = tuple(VERSION2)
-# The elements that a thread summed up, by (block, n), in the order of the table's columns.
-LOADS = {(block, n): load for block, n, load in COLUMNS}
-LARGEST = list(LOADS)[-1]
+LARGEST = COLUMNS[-1]  # block and N
+MATRIX_VECTOR = {"product": 1, "reduction": 1}  # the kernels of a product A x
 
 
 def seconds(kernel, block, n):
-    """The time of a kernel in the earlier study."""
-    return VERSION2[kernel][list(LOADS).index((block, n))] / 1e3
+    """The time of a kernel, of version 1 if `block` is None; None if the study has none."""
+    if block is None:
+        return VERSION1[kernel] / 1e3 if kernel in VERSION1 else None
+    return VERSION2[kernel][COLUMNS.index((block, n))] / 1e3
 
 
-def iteration(products):
-    """Seconds of an iteration at the largest N: the sum of all kernels but init, with `products` products with A."""
-    counts = {"product": products, "reduction": products}
-    return sum(counts.get(name, 1) * seconds(name, *LARGEST) for name in KERNELS if name != "init")
+def calls(products):
+    """The kernels of an iteration with so many products with A, {kernel: its calls of this size}.
+
+    The dot products, of a row, are left out: the study has no times of them.
+    """
+    return {name: products if name in MATRIX_VECTOR else 1 for name in KERNELS if name != "init"}
+
+
+def total(counts):
+    """Seconds of kernels, {kernel: calls}, at the largest N."""
+    return sum(count * seconds(name, *LARGEST) for name, count in counts.items())

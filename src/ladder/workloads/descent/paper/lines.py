@@ -3,17 +3,17 @@
 from functools import partial
 
 from ladder.report import ratios
-from ladder.report.telling.lines import MAX, Line, Needs, Source, select
+from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, select
 from ladder.store.study import values, where
 from ladder.workloads.descent import RUNGS
-from ladder.workloads.descent.paper.earlier import LOADS
+from ladder.workloads.descent_kernel.earlier import VERSION1_N
 
 UNIT = "Iteration"
 N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
 CONVERGENCE = "descent_convergence"
 SOLUTIONS = ("descent_solution", "descent_threads", "descent_direct")
-KERNELS = tuple(f"descent_kernels{name}" for name in ("", "_128", "_512", "_swapped", "_square", "_large"))
-DEFAULTS = {"load": 4, "launch": "right"}  # of an elementary kernel, unless a case states them
+KERNELS = ("descent_kernels", "descent_kernels_128", "descent_kernels_512")  # launched as in the earlier study
+MATERIALISED = 8192  # n of a matrix whose products are written to memory
 
 
 def by_iteration(rows):
@@ -30,18 +30,6 @@ def comparable_solves(rows):
     return rows[~is_host | (rows["threads"] == rows.loc[is_reference, "threads"].max()).fillna(False)]
 
 
-def select_load(rows):
-    """Calls of elementary kernels, each case once, at one load by kernel, block, n and launch.
-
-    The load, the elements of a thread, is that of the earlier study or, if it wasn't measured, the smallest measured.
-    """
-    rows = rows.drop_duplicates(["case", "process", "sample"])
-    rows = rows.assign(**{key: rows[key].fillna(value) if key in rows else value for key, value in DEFAULTS.items()})
-    keys = zip(rows["block"], rows["n"], rows["load"], strict=True)
-    rank = rows["load"].mask([LOADS.get((block, n)) == load for block, n, load in keys], 0)
-    return rows[rank == rank.groupby([rows[key] for key in ("kernel", "block", "n", "launch")]).transform("min")]
-
-
 iteration_source = partial(Source, "host", prepare=by_iteration, dtype=DTYPE)  # of an experiment's solves
 SOURCES = {
     "ladder": iteration_source("descent_ladder", n=N),
@@ -52,37 +40,41 @@ SOURCES = {
     "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
     "worst": iteration_source(CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
     "solves": Source("host", *SOLUTIONS, prepare=comparable_solves),
-    "kernels": Source("host", *KERNELS, variant="cuda_version2", prepare=select_load),
+    "kernels": Source("host", *KERNELS, launch="study", dtype=DTYPE),
+    "version 1": Source("host", "descent_kernels_version1", n=VERSION1_N, dtype=DTYPE),
+    "large kernels": Source("host", "descent_kernels_large", n=MATERIALISED, dtype=DTYPE),
 }
 MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
 
 
-def rung(variant, tuning, relieves="", *words, source="ladder"):
+def rung(variant, tuning, relieves="", *words, source="ladder", note=""):
     """A line with the idea of its rung."""
-    return Line(variant, tuning, source, "", relieves, words)
+    return Line(variant, tuning, source, "", relieves, words, note)
 
 
+BLOCKS = {"block": 512, "load": 8}  # of version 2 at this n
 LINES = {
     "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "two products"),
     "openmp/one thread": rung("openmp", {"threads": 1, "recompute": 0}),
     "openmp": rung("openmp", {"threads": MAX, "recompute": 0}, "cores"),
     "blas": rung("blas", {"threads": MAX}, "instructions"),
-    "cuda_version1": rung("cuda_version1", {}, "cores, in one block", "n = 32", source="small"),
-    "cuda_version2": rung("cuda_version2", {"block": 128}, "cores"),
-    "cublas/launched": rung("cublas", {"graph": "off"}, "", "one by one"),
+    "cuda_version1": rung("cuda_version1", {}, "cores", "n = 32", source="small"),
+    "cuda_version2": rung("cuda_version2", {**BLOCKS, "launch": "study"}, "cores", note="launched as in the study"),
+    "cuda_version2/right": rung("cuda_version2", {**BLOCKS, "launch": "right"}, "idle threads", note="launched right"),
     "cublas": rung("cublas", {"graph": "on"}, "traffic, trips to the host", "graph"),
     "cuda_fused/launched": rung("cuda_fused", {"graph": "off"}, "", "one by one"),
     "cuda_fused": rung("cuda_fused", {"graph": "on"}, "launches, traffic", "graph"),
     "cuda_persistent": rung("cuda_persistent", {}, "launches, memory"),
     "cuda_cluster": rung("cuda_cluster", {}, "barriers"),
     "cuda_symmetric": rung("cuda_symmetric", {}, "memory"),
-    "numpy_loop": rung("numpy_loop", {"threads": 1}),
     "cupy_loop": rung("cupy_loop", {}),
     "scipy_cholesky": rung("scipy_cholesky", {}, source="solves"),
     "cusolver": rung("cusolver", {}, source="solves"),
     "kernel": Line("cuda_version2", {}, "kernels"),
+    "kernel/version 1": Line("cuda_version1", {}, "version 1"),
+    "kernel/large": Line("cuda_version2", {"block": 512, "load": UNSTATED, "launch": UNSTATED}, "large kernels"),
 }
-TABLE = [[key for key, line in LINES.items() if key in RUNGS and line.source in ("ladder", "small")]]
+TABLE = [[key for key, line in LINES.items() if key in RUNGS and line.source == name] for name in ("ladder", "small")]
 FIGURE = [key for key, line in LINES.items() if line.source == "ladder"]
 ALGORITHMS = {"steepest": "steepest descent", "cg": "CG", "direct": "Cholesky"}
 # The lines that represent an algorithm in comparisons, on the host and on a GPU, fixed beforehand.
@@ -104,6 +96,6 @@ def points(solves, device, algorithm):
     return [(n, ratio) for n, ratio in points if ratio]
 
 
-def kernel(name, block, n, launch="right"):
-    """The calls of an elementary kernel."""
-    return select("kernel", "kernels", kernel=name, block=block, n=n, launch=launch)
+def kernel(name, block, n):
+    """The calls of an elementary kernel, launched as in the earlier study; of version 1 if `block` is None."""
+    return select("kernel", kernel=name, block=block, n=n) if block else select("kernel/version 1", kernel=name)

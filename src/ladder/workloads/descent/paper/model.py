@@ -1,5 +1,7 @@
 """The predicted time of an iteration: dependent launches, round trips and barriers, and reading A.
 
+That of an elementary kernel is its traffic at the GPU's bandwidth.
+
 The costs are assumptions; the table of the ladder compares predictions and measurements. The model assumes that A stays
 on the chip, and takes no time to read, only in `cuda_persistent` and `cuda_cluster`.
 """
@@ -9,9 +11,8 @@ import pandas as pd
 
 from ladder.report.assumptions import BARRIER, EXCHANGE, LAUNCH, NODE, ROUND_TRIP
 from ladder.store import rates
-from ladder.workloads.descent_kernel.passes import lengths
+from ladder.workloads.descent_kernel.passes import lengths, load_of
 
-LOAD = 4  # elements that a thread of version 2 sums up
 # Seconds of an iteration beside launches and reading A.
 LATENCIES = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
 LATENCIES["cuda_symmetric"] = 4 * BARRIER
@@ -21,7 +22,7 @@ TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused"
 
 def kernels(variant, n):
     """The number of launches in an iteration."""
-    return {"cuda_version2": 8 + 4 * len(lengths(n, LOAD)), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
+    return {"cuda_version2": 8 + 4 * len(lengths(n, load_of(n))), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
 
 
 def bytes_of(row):
@@ -32,6 +33,8 @@ def bytes_of(row):
 def predict(machine, row):
     """Seconds of a case's iteration; None without a model, or if the bandwidth is unknown."""
     variant, recompute = row["variant"], row.get("recompute")
+    if row.get("workload") == "descent_kernel":
+        return (rate := rates.gpu_bandwidth(machine)) and row["bytes"] / rate
     if variant not in TRAFFIC:
         return LATENCIES.get(variant)
     rate = rates.memory_of(machine, row, row.get("threads"))

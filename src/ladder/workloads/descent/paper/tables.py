@@ -1,19 +1,37 @@
-"""The table of the elementary kernels, beside those of the earlier study."""
+"""The tables of the elementary kernels: their rates in the earlier study's count and by their traffic, then and now."""
 
 from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
 from ladder.store.study import middle
-from ladder.workloads.descent.paper.earlier import KERNELS, LOADS, seconds
+from ladder.workloads.descent.paper.earlier import KERNELS, seconds
 from ladder.workloads.descent.paper.lines import kernel
+from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION1_N, elements_written, traffic
+
+COLUMNS = ((None, VERSION1_N), *COLUMNS)  # of all four tables of the study; version 1 has no number of blocks
 
 
-def kernels(study):
-    """Microseconds of each elementary kernel in the earlier study and in ours, by block and N."""
+def rates(study, amount):
+    """What `amount(kernel, n, version)` counts, in giga per second, in the earlier study and in ours."""
     rows, is_measured = [], False
     for name in KERNELS:
-        pairs = [(seconds(name, *column), middle(study.find(kernel(name, *column)))) for column in LOADS]
-        rows.append([code(name), *(digits(time / 1e-6) if time else NONE for pair in pairs for time in pair)])
-        is_measured |= any(now for _, now in pairs)
-    first, *heads = latex.group_head(["Kernel"], {f"{block}, {n}": ["then", "now"] for block, n in LOADS})
-    return latex.table("l" + "rr" * len(LOADS), [f"Block, $N${first}", *heads], rows if is_measured else ())
+        cells = [code(name)]
+        for block, n in COLUMNS:
+            work = amount(name, n, 2 if block else 1)
+            times = seconds(name, block, n), middle(study.find(kernel(name, block, n)))
+            cells += [digits(work / time / 1e9, 2) if time else NONE for time in times]
+            is_measured |= times[1] is not None
+        rows.append(cells)
+    heads = {f"{block or 'v1'}, {n}": ["then", "now"] for block, n in COLUMNS}
+    first, *heads = latex.group_head(["Kernel"], heads)
+    return latex.table("l" + "rr" * len(COLUMNS), [f"Blocks, $N${first}", *heads], rows if is_measured else ())
+
+
+def elements(study):
+    """Giga-elements written per second."""
+    return rates(study, elements_written)
+
+
+def bandwidth(study):
+    """Gigabytes loaded and stored per second."""
+    return rates(study, traffic)

@@ -1,19 +1,21 @@
 """Functions of this chapter's text beside those of every chapter; they return None if a measurement is missing."""
 
-from ladder.report import latex
-from ladder.report.latex import num, number, percent, seconds
-from ladder.report.phrases import LEVEL
+from functools import partial
+
+from ladder.report import latex, ratios
+from ladder.report.latex import num, number
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
-from ladder.report.telling.lines import select
-from ladder.store import rates
-from ladder.store.study import middle, values, where
+from ladder.report.telling.lines import Then, select
+from ladder.store.study import middle, values
 from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
+from ladder.workloads.descent_kernel.earlier import VERSION1_N
 
 # FLOPs of an iteration, the elements of A that it reads, and in theory a step's rate and the error after k steps.
 FLOPS, ELEMENTS, HALF = "$2n^2$", "$n^2$", "$n(n+1)/2$"
 RATE, BOUND = r"$(\kappa-1)/(\kappa+1)$", r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$"
+SMALL = rf"${VERSION1_N} \times {VERSION1_N}$"  # the elements of version 1
 LARGE_KAPPA = 1000  # the condition of a system whose steps are counted but not timed
 
 
@@ -22,35 +24,26 @@ def matrix(study, selection):
     return latex.memory(model.bytes_of(study.rows(selection).iloc[0]))
 
 
-def product_rates(study):
-    """The rates of the kernel `product` in the earlier study's largest blocks, {N: B/s}."""
-    block = earlier.LARGEST[0]
-    sizes = values(where(study.frame("kernels"), kernel="product", block=block), "n")
-    cases = {n: study.rows(kernel("product", block, n)) for n in sizes}
-    return {n: rows["bytes"].iloc[0] / middle(rows) for n, rows in cases.items()}
+def kernels_now(study, counts):
+    """Seconds of kernels, {kernel: calls}, at the earlier study's largest N, launched as there."""
+    return sum(count * middle(study.rows(kernel(name, *earlier.LARGEST))) for name, count in counts.items())
 
 
-def rising(study):
-    """A predicate: up to which N the product rates rise; a rate within a tenth of the best has levelled off."""
-    by_size = product_rates(study)
-    if len(by_size) < 2:
-        return None
-    level = min(n for n, rate in by_size.items() if rate >= max(by_size.values()) / LEVEL)
-    if level == max(by_size):
-        return f"still rise at $N = {num(level)}$, the largest"
-    return f"rise up to $N = {num(level)}$ and level off there"
+# The study timed first launches, ours are warm. Our iteration also has dot products and waits between kernels.
+THEN = [
+    Then(words, earlier.total(counts), partial(kernels_now, counts=counts), "cuda_persistent")
+    for words, counts in (("an iteration", earlier.calls(2)), ("one with a single product", earlier.calls(1)))
+]
 
 
-def product_share(study):
-    """The largest `product` as a share of the best rate of reading."""
-    by_size, best = product_rates(study), rates.gpu_bandwidth(study.machine("host"))
-    return percent(by_size[max(by_size)] / best, 2) if by_size and best else None
+def hardware(study, number):
+    """The share of the hardware in then over now: the study's time over that of its kernels today."""
+    return ratios.short(THEN[number].seconds / THEN[number].theirs(study))
 
 
-def one_of_each(study):
-    """The sum of one of each kernel but init, at the earlier study's largest N."""
-    names = [name for name in earlier.KERNELS if name != "init"]
-    return seconds(sum(middle(study.rows(kernel(name, *earlier.LARGEST))) for name in names), 2)
+def software(study, number):
+    """The share of the code: the study's kernels over the line that does the same today."""
+    return ratios.short(THEN[number].theirs(study) / middle(study.rows(THEN[number].best)))
 
 
 def largest_solved(study, device="cuda"):

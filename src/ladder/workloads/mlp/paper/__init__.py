@@ -3,7 +3,7 @@
 ORDER = 20
 TITLE = "Matrix products and training"
 CATEGORY = "MLP"
-TABLES = ("peers", "gpu", "compared")
+TABLES = ("peers", "gpu", "earlier", "earlier_gpu")
 # Trainings are compared by the variant of `gemm` that computes their products.
 METHOD = ("product",)
 LOOKS = {

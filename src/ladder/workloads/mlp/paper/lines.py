@@ -4,42 +4,42 @@ The tilings of the GPU's products are the best ones on `nvidia-h200-x4`, not the
 has the blocks of the earlier study.
 """
 
-from ladder.report.telling.lines import MAX, Line, Needs, Source, Widest
+from ladder.report.telling.lines import MAX, Line, Needs, Source
 from ladder.workloads import gemm, mlp
 
 DTYPE = "float64"
 RUNGS = gemm.RUNGS | mlp.RUNGS
 UNIT = "Time"  # of a product, or of a batch of the training
-BEST = 12  # threads, on which the earlier study was best
+LEVEL, BEST = 4, 12  # threads, from which on time evens out in the earlier study, and on which it was shortest
+THREADS = (1, 2, LEVEL, 6, BEST, 24)  # of the earlier study
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
-GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
-KINDS = ("forward", "gradient", "delta")  # the first words of the phases of products
+GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_mma", "cublas")
+FORMS = {"forward": "nn", "gradient": "tn", "delta": "nt"}  # of products, by the first word of their phases
 COPIES = ("to device", "to host")
 OUTSIDE = {"phase": COPIES}  # of an epoch
-# Sizes of the claims: the earlier study's network, the forward product of its larger layer, and one that fills a GPU.
-NETWORK = {"layers": "784-300-10", "dtype": DTYPE}
-BATCHES = NETWORK | {"batch": 100}
+# The network of the claims, in which all forms of the product matter, a smaller one, and a product that fills a GPU.
+DEEP = {"layers": "784-1000-1000-1000-10", "activation": "relu", "batch": 100, "dtype": DTYPE}
+SMALL = {"layers": "784-300-10", "batch": 100, "dtype": DTYPE}
+LARGER = DEEP | {"batch": 1000}
 PRODUCT = {"form": "nn", "n": 300, "k": 784, "dtype": DTYPE}
-LARGE = {"m": 4096, "n": 4096, "k": 4096}
-FORMS = ("nn", "tn", "nt")  # of the large product, that of most claims first
+LARGE = {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": DTYPE}
 SOURCES = {
-    "products": Source("host", "gemm_threads", m=1000, device="host", **PRODUCT),
-    "loops": Source("host", "gemm_square", form="nn", m=512, n=512, k=512, dtype=DTYPE),
-    **{form: Source("gpu", "gemm_gpu_float64", form=form, dtype=DTYPE, **LARGE) for form in FORMS},
-    "single": Source("gpu", "gemm_gpu_float32", form="nn", dtype="float32", **LARGE),
-    "rows": Source("gpu", "gemm_gpu_training_float64", **PRODUCT),
-    "training": Source("host", "mlp_threads", images=2000, device="host", **BATCHES),
-    "widest": Source("widest", "mlp_threads", images=2000, device="host", **BATCHES),
-    "few images": Source("gpu", "mlp_threads", images=2000, device="cuda", **BATCHES),
-    "gpu": Source("gpu", "mlp_gpu", images=60000, device="cuda", **BATCHES),
-    "peers": Source("host", "mlp_peers", images=6000, **BATCHES),
-    "peers, larger": Source("host", "mlp_peers", images=6000, batch=1000, **NETWORK),
+    "products": Source("core", "gemm_threads", m=1000, device="host", **PRODUCT),
+    "large": Source("gpu", "gemm_gpu_float64", **LARGE),
+    "deep": Source("host", "mlp_deep", images=100, device="host", **DEEP),
+    "deep gpu": Source("gpu", "mlp_deep", images=100, **DEEP),
+    "larger": Source("host", "mlp_deep_batches", images=1000, device="host", **LARGER),
+    "larger gpu": Source("gpu", "mlp_deep_batches", images=1000, **LARGER),
+    "small": Source("core", "mlp_threads", images=1000, **SMALL),
+    "small gpu": Source("gpu", "mlp_gpu", images=60000, **SMALL),
+    "peers": Source("core", "mlp_peers", images=6000, **SMALL),
     "learning": Source("learner", "mlp_accuracy"),
 }
+# `core` is measured on few threads, so that a machine with fewer cores suffices.
 MACHINES = {
-    "host": Needs(("training",)),
-    "gpu": Needs(("gpu",)),
-    "widest": Widest("widest", "threads"),
+    "host": Needs(("deep",), min={"threads": BEST}),
+    "gpu": Needs(("deep gpu",), frozenset({"cuda"})),
+    "core": Needs(("small",)),
     "learner": Needs(("learning",), separate=True),
 }
 RELIEVES = {
@@ -62,7 +62,6 @@ TILES = {
     "cuda_mma": {"bm": 128, "bn": 64, "bk": 16, "wm": 64, "wn": 32, "stages": 4, "splitk": 1},
     "cublas": {"math": "default"},
 }
-WIDE = {"bm": 128, "bn": 128, "bk": 32, "wm": 64, "wn": 64, "stages": 3}  # of `cuda_mma` in TF32
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 
 
@@ -71,45 +70,56 @@ def line(variant, tuning, source, *words, idea=""):
     return Line(variant, tuning, source, idea, RELIEVES.get(variant, ""), words)
 
 
-def on_host(name, tuning, source="training", idea=""):
+def on_host(name, tuning, source, idea=""):
     """A line of the training by a product of the host."""
     return line("host", {"product": name} | tuning, source, name, idea=idea)
 
 
+def on_gpu(name, source, variant="cuda", **tuning):
+    """A line of the training by a product of the GPU."""
+    return line(variant, {"product": name} | tuning, source, name, *(["graph"] if tuning == GRAPH else []))
+
+
 LINES = {
     **{name: line(name, ONE, "products") for name in PRODUCTS},
-    "blas, all threads": line("blas", EVERY, "products"),
     "c_openmp": line("c_openmp", ONE, "products"),
-    **{name: line(name, tuning, "nn") for name, tuning in TILES.items()},
-    # The tensor cores take float32's operands rounded to TF32.
-    "tf32/cuda_mma": line("cuda_mma", WIDE, "single", "TF32"),
-    "tf32/cublas": line("cublas", {"math": "tf32"}, "single", "TF32"),
-    **{f"training/{name}": on_host(name, ONE) for name in PRODUCTS},
-    "training/blas/best": on_host("blas", {"threads": BEST}, idea="the same"),
-    "training/blas/all": on_host("blas", EVERY, idea="the same"),
-    **{f"widest/{name}": on_host(name, EVERY, "widest") for name in ("openmp", "blas")},
-    **{f"training/{name}": line("cuda", {"product": name} | GRAPH, "gpu", name, "graph") for name in GPU_PRODUCTS},
+    **{name: line(name, tuning, "large") for name, tuning in TILES.items()},
+    "deep/openmp": on_host("openmp", ONE, "deep"),
+    f"deep/openmp/{BEST}": on_host("openmp", {"threads": BEST}, "deep", "the same"),
+    "deep/blas": on_host("blas", ONE, "deep"),
+    f"deep/blas/{BEST}": on_host("blas", {"threads": BEST}, "deep", "the same"),
+    **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
+    "deep/pytorch_cuda": line("pytorch_cuda", GRAPH, "deep gpu", "graph"),
+    **{
+        f"copies/{name}": on_gpu(name, "deep gpu", "cuda_copies", memory="pageable")
+        for name in ("cuda_shared", "cublas")
+    },
+    **{f"small/{name}": on_host(name, ONE, "small") for name in ("openmp", "tiled", "blas")},
+    **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cublas")},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
     "peers/numpy_loop": line("numpy_loop", EVERY, "peers"),
     "peers/pytorch": line("pytorch", EVERY, "peers"),
-    # Not PyTorch's fastest form: the step isn't compiled.
-    "pytorch_cuda": line("pytorch_cuda", GRAPH, "gpu", "graph"),
 }
-# The table of the ladder: products on each device, and trainings in their best forms with their peers.
-BEST_FORMS = ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma")
-TABLE = (PRODUCTS, tuple(TILES), (*BEST_FORMS, "peers/numpy_loop", "peers/pytorch", "pytorch_cuda"))
+# The table of the ladder: products on each device, and trainings of the deep network in their best forms.
+DEEP_LINES = [key for key, entry in LINES.items() if key.startswith("deep/")]
+TABLE = (PRODUCTS, tuple(TILES), (f"deep/blas/{BEST}", "deep/cuda_mma", "deep/pytorch_cuda"))
+FIGURE = [*PRODUCTS, "c_openmp", *TILES, *DEEP_LINES]
 # The panels of the waterfall, by the sources of their lines.
 PANELS = {
     "A product on the host": ("products",),
-    "A product on the GPU": ("nn",),
-    "A batch of the training": ("training", "gpu", "peers"),
+    "A product on the GPU": ("large",),
+    "A batch of the deep network": ("deep", "deep gpu"),
 }
-FIGURE = [key for key in LINES if key != "peers/tiled"]
 
 
 def batches(rows):
     """The number of batches of an epoch."""
     return -(-rows["images"] // rows["batch"])
+
+
+def part_of(phases):
+    """The form of each phase that is a product, else the phase itself."""
+    return phases.replace({rf"^{word} \d+$": form for word, form in FORMS.items()}, regex=True)
 
 
 def per_unit(rows):

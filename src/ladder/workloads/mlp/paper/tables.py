@@ -1,11 +1,14 @@
-"""The tables of the supplement: peers, the GPU's epochs, and all machines side by side."""
+"""The tables of the supplement: peers, the GPU's epochs, and another group's numbers beside ours."""
 
 from ladder.report import latex
-from ladder.report.cells import NONE, flops, median, share
-from ladder.report.latex import code
+from ladder.report.cells import NONE, median, share
+from ladder.report.latex import code, digits
+from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.ladder import with_rules
 from ladder.store import rates, study
-from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, PRODUCTS
+from ladder.workloads.mlp.paper import earlier as then
+from ladder.workloads.mlp.paper.claims import deep, one_by_one, timed
+from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, THREADS
 
 PEERS = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
 PEERS |= {name: {"variant": name} for name in ("numpy_loop", "pytorch")}
@@ -40,23 +43,43 @@ def gpu(chapter):
     return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], with_rules(groups))
 
 
-def compared(chapter):
-    """The machines side by side: the rungs on the square product, and the best training by two of them."""
-    rows = [of_machine(chapter.study.of(name), name) for name in chapter.study.machines()]
-    groups = {"product, GFLOP/s": PRODUCTS, "training, best time (threads)": ("openmp", "blas")}
-    head = latex.group_head(["Machine", "Size"], {words: [*map(code, names)] for words, names in groups.items()})
-    columns = r">{\raggedright}p{0.19\linewidth}lrrrrrr"
-    return latex.table(columns, head, [row for row in rows if {*row[2:]} != {NONE}])
+def earlier(chapter):
+    """Another group's seconds of a training by form and threads, and ours of a batch, each with its speed-up."""
+    groups = []
+    for product, times in then.ON_HOST.items():
+        groups.append([])
+        for number, form in enumerate(then.FORMS):
+            seconds = [times[count][number] for count in THREADS]
+            now = [middle(chapter, deep(product, count), form) for count in THREADS]
+            if any(now):
+                groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
+                groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
+    return latex.table("lllrrrrrr", ["Product", "Form", "", *map(str, THREADS)], with_rules(groups))
 
 
-def of_machine(machine, name):
-    """A machine's row. A training has its best number of threads, chosen on other processes than it is tested on."""
-    square = study.largest_size(machine.samples("gemm_square", threads=1, dtype=DTYPE, form="nn"))
-    cells = [code(name), f"${square['m'].iloc[0]}^3$" if len(square) else NONE]
-    cells += [flops(study.where(square, variant=variant), 1e9) for variant in PRODUCTS]
-    trainings = study.largest_size(machine.samples("mlp_threads", dtype=DTYPE, device="host"))
-    for product in ("openmp", "blas"):
-        counts = study.by_threads(study.where(trainings, product=product))
-        best, rows = study.best_and_test_rows(counts) if counts else (None, ())
-        cells.append(f"{median(rows)} ({best})" if counts else NONE)
+def earlier_gpu(chapter):
+    """The same on a GPU by kernel, with the speed-up over the naive one."""
+    rows = []
+    for number, form in enumerate(then.FORMS):
+        now = [middle(chapter, one_by_one(product), form) for product in then.ON_GPU]
+        if any(now):
+            rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
+    names = [*map(code, then.ON_GPU)]
+    return latex.table("lrrrrrr", latex.group_head(["Form"], {"then, s": names, "now, µs": names}), rows)
+
+
+def middle(chapter, selection, form):
+    """The median seconds of a training, or of its products of a form; None where they weren't measured."""
+    try:
+        return study.middle(timed(chapter, selection, form))
+    except NotMeasured:
+        return None
+
+
+def gains(seconds, unit):
+    """Cells of times in multiples of `unit`, each with the first time over it; whole numbers keep all digits."""
+    first, cells = seconds[0], []
+    for time in seconds:
+        text = time and (str(time) if time > 1000 else digits(time / unit))
+        cells.append(f"{text} ({digits(first / time, 2)})" if first and time else text or NONE)
     return cells

@@ -1,25 +1,31 @@
 """Functions of this chapter's text beside those of every chapter."""
 
+import itertools
+
+from ladder.report import ratios
 from ladder.report.latex import enumeration, num, percent, seconds
 from ladder.report.telling.chapter_study import NotMeasured, phase_times, required
-from ladder.store.study import middle, values, where
+from ladder.store.study import values, where
 from ladder.workloads import gemm, mlp
 from ladder.workloads.mlp.paper import claims, lines
 
 PRODUCT = gemm.cost(lines.SOURCES["products"].conditions)
-BATCH = lines.SOURCES["training"].conditions
-FLOPS = mlp.cost({"rate": 1.0} | BATCH).flops / lines.batches(BATCH)
+DEEP = lines.SOURCES["deep"].conditions
+FLOPS = mlp.cost({"rate": 1.0} | DEEP).flops / lines.batches(DEEP)
+LAYERS = [fan_in * fan_out for fan_in, fan_out in itertools.pairwise(mlp.reference.layer_sizes(DEEP))]
+WEIGHTS = sum(LAYERS)
+WORK = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYERS[0]}  # multiply-adds per image, by form
 
 
-def best_threads(study):
-    """The number of threads that was best in the earlier study or, where it wasn't measured, the largest."""
-    counts = required(values(study.frame("training"), "threads"))
-    return lines.BEST if lines.BEST in counts else counts[-1]
+def cores(study):
+    """The number of cores of the chapter's host."""
+    machine = study.machine("host")
+    return num(required(machine.descriptions.get(machine.subject, {}).get("cores")))
 
 
-def share_of_products(study, product, threads, digits=2):
-    """The share of products in an epoch on some number of threads."""
-    return percent(claims.share_of(claims.products_over_the_rest(study, claims.training(product, threads))), digits)
+def share_of_products(study, selection, digits=2):
+    """The share of products in a training."""
+    return percent(claims.share_of(claims.products_over_the_rest(study, selection)), digits)
 
 
 def operations(study, selection):
@@ -27,10 +33,15 @@ def operations(study, selection):
     return seconds(required(sum(phase_times(study.phases(selection)).values()) or None), 2)
 
 
-def copies(study):
-    """The time of the copies to the GPU and back."""
-    with_copies = claims.add_copies(study, claims.FEW_IMAGES)
-    return seconds(middle(with_copies) - middle(study.rows(claims.FEW_IMAGES)), 2)
+def of_form(study, form, slower, faster):
+    """The time of all products of a form in a training over that in another."""
+    return ratios.prose(claims.ratio_of_form(study, form, slower, faster))
+
+
+def per_flop(study, selection, form, other):
+    """The time per FLOP of a training's products of a form over that of another form."""
+    times = (claims.timed(study, selection, name) for name in (form, other))
+    return ratios.prose(ratios.of(*times).times(WORK[other] / WORK[form]))
 
 
 def last_epochs(study):

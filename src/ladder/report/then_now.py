@@ -1,0 +1,42 @@
+"""The table of then and now: what hardware and what code have gained since the earlier studies."""
+
+from ladder.report import chapters, latex, ratios
+from ladder.report.cells import NONE
+from ladder.report.telling.chapter_study import NotMeasured, module
+from ladder.statistics.quotients import median_time
+from ladder.store import study as queries
+
+HEAD = ["Study", "What", "Then", "Its program today", "Best program today", "By hardware", "By code"]
+
+
+def table(study):
+    """A row for each Then in THEN of the chapters' `earlier.py` or `text.py`, as LaTeX."""
+    rows = []
+    for chapter in chapters.chapters():
+        modules = [module(chapter.workload, name) for name in ("earlier", "text")] if chapter.has_lines else []
+        entries = [then for data in modules for then in getattr(data, "THEN", ())]
+        rows += [row(chapter.title, chapter.study(study), then) for then in entries]
+    return latex.table(r"ll*{5}{r}", HEAD, rows)
+
+
+def row(title, study, then):
+    """The cells of a Then."""
+    theirs, best = (seconds_of(study, side, then.column) for side in (then.theirs, then.best))
+    times = [latex.seconds(time, 2) if time else NONE for time in (then.seconds, theirs, best)]
+    return [latex.escape(title), then.words, *times, gain(then.seconds, theirs), gain(theirs, best)]
+
+
+def gain(before, after):
+    """A time over another, or a dash without one."""
+    return ratios.short(before / after) if before and after else NONE
+
+
+def seconds_of(study, side, column):
+    """The seconds of a side; None if it wasn't measured."""
+    try:
+        if callable(side):
+            return side(study)
+        rows = queries.of_processes(study.rows(side), column) if column != "seconds" else study.rows(side)
+    except NotMeasured:
+        return None
+    return median_time(queries.processes(rows)) if len(rows) else None

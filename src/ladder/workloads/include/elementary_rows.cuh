@@ -1,0 +1,26 @@
+// Elementary kernels of version 1 of the earlier study: a block has a row of a matrix, a thread one of its elements.
+//
+// Launch: grid `rows`, block `columns`, at most MAX_COLUMNS, no dynamic shared memory. Operations on vectors have blocks
+// of one thread.
+#pragma once
+#include "elementary.cuh"
+
+constexpr unsigned MAX_COLUMNS = 32;
+
+// products (rows, columns) = matrix (rows, columns) times x (columns), element by element.
+extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *products) {
+  products[linear_index()] = matrix[linear_index()] * x[threadIdx.x];
+}
+
+// sums (rows) are those of the rows of terms (rows, columns), halved step by step in shared memory, unrolled.
+extern "C" __global__ void reduction(const REAL *terms, REAL *sums) {
+  __shared__ REAL row[MAX_COLUMNS];
+  const unsigned column = threadIdx.x;
+  row[column] = terms[linear_index()];
+#pragma unroll
+  for (unsigned half = MAX_COLUMNS / 2; half > 0; half /= 2) {
+    __syncthreads();  // the sums of the last step are complete
+    if (column < half && column + half < blockDim.x) row[column] += row[column + half];
+  }
+  if (column == 0) sums[blockIdx.x] = row[0];
+}

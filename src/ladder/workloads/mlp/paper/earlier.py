@@ -1,0 +1,29 @@
+"""The numbers of another group's report on the same assignment, since the earlier study's own has figures only.
+
+Seconds of ten epochs, published on 30 June 2020, on a Tesla M2050 and a CPU that isn't named. By its own word the time
+of `nn` on 24 threads is an outlier. Network and batches aren't known. OpenBLAS takes about as long for all three forms,
+so several layers were wide.
+"""
+
+from ladder.report.telling.lines import Then, select
+
+GPU = "Tesla M2050"
+FORMS = ("nn", "tn", "nt", "whole")
+# {product: {number of threads: seconds of each of FORMS}}, and {product: seconds} on a GPU; the shared memory of
+# `cuda_shared` has a static size.
+ON_HOST = {
+    "openmp": {1: (634, 1084, 397, 2131), 2: (335, 569, 205, 1125), 4: (249, 305, 105, 676)}
+    | {6: (241, 233, 70.5, 563), 12: (121, 141, 44.2, 331), 24: (251, 143, 40.8, 467)},
+    "blas": {1: (67, 83, 79, 245), 2: (36, 46, 43, 143), 4: (20, 26, 23, 88)}
+    | {6: (18, 21, 22, 81), 12: (12, 16, 15, 64.8), 24: (11, 17, 14, 75.1)},
+}
+ON_GPU = {"cuda_naive": (27.6, 27.5, 104.9, 180.5), "cuda_shared": (17.6, 18.7, 29.6, 85.8)}
+ON_GPU |= {"cublas": (14.2, 10.1, 21.4, 66.0)}
+
+# The work behind their seconds isn't known to be that of ours, so that hardware's part can't be told, but code's can.
+THEN = [
+    Then(
+        "a batch by plain loops, 12 threads", None, select("deep/openmp", threads=12), select("deep/blas", threads=12)
+    ),
+    Then("a batch with shared memory", None, "deep/cuda_shared", "deep/cuda_mma"),
+]

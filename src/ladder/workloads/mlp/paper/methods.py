@@ -1,0 +1,31 @@
+"""A batch of the deep network by all seven methods of the earlier study, stacked by operation."""
+
+from ladder.report.figures import looks
+from ladder.report.telling import phase_bars
+from ladder.workloads.mlp.paper.claims import deep, one_by_one
+from ladder.workloads.mlp.paper.lines import BEST
+
+TITLE = "A batch by all methods, on the CPU and on the GPU"
+CAPTION = """\
+A batch of the deep network by the seven methods of the earlier study, stacked by operation: `nn` is the forward pass,
+`tn` the gradient of the weights, `nt` the delta. Each panel has its own scale, since times differ by orders of
+magnitude. A dot is the whole call with its 95 % interval, hollow if not converged. On the GPU, kernels are launched
+one by one. Where the operations, timed one by one, do not add up to the call within a fifth, only the dot is shown.
+"""
+EXPERIMENTS = ("mlp_deep",)
+OPERATIONS = {"nn": "blue", "tn": "green", "nt": "pink", "activation": "orange", "update": "red", "bias": "brown"}
+OPERATIONS |= {"gather": "yellow", "loss": "sky"}
+COLOURS = {name: looks.lighter(looks.COLOURS[colour], 0.1) for name, colour in OPERATIONS.items()}
+ON_HOST = {"openmp": "plain loops", "blas": "OpenBLAS"}
+ON_GPU = {"cuda_naive": "naive", "cuda_shared": "shared memory", "cublas": "cuBLAS"}
+
+
+def draw(study):
+    """A panel of each product of the host, on one thread and on several, and one of the GPU."""
+    panels = []
+    for name, words in ON_HOST.items():
+        panels.append(phase_bars.panel(study, "A batch on the CPU", {words: [("", deep(name, n)) for n in (1, BEST)]}))
+    kernels = [(words, one_by_one(name)) for name, words in ON_GPU.items()]
+    panels.append(phase_bars.panel(study, "A batch on the GPU", {"one by one": kernels}))
+    names = dict.fromkeys(study.machine(role).subject for role in ("host", "gpu"))
+    return phase_bars.figure({" and ".join(filter(None, names)): panels}, COLOURS, "the methods of the earlier study")

@@ -1,0 +1,75 @@
+"""Time and speed-up of the training's products, by form, library and number of threads."""
+
+import pandas as pd
+
+from ladder.report.figures import ends, layout, marks, medians, scales
+from ladder.report.figures.by_threads import CEILING
+from ladder.report.figures.looks import COLOURS, Look
+from ladder.report.figures.theme import Line2D
+from ladder.report.telling.chapter_study import NotMeasured
+from ladder.store.study import values
+from ladder.workloads.mlp.paper.claims import deep, timed
+
+TITLE = "Products and training by threads"
+CAPTION = """\
+A batch of the deep network by the number of threads: all products of a form, and the whole training. Above: time,
+medians with 95 % intervals, hollow if not converged. Below: the speed-up over one thread; the wide line is ideal.
+"""
+EXPERIMENTS = ("mlp_deep",)
+LOOKS = {
+    name: Look(name, COLOURS[colour], marker)
+    for name, colour, marker in (("nn", "blue", "o"), ("tn", "green", "s"), ("nt", "pink", "^"), ("whole", "grey", "D"))
+}
+PRODUCTS = {"openmp": "OpenMP loops", "blas": "OpenBLAS"}
+HEIGHT = 1.35  # inches of a panel
+
+
+def draw(study):
+    """Two panels for each product: time above speed-up."""
+    cases = {name: rows for name in PRODUCTS if len(rows := summaries(study, name))}
+    if not cases:
+        return layout.empty("the training by threads")
+    figure = layout.new(2 * HEIGHT + 1.1)
+    layout.headline(figure, study.machine("host").subject)
+    panels = figure.subplots(2, len(cases), squeeze=False)
+    for name, (time, speedup) in zip(cases, panels.T, strict=True):
+        fill(time, cases[name], f"{PRODUCTS[name]}: time of a batch", scales.time_axis)
+        if len(gains := over_one_thread(cases[name])):
+            counts = sorted(set(gains["threads"]))
+            speedup.plot(counts, counts, **CEILING, zorder=1)
+            fill(speedup, gains, f"{PRODUCTS[name]}: speed-up", scales.log_axis)
+        speedup.set_xlabel("threads")
+    converged = all(summaries["converged"].all() for summaries in cases.values())
+    layout.legend(figure, [Line2D([], [], **CEILING, label="ideal")], converged)
+    return figure
+
+
+def summaries(study, product):
+    """The times of all forms, and of the whole training, on all numbers of threads."""
+    rows = []
+    for count in values(study.frame("deep"), "threads"):
+        for name in LOOKS:
+            try:
+                times = timed(study, deep(product, count), name)
+            except NotMeasured:
+                continue
+            rows.append(times.assign(method=name, threads=count))
+    return medians.summaries(pd.concat(rows)) if rows else pd.DataFrame()
+
+
+def over_one_thread(cases):
+    """The summaries as speed-ups over the median on one thread; none without it."""
+    single = cases[cases["threads"] == 1].set_index("method")["median"]
+    base = cases["method"].map(single)
+    gains = cases.assign(median=base / cases["median"], low=base / cases["high"], high=base / cases["low"])
+    return gains[base.notna()]
+
+
+def fill(axes, cases, title, axis):
+    """The lines of a panel, named where they end."""
+    marks.curves(axes, cases, "threads", LOOKS, size=9)
+    scales.thread_axis(axes.xaxis, sorted(set(cases["threads"])))
+    axis(axes.yaxis, scales.extent(cases, reach=1.3), max_ticks=6)
+    ends.names(axes, cases, "threads", LOOKS, HEIGHT)
+    axes.set_title(title)
+    axes.grid(axis="y")
