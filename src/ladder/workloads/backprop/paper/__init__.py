@@ -7,7 +7,7 @@ TABLES = ("programs", "memories", "kernels")
 LOOKS = {
     "before": ("before tuning", "grey", (4, 0, 22), ""),
     "loop_order": ("loop order", "red", (3, 0, 90), ""),
-    "contiguous": ("contiguous rows", "yellow", (4, 0, 45), ""),
+    "contiguous": ("contiguous rows", "sky", (3, 0, 45), ""),
     "temporaries": ("temporaries", "orange", (3, 0, 270), ""),
     "fusion": ("fusion", "pink", (5, 0, 90), ""),
     "associativity": ("associativity", "brown", (6, 0, 0), ""),

@@ -23,7 +23,6 @@ EXPERIMENTS = (
     "backprop_flags_before",
     "backprop_steps",
     "backprop_ladder",
-    "backprop_openmp",
     "backprop_gpu",
 )
 USES_CEILINGS = True
@@ -42,20 +41,18 @@ FLAGS = {
 THREADS = (
     (select("openmp", "loops", flags="all"), Look("openmp, sums", COLOURS["orange"], "o")),
     (select("openmp", "loops", flags="all", update="owner"), Look("openmp, owners", COLOURS["brown"], "o", (4, 1.5))),
-    (select("openmp", "threads", update="atomic"), Look("openmp, atomic", COLOURS["red"], "o", (1, 1))),
     (select("blas", "loops"), Look("blas", COLOURS["blue"], "o")),
     (select("tuned", "loops"), Look("tuned", COLOURS["green"], "o")),
     (select("numpy_loop", "loops"), Look("numpy_loop", COLOURS["pink"], "o", (4, 1.5))),
     (select("pytorch", "loops"), Look("pytorch", COLOURS["sky"], "o", (4, 1.5))),
     (select("by hand", "loops"), Look("pytorch, by hand", COLOURS["sky"], "o", (1, 1))),
 )
-ON_CORES = {"loops": "cores", "threads": "threads on cores"}  # the sources of the machine with most threads
 PRODUCTS = partial(rates.products_by_threads, precision=SIZE["dtype"])
 
 
 def draw(study):
     """Two panels for the chapter's host, and two for the machine with most threads if it is another one."""
-    on_cores = [(replace(selection, source=ON_CORES[selection.source]), look) for selection, look in THREADS]
+    on_cores = [(replace(selection, source="cores"), look) for selection, look in THREADS]
     roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
     panels = [scaling.Panel(role, THREADS if role == "host" else on_cores, "threads", PRODUCTS) for role in roles]
     by, flags = ("method", "variant", "images"), study.frame("flags")

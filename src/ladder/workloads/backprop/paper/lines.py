@@ -30,17 +30,18 @@ SOURCES = {
     "unoptimised": Source("host", "backprop_unoptimised", **SIZE),
     "flags": Source("host", "backprop_flags", "backprop_flags_before", images=MAX),
     "loops": Source("host", "backprop_ladder", device="host", **ON_GPU),
-    "threads": Source("host", "backprop_openmp", **SIZE),
+    "threads": Source("threads", "backprop_openmp", **SIZE),
     "reading": Source("host", "backprop_reading", images=ON_GPU["images"], dtype=SIZE["dtype"]),
     "learning": Source("host", "backprop_learning", device="host"),
     "cores": Source("widest", "backprop_ladder", device="host", **ON_GPU),
-    "threads on cores": Source("widest", "backprop_openmp", images=MAX),
     "tuned": Source("widest", "backprop_ladder", variant="tuned", **ON_GPU),
     "gpu": Source("gpu", "backprop_gpu", device="cuda", **ON_GPU),
     "kernels": Source("gpu", "backprop_kernels", **ON_GPU),
     "learning on a GPU": Source("gpu", "backprop_learning", device="cuda"),
 }
+CORES = 4  # of the earlier study's CPU
 MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": Widest("tuned", "threads")}
+MACHINES["threads"] = Needs(("threads",), min={"threads": CORES}, separate=True)
 # The bases of the variations of `openmp` and of the earlier study's kernels.
 SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
 MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
@@ -55,9 +56,12 @@ LINES = {
     "fusion": Line("fusion", O2, "steps", "one loop over patterns up to the deltas", "caches"),
     "associativity": Line("associativity", O2, "steps", "factors out of sums, derivatives from values", "instructions"),
     "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", ("flags=study",)),
-    "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
+    "serial loops": Line(
+        "associativity", {"flags": "native"}, "threads", "the same loops for comparison", words=("flags=native",)
+    ),
+    "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
     "cuda_flat": Line(
         "cuda_flat", OFFSETS, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"
     ),
@@ -73,14 +77,12 @@ LINES = {
     ),
     "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "gpu", "PyTorch, compiled and as a CUDA graph"),
 }
-# Two ladders, because an epoch on a GPU is of more images.
-TABLE = [
-    [key for key, line in LINES.items() if (line.source in ("gpu", "kernels")) == on_gpu] for on_gpu in (False, True)
-]
-FIGURE, PANELS = list(LINES), {"CPU": ("steps", "threads"), "GPU": ("kernels", "gpu")}
-# Without threads; with autograd; reading all images from a file in the page cache.
+# Three ladders: threads are on a machine with as many cores as the study had, and a GPU gets more images.
+PANELS = {"one or two threads": ("steps",), "four threads": ("threads",), "GPU": ("kernels", "gpu")}
+TABLE = [[key for key, line in LINES.items() if line.source in sources] for sources in PANELS.values()]
+FIGURE = list(LINES)
+# With autograd; reading all images from a file in the page cache.
 LINES |= {
-    "serial loops": Line("associativity", {"flags": "native"}, "threads"),
     "pytorch": Line("pytorch", AUTOGRAD | THREADS, "loops"),
     "serial": Line("serial", {}, "reading"),
     "tasks": Line("openmp_tasks", THREADS, "reading"),
@@ -104,10 +106,9 @@ CHANGES = {
 }
 
 
-def changed(line, source=None, **tuning):
-    """The Selection of a base with some tunings changed, from `source` if given."""
-    base = BASES[line]
-    return replace(base, source=source or base.source, tuning=base.tuning | tuning)
+def changed(line, **tuning):
+    """The Selection of a base with some tunings changed."""
+    return replace(BASES[line], tuning=BASES[line].tuning | tuning)
 
 
 def part_of(phases):

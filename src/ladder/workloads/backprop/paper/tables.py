@@ -66,12 +66,12 @@ def kernels(study):
     return latex.table("l" + "r" * len(times), head, rows)
 
 
-def measured_changes(study, line, source=None):
+def measured_changes(study, line):
     """[(tuning, value, rows, rows of the base)] of the measured changes of a base, on as many threads as the base."""
     changes = []
     for name, value in [(name, value) for name, options in CHANGES[line].items() for value in options]:
         try:
-            sides = study.paired(changed(line, source, **{name: value}), changed(line, source))
+            sides = study.paired(changed(line, **{name: value}), changed(line))
             changes.append((name, value, *map(study.rows, sides)))
         except NotMeasured:
             pass

@@ -22,11 +22,9 @@ MIN = 2.0  # the minimum reach of an axis to either side of 1
 
 
 def draw(study):
-    """A panel for each host of the chapter, and one for its GPU."""
-    host, widest, gpu = (study.machine(role).subject for role in ("host", "widest", "gpu"))
+    """A panel for threads, and one for the GPU."""
+    host, gpu = (study.machine(role).subject for role in ("threads", "gpu"))
     panels = {host: changes(study, "openmp")}
-    if widest != host:
-        panels[widest] = changes(study, "openmp", source="threads on cores")
     panels[f"{gpu}, GPU"] = changes(study, "cuda_kernels", "cuda_flat")
     panels = {name: rows for name, rows in panels.items() if len(rows)}
     if not panels:
@@ -37,11 +35,11 @@ def draw(study):
     return figure
 
 
-def changes(study, *lines, source=None):
+def changes(study, *lines):
     """A row for each change of some bases. Labels name the tuning, or, if the base isn't the first, the variant."""
     rows = []
     for line in lines:
-        for tuning, value, changed, base in measured_changes(study, line, source):
+        for tuning, value, changed, base in measured_changes(study, line):
             ratio, first = ratios.of(changed, base), changed.iloc[0]
             name, converged = first["variant"], bool(changed["converged"].all() and base["converged"].all())
             threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
