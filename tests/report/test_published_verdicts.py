@@ -11,8 +11,8 @@ import pytest
 from conftest import ROOT
 from drawings import planned
 from ladder.records.case import Case
-from ladder.report import about, verdict_table, verdicts
 from ladder.report import chapters as chapters_of_the_paper
+from ladder.report import verdict_table, verdicts
 from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.lines import select
 from ladder.statistics import claims
@@ -101,18 +101,6 @@ def test_only_cases_of_the_full_study_decide(rows):
 def sizes_of(case):
     """The workload and the sizes of a case."""
     return case.workload, *sorted(case.sizes.items())
-
-
-def test_cold_cases_that_began_warm_are_counted(published):
-    """They are those of machines published before every core emptied its own cache."""
-    assert int(re.search(r"\d+", about.warmer(published))[0]) > 0
-    remaining = {
-        name: tables | {"samples": tables["samples"][~tables["samples"]["commit"].isin(about.WARM_CACHE_COMMITS)]}
-        for name, tables in published.tables.items()
-        if len(tables["samples"])
-    }
-    assert about.warmer(Study(remaining, None)) is None
-    assert about.warmer(Study({}, None)) is None
 
 
 def test_an_undecided_claim_says_what_could_have_been_seen(published, rows):

@@ -7,16 +7,6 @@ from ladder.report.phrases import Missing, caches, span, with_prefix
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
-# Commits of published cases from before every core emptied its own cache: their cold calls on several threads began
-# with warmer caches than their label says.
-WARM_CACHE_COMMITS = (
-    "b00aabdbbf7e782b28beac0936ef5b15eb933ad9",
-    "e7d5d12f3d0f0f1547c33d0f67ed95b582bd54d4",
-    "f166fecc6df6de1850fba4934687ea19c55aa59a",
-    "4e4ffa72b9a60536adeeddd7eef8e5df8b1da8b8",
-    "acd0208697e19d65032f991be28db227ef07801f",
-)
-
 
 def numbers(study, protocol, margin):
     """{key: value in LaTeX, or None} for a study, a measuring protocol and the margin of the ceilings."""
@@ -25,7 +15,6 @@ def numbers(study, protocol, margin):
         "cases": cases(study),
         "protocol": limits(protocol, margin),
         "validation": validation(study),
-        "warmer": {"cases": warmer(study)},
     }
     values = {"machines": enumeration(code(name) for name in study.machines()) or None}
     values |= {"campaigns/list": campaigns(study), "flags": campaigns_table.flags()}
@@ -82,15 +71,6 @@ def cases(study):
         "samples": span(per_process),
         "caches": caches(calls),
     }
-
-
-def warmer(study):
-    """The number of cold cases of all machines that WARM_CACHE_COMMITS measured on several threads; None for 0."""
-    columns = ["machine", *queries.CASE, "cache", "device", "threads", "commit"]
-    calls = study.all_rows("samples", *columns).reindex(columns=columns)
-    cold = calls[(calls["cache"] == "cold") & (calls["device"] != "cuda") & (calls["threads"] > 1)]
-    count = len(cold[cold["commit"].isin(WARM_CACHE_COMMITS)].drop_duplicates(["machine", *queries.CASE]))
-    return f"\\num{{{count}}}" if count else None
 
 
 def limits(protocol, margin):
