@@ -74,7 +74,7 @@ def test_an_unknown_block_is_refused_with_those_that_exist():
 def test_a_campaign_ends_with_its_publication_and_another_begins(monkeypatch):
     claims = claims_of()
     (target,) = claims.target
-    assert target == f"results/published/campaigns/{claims.campaign}/machine.json"
+    assert target == f"results/campaigns/{claims.campaign}/published.json"
     campaigns.begin(claims.campaign, claims.about)
     assert claims_of().campaign == claims.campaign
     monkeypatch.setattr(campaigns, "is_published", lambda name: True)

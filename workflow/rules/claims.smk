@@ -60,8 +60,9 @@ rule publish_campaign:
     input:
         "results/campaigns/{campaign}/campaign.json",
         CLAIMS.notes,
+    # Not the published files: those of other campaigns would be outputs of this rule too, and be made again.
     output:
-        "results/published/campaigns/{campaign}/machine.json",
+        "results/campaigns/{campaign}/published.json",
     log:
         "results/logs/campaigns/{campaign}/publish.log",
     conda:
@@ -70,4 +71,4 @@ rule publish_campaign:
         experiments=CLAIMS.experiments,
         margin=CONFIG["ceiling_margin"],
     shell:
-        ladder("publish_campaign {wildcards.campaign} {params.experiments:q} --margin {params.margin} 2> >(tee {log:q} >&2)")
+        ladder("publish_campaign {wildcards.campaign} {params.experiments:q} --margin {params.margin} --out {output:q} 2> >(tee {log:q} >&2)")

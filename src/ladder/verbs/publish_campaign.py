@@ -1,14 +1,17 @@
 """Publish a campaign that was measured whole, in a folder of its own."""
 
 from ladder.store import campaigns
-from ladder.verbs.arguments import at_least, parse_object
+from ladder.verbs.arguments import at_least, parse_object, write_json
 
 
 def add_arguments(parser):
     parser.add_argument("name")
     parser.add_argument("experiments", help="JSON: the names of each case's experiments, by the key of the case")
     parser.add_argument("--margin", type=at_least(1), default=1.5, help="factor by which a sample may beat a ceiling")
+    parser.add_argument("--out", help="the note that it is published (JSON)")
 
 
 def run(options):
     campaigns.publish(options.name, parse_object(options.experiments, "experiments"), options.margin)
+    if options.out:
+        write_json(options.out, {"campaign": options.name})

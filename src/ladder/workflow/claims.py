@@ -60,8 +60,8 @@ class Claims:
 
     @property
     def target(self):
-        """The file that ends the campaign, in a list: its description, once it is published; empty without cases."""
-        return [f"{campaigns.PUBLISHED}/{self.campaign}/machine.json"] if self.plan.cases else []
+        """The file that ends the campaign, in a list: the note that it is published; empty without cases."""
+        return [f"{campaigns.FOLDER}/{self.campaign}/published.json"] if self.plan.cases else []
 
     def experiments(self, wildcards):
         """The experiments of each case as JSON."""
