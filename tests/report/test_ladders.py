@@ -1,6 +1,7 @@
 """The parts that all ladders share: ratios in words, the tables of the ladder and of verdicts, the waterfall."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from drawings import words
 from ladder.report import ladder_table, ratios, verdict_table
 from ladder.report.figures import ends, theme, waterfall
+from ladder.statistics.campaigns import Spread
 from ladder.statistics.claims import decide
 from ladder.statistics.quotients import Ratio
 from ladder.store import study
@@ -109,10 +111,19 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     confirmed, undecided, untested = (
         verdict_table.cells(claim(ratio)) for ratio in (Ratio(3.0, 2.9, 3.1), Ratio(2.0, 1.5, 2.6), None)
     )
-    assert confirmed[-2:] == ["confirmed", "a cause"]
+    assert confirmed[-2:] == ["as claimed", "a cause"]
     assert undecided[-2] == "undecided"
     assert "would show" in undecided[-1]
-    assert untested[2:] == ["--", "not tested", "needs a measurement"]
+    assert untested[2:] == ["--", "--", "not tested", "needs a measurement"]
+    unconverged = replace(claim(Ratio(3.0, 2.9, 3.1, (), Spread(3, 0.01, 0.02))), place="2.1", converged=False)
+    assert verdict_table.cells(unconverged) == [
+        "It is so (2.1)",
+        r"$\geq$\,\num{2}\,$\times$",
+        r"\num{3.0}\,$\times$ [\num{2.9}, \num{3.1}]",
+        r"3 (\qty{2}{\percent})",
+        r"as claimed\unconverged{}",
+        "a cause",
+    ]
     cells = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
     assert cells[-1] == "too few processes to detect any change"
 
@@ -124,21 +135,26 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
         ((2.0,), r"$\geq$\,\num{2}"),
         ((7.3333,), r"$\geq$\,\num{7.33}"),
         ((1, 1), r"$=$\,\num{1}"),
-        ((1, 1.1), r"$\leq$\,\num{1.1}"),
-        ((1 / 1.02, 1.02), r"$\leq$\,\num{1.02}"),
+        ((0, 1.1), r"$\leq$\,\num{1.1}"),
+        ((2.5, 2.5), r"$\approx$\,\num{2.5}"),
+        ((4.5, 11.5), r"4.5 to \num{11.5}"),
     ],
 )
 def test_what_is_claimed_is_the_bound_that_decides(bounds, text):
     assert verdict_table.claimed_range(decide(None, *bounds)) == text + r"\,$\times$"
 
 
-def rung(label, seconds, predicted=None, is_peer=False, processes=4):
+def rung(label, seconds, predicted=None, is_peer=False, processes=4, gain=None):
     times = [[seconds * (1 + 0.01 * number)] * 3 for number in range(processes)]
-    return waterfall.Rung(label, "openmp", times, predicted, True, is_peer)
+    return waterfall.Rung(label, "openmp", times, predicted, True, is_peer, {}, gain)
 
 
 def test_the_waterfall_has_a_dot_for_every_process_and_the_gain_over_the_rung_above():
-    rungs = [rung("first", 8e-6, 4e-6), rung("second", 2e-6), rung("other", 1e-6, is_peer=True)]
+    rungs = [
+        rung("first", 8e-6, 4e-6),
+        rung("second", 2e-6, gain=Ratio(4.0, 3.9, 4.1)),
+        rung("other", 1e-6, is_peer=True),
+    ]
     with theme.context():
         figure = waterfall.figure({"a machine": ("n = 5", rungs, 1e-7)}, "time of it", "the floor")
         figure.draw_without_rendering()

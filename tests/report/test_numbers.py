@@ -21,7 +21,7 @@ from made_up import chapters as made
 
 PROTOCOL = configuration.protocol({})
 # Keys whose values no measurement gives.
-KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/count")
+KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/", "study/flags")
 
 
 def numbers_of(study):
@@ -47,7 +47,7 @@ def values(full_study):
 
 def on_cores(values):
     """The keys without those of chapters of which `study()` has no case of the claims' sizes, and of cards."""
-    ignored = r"study/(toy|behind|verdicts|warmer)|/gpu/"
+    ignored = r"study/(toy|behind|verdicts|campaigns)|/gpu/"
     return [key for key in values if not re.search(ignored, key)]
 
 
