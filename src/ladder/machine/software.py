@@ -1,11 +1,13 @@
 """The versions of what a measurement depends on outside of Python's packages: compilers, CUDA, MPI and BLAS."""
 
+import re
 import subprocess
 import sys
 
 from ladder.machine import processes, variables
 
 PATIENCE = 60  # seconds that a program has to tell its version
+RELEASE = re.compile(r"release ([0-9.]+)")  # in what nvcc prints
 # Programs and expressions in Python that tell a version; what isn't installed has none.
 PROGRAMS = {"gcc": ["gcc", "-dumpfullversion"], "nvcc": ["nvcc", "--version"]}
 EXPRESSIONS = {
@@ -16,7 +18,8 @@ EXPRESSIONS = {
     "NCCL": "import cupy.cuda.nccl; print(cupy.cuda.nccl.get_version())",
     "cuDNN": "import torch; print(torch.backends.cudnn.version() or '')",
     "CUDA of PyTorch": "import torch; print(torch.version.cuda or '')",
-    "MPI": "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())",
+    "MPI": "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; "
+    "name, version = MPI.get_vendor(); print(name, '.'.join(map(str, version)))",
     "BLAS of NumPy": "import numpy; print(numpy.show_config('dicts')['Build Dependencies']['blas']['version'])",
 }
 
@@ -36,5 +39,6 @@ def output_of(command):
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    lines = done.stdout.decode(errors="replace").strip("\0 \n").splitlines()
-    return lines[-1].strip() if done.returncode == 0 and lines else ""
+    text = done.stdout.decode(errors="replace").strip("\0 \n") if done.returncode == 0 else ""
+    release = RELEASE.search(text)
+    return release[1] if release else text.rpartition("\n")[2].strip()

@@ -16,7 +16,7 @@ from ladder.workloads.descent_kernel.earlier import VERSION1, elements_written, 
 IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # a number of blocks, and its N in order
 MATRICES, VECTORS, OTHERS = KERNELS[:3], KERNELS[3:], KERNELS[1:]  # OTHERS: all but init
 # Of some gains the one that decides whether all rates rise, and the one that decides whether none does.
-least, greatest = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
+smallest, greatest = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
 about_kernels = partial(Claim, needs="all kernels", place="section 5.5")
 
 
@@ -104,15 +104,15 @@ def shares(*selections):
 
 
 EARLIER = [
-    about_kernels("rises-32", "Rates rise with $N$ in 32 blocks", **decided(least, KERNELS, *IN_32)),
-    about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(least, KERNELS, *IN_128)),
+    about_kernels("rises-32", "Rates rise with $N$ in 32 blocks", **decided(smallest, KERNELS, *IN_32)),
+    about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(smallest, KERNELS, *IN_128)),
     about_kernels(
         "matrices",
         "In 128 blocks kernels on matrices gain most",
         ratio=of_matrices,
         cause=lambda study, ratio: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
     ),
-    about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(least, ("init",), *IN_512)),
+    about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(smallest, ("init",), *IN_512)),
     about_kernels("others", "In 512 blocks no other rate rises", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
     Claim(
         "bandwidth",

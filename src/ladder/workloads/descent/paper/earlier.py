@@ -17,7 +17,7 @@ def seconds(kernel, block, n):
 def calls(products):
     """The kernels of an iteration with so many products with A, {kernel: its calls of this size}.
 
-    The dot products, of a row, are left out: the study has no times of them.
+    Without the dot products, of a row, of which the study has no times.
     """
     return {name: products if name in MATRIX_VECTOR else 1 for name in KERNELS if name != "init"}
 
