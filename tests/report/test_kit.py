@@ -7,6 +7,7 @@ from matplotlib.colors import same_color, to_rgb
 from matplotlib.figure import Figure
 
 from ladder.report.figures import (
+from ladder.statistics.quotients import Ratio
     bars,
     by_threads,
     ends,
@@ -176,8 +177,8 @@ def rung(label, seconds, **more):
 def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
     rungs = [
         rung("first", 8e-3, predicted=4e-3),
-        rung("second", 2e-3, converged=False),
-        rung("other", 1e-3, begins=True),
+        rung("second", 2e-3, converged=False, gain=Ratio(4.0, 3.9, 4.1)),
+        rung("other", 1e-3),
         rung("peer", 5e-4, is_peer=True, predicted=1e-4),
     ]
     waterfall.fill(axes, rungs, 5e-5, max_ticks=7)
@@ -196,7 +197,7 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
     texts = annotations(axes)
     assert [texts[text] for text in ("8.00 ms", "2.00 ms", "1.00 ms", "500 µs")] == [(1, at) for at in places]
     gains = {text: at for text, at in texts.items() if "×" in text}
-    assert [(text.partition(" ")[0], at) for text, at in gains.items()] == [("4.0", (1, 0.5))]
+    assert [(text.partition(" ")[0], at) for text, at in gains.items()] == [("4.0", (1, 1))]
     assert axes.get_xscale() == "log"
     low, high = axes.get_ylim()
     assert low > high, "from the top down"

@@ -29,7 +29,7 @@ SIZES = {
 }
 # Values of required tunings while another tuning is tested.
 REQUIRED = {"threads": 2, "ranks": 2, "mode": "resident", "schedule": "static", "binding": "spread", "math": "float16"}
-PRODUCTS = {"host": "blas", "cuda": "cublas"}
+PRODUCTS = {"host": "blas", "cuda": "cublas", "offload": "cublas"}
 
 
 class Observed:
@@ -367,6 +367,10 @@ OBSERVED = {
             "threads": Observed({count: [rf"^share\({count}\)", rf"set_num_threads\({count}\)"] for count in (1, 3)}),
         },
         "cuda": {"product": GEMM, **GRAPH},
+        "cuda_copies": {
+            "product": GEMM,
+            "memory": Observed({"pageable": (r"^lock pages\(", 0), "pinned": r"^lock pages\("}),
+        },
         "numpy_loop": ON_THREADS,
         "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)")},
         "pytorch_cuda": TORCH_GRAPH,

@@ -71,4 +71,6 @@ rule publish_campaign:
         experiments=CLAIMS.experiments,
         margin=CONFIG["ceiling_margin"],
     shell:
-        ladder("publish_campaign {wildcards.campaign} {params.experiments:q} --margin {params.margin} --out {output:q} 2> >(tee {log:q} >&2)")
+        ladder(
+            "publish_campaign {wildcards.campaign} {params.experiments:q} --margin {params.margin} --out {output:q} 2> >(tee {log:q} >&2)"
+        )
