@@ -7,7 +7,6 @@ from matplotlib.colors import same_color, to_rgb
 from matplotlib.figure import Figure
 
 from ladder.report.figures import (
-from ladder.statistics.quotients import Ratio
     bars,
     by_threads,
     ends,
@@ -21,6 +20,7 @@ from ladder.statistics.quotients import Ratio
     theme,
     waterfall,
 )
+from ladder.statistics.quotients import Ratio
 
 FAR = medians.FAR
 COLUMNS = ["method", "threads", "median", "low", "high", "converged"]
