@@ -161,6 +161,6 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
         "loss": float(outputs["error"][0]),
         "reference_loss": float(exact["error"][round]),
         "loss_bound": float(allowed),
-        "accuracy": reference.accuracy(weights, data.test_images, data.test_labels),
+        "accuracy": reference.accuracy(weights, *data.test_set(sizes["images"])),
     }
     return checks, point

@@ -132,6 +132,6 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
         "loss": loss,
         "reference_loss": expected,
         "loss_bound": float(allowed),
-        "accuracy": reference.accuracy(parameters, data.test_images, data.test_labels, sizes["activation"]),
+        "accuracy": reference.accuracy(parameters, *data.test_set(sizes["images"]), sizes["activation"]),
     }
     return [*checks, Check("epoch loss", abs(loss - expected), float(allowed))], point

@@ -8,8 +8,8 @@ from ladder.report.figures.theme import Line2D
 TITLE = "Loss and accuracy by epoch"
 CAPTION = """\
 Learning with every variant. Left: the mean loss of each epoch, over the curve of the reference. Middle: the accuracy on
-the test images. Right: the largest distance of a process's loss from the float64 reference, with the bound of each
-dtype. Markers lie inside each other where variants coincide.
+the test images, on no more than the training has. Right: the largest distance of a process's loss from the float64
+reference, with the bound of each dtype. Markers lie inside each other where variants coincide.
 """
 EXPERIMENTS = ("mlp_accuracy",)
 MIN = 2e-17  # where the logarithmic axis shows a deviation of zero
