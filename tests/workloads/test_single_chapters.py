@@ -68,6 +68,16 @@ def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
     assert (cells[5], cells[-2:]) == ("60.2", ["50.2", "50.2"])
 
 
+def test_a_gpus_data_sheet_stands_under_what_was_measured():
+    study = whole("gemm")
+    gpus = [{"name": "NVIDIA H200"}, {"name": "NVIDIA H200"}, {"name": "a GPU without a data sheet"}]
+    table = CHAPTERS["stream"].table("gpu_ceilings", replace(study, descriptions={study.subject: {"gpus": gpus}}))
+    (cells,) = cells_of(table, "data sheet")
+    promised = ["67.0", "67.0", "495", "989", "33.5", "67.0", *["4800"] * 3, "--", "--"]
+    assert cells == ["NVIDIA H200, data sheet", *promised]
+    assert "data sheet" not in CHAPTERS["stream"].table("gpu_ceilings", study)
+
+
 def test_cases_on_a_throttled_gpu_are_counted_each_once():
     cases = {one.case.key: one for name in whole("gemm").tables for one in made.measurements(name)}
     throttled = [one.columns["throttled"] for one in cases.values() if "throttled" in one.columns]

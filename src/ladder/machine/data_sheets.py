@@ -1,4 +1,4 @@
-"""What data sheets promise of GPUs: FLOP/s by precision, without sparsity, and B/s of the memory.
+"""What data sheets promise of GPUs, by the driver's name of the model: FLOP/s without sparsity, and B/s of the memory.
 
 Sources: NVIDIA H100 Tensor Core GPU data sheet (SXM, 2023) and NVIDIA H200 Tensor Core GPU data sheet (SXM, 2024).
 `multiply-adds` is the rate without tensor cores.
@@ -9,15 +9,9 @@ HOPPER = {
     "float32": 67e12,
     "tf32": 494.7e12,
     "float16": 989.4e12,
-    "bfloat16": 989.4e12,
     "multiply-adds": {"float64": 33.5e12, "float32": 67e12},
 }
 GPUS = {
     "NVIDIA H100 80GB HBM3": HOPPER | {"bandwidth": 3.35e12},
     "NVIDIA H200": HOPPER | {"bandwidth": 4.8e12},
 }
-
-
-def of(model):
-    """The promises of a GPU's model as the driver names it; {} of another one."""
-    return GPUS.get(model, {})

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from ladder.machine import data_sheets
 from ladder.records.case import Case
 from ladder.report import latex
-from ladder.report.cells import rate
-from ladder.report.latex import code
+from ladder.report.cells import NONE, rate
+from ladder.report.latex import code, escape
 from ladder.store import rates, roofs
 from ladder.store.study import best_rate, values
 from ladder.workloads import stream
@@ -20,7 +21,8 @@ def ceilings(study):
     """The rates of arithmetic on one thread and at best, and those of streams at best."""
     one_and_best = ["1 thread", "best"]
     groups = {"float64, GFLOP/s": one_and_best, "float32, GFLOP/s": one_and_best, "GB/s": KERNELS}
-    return of_machines(study, host_cells, 0.26, groups)
+    rows = [[code(name), *cells] for name, cells in machine_rows(study, host_cells)]
+    return table(rows, 0.26, groups)
 
 
 def host_cells(machine):
@@ -31,10 +33,14 @@ def host_cells(machine):
 
 
 def gpu_ceilings(study):
-    """The rates of each machine's GPU: its arithmetic, its memory, and the copies to and from it."""
+    """The rates of each machine's GPU, its arithmetic, memory and copies, and what their data sheets promise."""
     dtypes = [*map(code, DTYPES)]
     groups = {"products, TFLOP/s": [*dtypes, code("tf32"), "half"], "multiply-adds, TFLOP/s": dtypes}
-    return of_machines(study, gpu_cells, 0.15, groups | {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]})
+    groups |= {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]}
+    measured = machine_rows(study, gpu_cells)
+    models = {gpu["name"] for name, _ in measured for gpu in study.descriptions.get(name, {}).get("gpus", [])}
+    promised = [data_sheet_row(model, data_sheets.GPUS[model]) for model in sorted(models & set(data_sheets.GPUS))]
+    return table([[code(name), *cells] for name, cells in measured] + promised, 0.15, groups)
 
 
 def gpu_cells(machine):
@@ -48,9 +54,21 @@ def gpu_cells(machine):
     return cells if any([*flops, *bandwidths]) else []
 
 
-def of_machines(study, cells, width, groups):
-    """A row for each machine with cells; `groups` of columns are {words above: titles}."""
-    rows = [[code(name), *row] for name in study.machines() if (row := cells(study.of(name)))]
+def data_sheet_row(model, sheet):
+    """What the data sheet of a GPU promises, in the columns of `gpu_cells`; the link is the host's."""
+    flops = [sheet[precision] for precision in (*DTYPES, "tf32", HALVES[0])]
+    flops += [sheet["multiply-adds"][dtype] for dtype in DTYPES]
+    memory, link = [rate(sheet["bandwidth"], GIGA)] * len(KERNELS), [NONE] * len(TRANSFERS)
+    return [f"{escape(model)}, data sheet", *(rate(value, TERA) for value in flops), *memory, *link]
+
+
+def machine_rows(study, cells):
+    """[(name, cells)] of the machines that have any."""
+    return [(name, row) for name in study.machines() if (row := cells(study.of(name)))]
+
+
+def table(rows, width, groups):
+    """Rows of cells as LaTeX; `groups` of columns are {words above: titles}."""
     head = latex.group_head(["Machine"], groups)
     return latex.table(rf">{{\raggedright}}p{{{width}\linewidth}}" + "r" * (len(head) - 1), head, rows)
 
