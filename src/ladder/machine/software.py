@@ -20,7 +20,8 @@ EXPRESSIONS = {
     "CUDA of PyTorch": "import torch; print(torch.version.cuda or '')",
     "MPI": "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; "
     "name, version = MPI.get_vendor(); print(name, '.'.join(map(str, version)))",
-    "BLAS of NumPy": "import numpy; print(numpy.show_config('dicts')['Build Dependencies']['blas']['version'])",
+    "BLAS of NumPy": "import numpy; blas = numpy.show_config('dicts')['Build Dependencies']['blas']; "
+    "print(blas['name'], blas['version'])",
 }
 
 

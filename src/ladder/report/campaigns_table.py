@@ -7,6 +7,10 @@ from ladder.report.latex import code, escape
 
 SHORT = 7  # digits of a commit
 PROGRAMS = ("gcc", "CUDA runtime", "CUDA driver", "cuBLAS", "cuDNN", "NCCL", "BLAS of NumPy", "MPI")
+# What a step of each part is worth in the versions that libraries give as one number.
+PARTS = {"CUDA runtime": (1000, 10), "CUDA driver": (1000, 10)} | dict.fromkeys(
+    ("cuBLAS", "cuDNN", "NCCL"), (10000, 100, 1)
+)
 LIBRARIES = ("numpy", "scipy", "numba", "torch", "cupy-cuda13x")
 
 
@@ -44,7 +48,7 @@ def environments(study):
         "System": [about["description"]["system"] for about in abouts],
         "Python": [about["description"]["python"] for about in abouts],
         "GPU driver": [next((gpu["driver"] for gpu in about["description"]["gpus"]), NONE) for about in abouts],
-        **{name: [about["campaign"].get("software", {}).get(name, NONE) for about in abouts] for name in PROGRAMS},
+        **{name: [version(name, about["campaign"].get("software", {})) for about in abouts] for name in PROGRAMS},
         **{name: [about["description"]["libraries"].get(name, NONE) for about in abouts] for name in LIBRARIES},
     }
     rows = [[escape(name), *map(escape, values)] for name, values in entries.items() if {*values} != {NONE}]
@@ -52,9 +56,21 @@ def environments(study):
     return latex.table("l" + column * len(abouts), ["Campaign", *map(str, range(1, len(abouts) + 1))], rows)
 
 
+def version(name, software):
+    """The version of a program, with dots."""
+    number = software.get(name, NONE)
+    if name not in PARTS or not number.isdigit():
+        return number
+    parts, rest = [], int(number)
+    for worth in PARTS[name]:
+        part, rest = divmod(rest, worth)
+        parts.append(str(part))
+    return ".".join(parts)
+
+
 def flags():
     """The flags of the C compiler by the names that tunings have."""
-    return "; ".join(f"{code(name)}: {code(' '.join(flags))}" for name, flags in FLAGS.items())
+    return "; ".join(f"{code(name)}: {code(' '.join(flags)) if flags else 'no flag'}" for name, flags in FLAGS.items())
 
 
 def span(values):
