@@ -113,8 +113,9 @@ def test_no_measured_number_is_typed_by_hand(path):
     text = re.sub(r"(?m)%.*$", "", text)
     text = re.sub(r"\\(?:ref|label|studyfigure|studytable|code|cite[a-z]*)\{[^{}]*\}", "", text)
     # The pixels of an image, the level of an interval, BLAS's level, the cache, words of figures' and types' names, the
-    # places of an earlier study's slides, and the margins of verdicts.
-    text = re.sub(r"28 \\times 28|\\qty\{9[059]\}\{\\percent\}|level~3|TF32|L2|K40|p\{[^{}]*\}", "", text)
+    # studies' years and machines, the places of an earlier study's slides, and the margins of verdicts.
+    text = re.sub(r"28 \\times 28|\\qty\{9[059]\}\{\\percent\}|level~3|TF32|L2|p\{[^{}]*\}", "", text)
+    text = re.sub(r", 20\d\d(?:/\d\d)? &|K40|i7-7700K|FX~3800", "", text)
     text = re.sub(r"slides?[~ ]\d+(?:, \d+)*|\(\d+(?:, \d+)*\)|\[\d+(?:, \d+)*\]", "", text)
     assert re.findall(r"[^\n]*\d[^\n]*", text) == []
 
