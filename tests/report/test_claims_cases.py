@@ -1,0 +1,78 @@
+"""The experiment behind the verdicts, `config/claims.yaml`, has what decides the claims, and nothing else."""
+
+import functools
+
+import pytest
+
+import chapter
+import drawings
+import made_up
+from ladder.planning import configuration, plan
+from ladder.planning.targets import Target
+from ladder.store.study import Study
+from made_up import MACHINE, Measurement
+from made_up import chapters as made
+
+CEILINGS = "ceiling_"
+
+
+@functools.cache
+def measurements():
+    """A Measurement of every case of the claims on a host of 32 cores and two GPUs."""
+    config = configuration.claims(configuration.load([drawings.ROOT / "config" / "config.yaml"]))
+    entries = plan.plan(config, {"cpu": Target("here", 32, gpus=2)})
+    return [Measurement(each.experiment, each.case, **made.RULES[each.case.workload](each.case)) for each in entries]
+
+
+@functools.cache
+def tables(experiment, without=None):
+    """The tables of an experiment, maybe without a case: {} if that was all."""
+    kept = [each for each in measurements() if each.experiment == experiment and each.case.key != without]
+    return made_up.tables(kept)
+
+
+def study(experiment=None, without=None):
+    """The study of one campaign of the claims, maybe without a case of an experiment."""
+    parts = {}
+    for name in dict.fromkeys(each.experiment for each in measurements()):
+        parts |= tables(name, without) if name == experiment else tables(name)
+    return Study(parts, MACHINE, {MACHINE: made_up.description()})
+
+
+def told(name, campaign):
+    """What a chapter says of a campaign: its text, and the answers to its claims."""
+    answers = [claim.answer for claim in chapter.answers(name, campaign).values()]
+    ratios = [(answer.verdict, answer.ratio and (answer.ratio.value, answer.ratio.cases)) for answer in answers]
+    return chapter.text(name, campaign), ratios, [claim.cause for claim in chapter.answers(name, campaign).values()]
+
+
+def is_told(case, campaign, everything):
+    """Whether any chapter says something else of a campaign without a case; its own is asked first."""
+    names = sorted(made.CHAPTERS, key=lambda name: not case.workload.startswith(name))
+    return any(told(name, campaign) != everything[name] for name in names)
+
+
+def test_one_campaign_decides_every_claim():
+    answers = {name: chapter.verdicts(name, study()) for name in made.CHAPTERS}
+    undecided = {key for verdicts in answers.values() for key, verdict in verdicts.items() if verdict == "not tested"}
+    assert sum(map(len, answers.values())) > 100
+    assert undecided <= made.UNTESTED
+
+
+@pytest.mark.slow
+def test_every_case_of_the_claims_is_told_of():
+    """Those behind no verdict's ratio are dropped, one at a time: a verdict, a cause or a sentence must change."""
+    whole = study()
+    everything = {name: told(name, whole) for name in made.CHAPTERS}
+    claims = [claim for name in made.CHAPTERS for claim in chapter.answers(name, whole).values() if claim.answer.ratio]
+    behind = {"/".join(case) for claim in claims for _, *case in claim.answer.ratio.cases}
+    others = [each for each in measurements() if each.case.key not in behind and not is_extra(each)]
+    assert len(others) > 10
+    dropped = ((each.case, study(each.experiment, each.case.key)) for each in others)
+    assert [case.key for case, campaign in dropped if not is_told(case, campaign, everything)] == []
+
+
+def is_extra(measurement):
+    """Whether it limits what others may measure, or has the earlier study's threads, which decide on fewer cores."""
+    case = measurement.case
+    return measurement.experiment.startswith(CEILINGS) or (case.workload == "mlp" and case.threads in (6, 24))
