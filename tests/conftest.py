@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,9 @@ ROOT = TESTS.parent
 OWN_LOCKS = TESTS / "own_locks"
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
 
+# A shell's background ignores Ctrl-C, and processes inherit that: tests of it need the usual handler.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Marks of tests that need the machine's only cluster or GPU: they run in one process, one after the other.
 SINGLE = ("cluster", "gpu")
