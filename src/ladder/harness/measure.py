@@ -12,12 +12,12 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import code, fingerprint
-from ladder.errors import LadderError, pluralize
+from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible
 from ladder.harness.precompile import precompile
-from ladder.harness.preconditions import require_met
+from ladder.harness.preconditions import require_granted, require_met
 from ladder.harness.workers import Worker
 from ladder.machine import description, identity, revision, variables
 from ladder.records import agreement, campaigns, record
@@ -85,11 +85,7 @@ def measure(
     `granted` is the number of cores that Snakemake grants the job; `prelude` holds the variables that a cluster node's
     prelude has set.
     """
-    if granted is not None and granted < case.cores:
-        raise LadderError(
-            f"The case asks for {pluralize(case.cores, 'thread')}, but Snakemake grants {pluralize(granted, 'core')}: "
-            "raise --cores, or lower `cores` in the configuration so that the case is skipped."
-        )
+    require_granted(case, granted)
     workloads.require_sound(case)
     require_met(case, reference)
     sources, revision_before = fingerprint(case), revision.of_files(code(case))

@@ -7,10 +7,19 @@ import numpy as np
 
 from ladder import devices
 from ladder.catalogue import workloads
-from ladder.errors import LadderError
+from ladder.errors import LadderError, pluralize
 from ladder.harness import archives
 from ladder.machine import cpus, variables
 from ladder.records.case import Case
+
+
+def require_granted(case, granted):
+    """Refuse a case that needs more cores than Snakemake grants its job; `granted` is None outside of a job."""
+    if granted is not None and granted < case.cores:
+        raise LadderError(
+            f"The case asks for {pluralize(case.cores, 'thread')}, but Snakemake grants {pluralize(granted, 'core')}: "
+            "raise --cores, or lower `cores` in the configuration so that the case is skipped."
+        )
 
 
 def require_met(case, reference):

@@ -13,12 +13,12 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import code, fingerprint
-from ladder.errors import LadderError, pluralize
+from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.measure import document_of
 from ladder.harness.precompile import precompile
-from ladder.harness.preconditions import require_met
+from ladder.harness.preconditions import require_granted, require_met
 from ladder.harness.workers import Worker
 from ladder.machine import cpus, description, revision
 from ladder.records import record
@@ -31,12 +31,8 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
     protocol's `processes` is the number of turns.
     """
     cases = list(jobs)
-    if granted is not None and granted < (cores := max(case.cores for case in cases)):
-        raise LadderError(
-            f"A case asks for {pluralize(cores, 'thread')}, but Snakemake grants {pluralize(granted, 'core')}: raise "
-            "--cores, or lower `cores` in the configuration so that the case is skipped."
-        )
     for case, (_, reference) in jobs.items():
+        named(case, partial(require_granted, case, granted))
         workloads.require_sound(case)
         require_met(case, reference)
     origins = {case: (fingerprint(case), revision.of_files(code(case))) for case in cases}

@@ -114,3 +114,14 @@ def add_study(parser):
     parser.add_argument("--description", action="append", default=[], help="a machine's description (JSON); repeatable")
     parser.add_argument("--roofs", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
     parser.add_argument("--out", required=True)
+
+
+def add_measuring(parser):
+    """Add the arguments of the verbs that measure cases."""
+    parser.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
+    parser.add_argument("--data", default="results/data", help="folder of the data sets")
+    parser.add_argument("--granted", type=int, help="cores that the scheduler has granted")
+    parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
+    parser.add_argument(
+        "--prelude", action="store_true", help="keep the variables of runtimes that a cluster's prelude has set"
+    )

@@ -5,7 +5,7 @@ from ladder.machine import description, programs, variables
 from ladder.planning import configuration
 from ladder.records.case import Case
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import data_paths, parse_object, read_ceilings
+from ladder.verbs.arguments import add_measuring, data_paths, parse_object, read_ceilings
 
 # This verb times a case, and holds the machine's lock itself while it does.
 TIMES = True
@@ -17,15 +17,9 @@ def add_arguments(parser):
     parser.add_argument("case")
     parser.add_argument("--out", required=True)
     parser.add_argument("--machine", default="auto", help="the machine's label (default: made from its description)")
-    parser.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
-    parser.add_argument("--data", default="results/data", help="folder of the data sets")
     parser.add_argument("--reference", help="file of the case's reference, if it needs one")
     parser.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
-    parser.add_argument("--granted", type=int, help="cores that the scheduler has granted")
-    parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
-    parser.add_argument(
-        "--prelude", action="store_true", help="keep the variables of runtimes that a cluster's prelude has set"
-    )
+    add_measuring(parser)
 
 
 def run(options):

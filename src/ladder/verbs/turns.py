@@ -8,7 +8,7 @@ from ladder.machine import programs, variables
 from ladder.planning import configuration
 from ladder.records import campaigns
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import data_paths, parse_object, reference_path, write_json
+from ladder.verbs.arguments import add_measuring, data_paths, parse_object, reference_path, write_json
 
 # The verb itself holds the machine while it takes samples.
 TIMES = True
@@ -19,14 +19,8 @@ def add_arguments(parser):
     parser.add_argument("--campaign", required=True)
     parser.add_argument("--machine", required=True)
     parser.add_argument("--out", required=True, help="the note that all were measured (JSON)")
-    parser.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
-    parser.add_argument("--data", default="results/data", help="folder of the data sets")
     parser.add_argument("--references", default="results/references", help="folder of the references")
-    parser.add_argument("--granted", type=int, help="cores that the scheduler has granted")
-    parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
-    parser.add_argument(
-        "--prelude", action="store_true", help="keep the variables of runtimes that a cluster's prelude has set"
-    )
+    add_measuring(parser)
 
 
 def run(options):

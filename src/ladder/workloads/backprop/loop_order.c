@@ -1,18 +1,4 @@
-/* The weight change with the loop over patterns outermost, so its innermost loop runs along rows. */
+/* The untuned program, but the weight change is that of outer_patterns.h. */
 #include "untuned.h"
 
-void weight_change(const Network *net, long layer)
-{
-    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
-    for (long i = 0; i <= fan_in; i++)
-        for (long j = 0; j < fan_out; j++)
-            net->dw[layer][i * fan_out + j] *= net->momentum;
-    for (long p = 0; p < net->count; p++) {
-        for (long j = 0; j < fan_out; j++)
-            net->dw[layer][j] += net->rate * net->delta[layer][net->ranpat[p] * fan_out + j];
-        for (long i = 0; i < fan_in; i++)
-            for (long j = 0; j < fan_out; j++)
-                net->dw[layer][(i + 1) * fan_out + j] += net->rate * net->out[layer - 1][net->ranpat[p] * fan_in + i] *
-                                                       net->delta[layer][net->ranpat[p] * fan_out + j];
-    }
-}
+#include "outer_patterns.h"

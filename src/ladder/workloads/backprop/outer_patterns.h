@@ -1,0 +1,19 @@
+/* The weight change with the loop over patterns outermost, so its innermost loop runs along rows. */
+#pragma once
+#include "network.h"
+
+void weight_change(const Network *net, long layer)
+{
+    const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
+    for (long i = 0; i <= fan_in; i++)
+        for (long j = 0; j < fan_out; j++)
+            net->dw[layer][i * fan_out + j] *= net->momentum;
+    for (long p = 0; p < net->count; p++) {
+        for (long j = 0; j < fan_out; j++)
+            net->dw[layer][j] += net->rate * net->delta[layer][net->ranpat[p] * fan_out + j];
+        for (long i = 0; i < fan_in; i++)
+            for (long j = 0; j < fan_out; j++)
+                net->dw[layer][(i + 1) * fan_out + j] += net->rate * net->out[layer - 1][net->ranpat[p] * fan_in + i] *
+                                                       net->delta[layer][net->ranpat[p] * fan_out + j];
+    }
+}
