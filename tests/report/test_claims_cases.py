@@ -39,17 +39,17 @@ def study(experiment=None, without=None):
     return Study(parts, MACHINE, {MACHINE: made_up.description()})
 
 
-def told(name, campaign):
+def statements(name, campaign):
     """What a chapter says of a campaign: its text, and the answers to its claims."""
     answers = [claim.answer for claim in chapter.answers(name, campaign).values()]
     ratios = [(answer.verdict, answer.ratio and (answer.ratio.value, answer.ratio.cases)) for answer in answers]
     return chapter.text(name, campaign), ratios, [claim.cause for claim in chapter.answers(name, campaign).values()]
 
 
-def is_told(case, campaign, everything):
+def matters(case, campaign, everything):
     """Whether any chapter says something else of a campaign without a case; its own is asked first."""
     names = sorted(made.CHAPTERS, key=lambda name: not case.workload.startswith(name))
-    return any(told(name, campaign) != everything[name] for name in names)
+    return any(statements(name, campaign) != everything[name] for name in names)
 
 
 def test_one_campaign_decides_every_claim():
@@ -60,16 +60,16 @@ def test_one_campaign_decides_every_claim():
 
 
 @pytest.mark.slow
-def test_every_case_of_the_claims_is_told_of():
+def test_every_case_of_the_claims_matters():
     """Those behind no verdict's ratio are dropped, one at a time: a verdict, a cause or a sentence must change."""
     whole = study()
-    everything = {name: told(name, whole) for name in made.CHAPTERS}
+    everything = {name: statements(name, whole) for name in made.CHAPTERS}
     claims = [claim for name in made.CHAPTERS for claim in chapter.answers(name, whole).values() if claim.answer.ratio]
     behind = {"/".join(case) for claim in claims for _, *case in claim.answer.ratio.cases}
     others = [each for each in measurements() if each.case.key not in behind and not is_extra(each)]
     assert len(others) > 10
     dropped = ((each.case, study(each.experiment, each.case.key)) for each in others)
-    assert [case.key for case, campaign in dropped if not is_told(case, campaign, everything)] == []
+    assert [case.key for case, campaign in dropped if not matters(case, campaign, everything)] == []
 
 
 def is_extra(measurement):

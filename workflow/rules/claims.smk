@@ -1,4 +1,4 @@
-# The claims' experiment: cases in turns, in a campaign of their own, which is published whole.
+# The claims' experiment: cases in turns, in a campaign of their own, which is published once all are measured.
 CLAIMS = Claims(STUDY, BUILDS)
 BLOCK_RESOURCES = BlockResources(STUDY, CLAIMS)
 

@@ -1,4 +1,4 @@
-"""Measure several cases in turns, process by process, so that what drifts meanwhile affects all of them alike.
+"""Measure several cases in turns, process by process, so that drift of the machine affects all of them alike.
 
 In each turn every case runs in one fresh process, in the order of the cases or, in every second turn, the other way
 round. Process i of all cases thus ran in the same turn: the ratio of two cases is taken turn by turn.

@@ -42,7 +42,7 @@ def folder(name):
 
 
 def is_published(name):
-    """Whether a campaign was measured whole, and published."""
+    """Whether a campaign was published, which requires all of its records."""
     return (PUBLISHED / name / "machine.json").exists()
 
 

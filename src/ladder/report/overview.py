@@ -79,7 +79,7 @@ def gains(chapter, keys):
 
 
 def label(chapter, key):
-    """The label of a line; a single thread is told from all threads."""
+    """The label of a line, with `one thread` where it has a single one."""
     return label_of(chapter, key) + (", one thread" if chapter.line(key).tuning.get("threads") == 1 else "")
 
 

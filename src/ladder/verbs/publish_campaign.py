@@ -1,4 +1,4 @@
-"""Publish a campaign that was measured whole, in a folder of its own."""
+"""Publish a completely measured campaign in a folder of its own."""
 
 from ladder.store import campaigns
 from ladder.verbs.arguments import at_least, parse_object, write_json

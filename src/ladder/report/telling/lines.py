@@ -186,8 +186,8 @@ class Then:
     """A time that an earlier study published, the time of its program today, and that of the best line today.
 
     The first over the second is what hardware has gained, the second over the third what code has. `seconds` is None if
-    the study's work isn't known to be that of ours; then only the gain of code is told. A side is a selection, whose
-    time is that in a column of the rows, or a function of the study that returns seconds.
+    the study's work isn't known to be that of ours; then the row has only the gain of code. A side is a selection,
+    whose time is that in a column of the rows, or a function of the study that returns seconds.
     """
 
     words: str
