@@ -15,6 +15,7 @@ from pathlib import Path
 from ladder.catalogue import workloads
 from ladder.report import figures
 from ladder.statistics import quotients
+from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -23,61 +24,53 @@ FIGURE = "mlp_waterfall"
 PICTURE = ROOT / "docs/waterfall.png"
 COLOURS = 256
 DIGEST = "published rows"  # the key of the digest in the picture's PNG metadata
-BACKPROP = "layers=784-56-28-10,images=60000,epochs={},rate=1.6666667e-05,momentum=0.8,scale=0.3,dtype=float32,\
-source=mnist,seed=1,cache=cold,{}"
+BACKPROP = "layers=784-56-28-10,images=10000,epochs=1,rate=0.0001,momentum=0.8,scale=0.3,dtype=float32,source=mnist,\
+seed=1,cache=cold,{}"
 DESCENT = "n=512,kappa=100.0,iterations=100,tolerance=0.0,algorithm=steepest,start=worst,scaling=none,dtype=float32,\
 seed=1,cache=warm"
-DCGAN = "images=5248,channels=512,weights=random,pictures=float32,dtype=float32,seed=1,cache=warm,{}"
+DEEP = "layers=784-1000-1000-1000-10,activation=relu,images=100,batch=100,epochs=1,rate=0.1,dtype=float64,source=mnist,\
+seed=1,cache=cold,graph=on,product={}"
 
 
 @dataclass(frozen=True)
 class Result:
     """A row of the README's results: what was timed on which hardware, and two cases.
 
-    A case is (description, experiment, variant, slug); `machine` is the label of a published machine.
+    A case is (description, variant, slug); `machine` is the label of a machine whose campaigns are published.
     """
 
     what: str
     where: str
     machine: str
-    before: tuple[str, str, str, str]
-    after: tuple[str, str, str, str]
+    experiment: str
+    before: tuple[str, str, str]
+    after: tuple[str, str, str]
 
 
 RESULTS = [
     Result(
-        "An epoch of back-propagation over MNIST's 60 000 images",
+        "An epoch of back-propagation over 10 000 images of MNIST",
         "one thread of an AMD EPYC",
         "amd-epyc-2c",
-        ("C loops along rows, `-O2`", "backprop_ladder", "contiguous", BACKPROP.format(2, "flags=O2")),
-        (
-            "blocked for caches and registers, native vectors",
-            "backprop_ladder",
-            "tuned",
-            BACKPROP.format(2, "threads=1"),
-        ),
+        "backprop_steps",
+        ("a program like the study's untuned one, `-O2`", "before", BACKPROP.format("flags=O2")),
+        ("blocked for caches and registers, native vectors", "tuned", BACKPROP.format("threads=1")),
     ),
     Result(
         "100 iterations of steepest descent, n = 512",
         "one H200",
-        "nvidia-h200",
-        ("fused kernels in a CUDA graph", "descent_ladder", "cuda_fused", f"{DESCENT},graph=on"),
-        ("one persistent kernel", "descent_ladder", "cuda_persistent", DESCENT),
+        "nvidia-h200-x2",
+        "descent_ladder",
+        ("fused kernels in a CUDA graph", "cuda_fused", f"{DESCENT},graph=on"),
+        ("one persistent kernel", "cuda_persistent", DESCENT),
     ),
     Result(
-        "5248 images from a DCGAN's generator, TF32, copied to the host",
+        "A training batch of 100 images, three hidden layers of 1000 units, float64",
         "one H200",
-        "nvidia-h200",
-        ("PyTorch, compiled", "dcgan_home", "pytorch_home", DCGAN.format("batch=656,compiled=on,math=tf32,turned=on")),
-        (
-            "our kernels on tensor cores, copies overlapped",
-            "dcgan_home",
-            "home",
-            DCGAN.format(
-                "batch=528,batches=tapered,first=cuda_implicit_tma,gpus=1,graph=on,last=cuda_window_mma,"
-                "math=tf32,streams=1"
-            ),
-        ),
+        "nvidia-h200-x2",
+        "mlp_deep",
+        ("one thread per element of a product", "cuda", DEEP.format("cuda_naive")),
+        ("products on tensor cores", "cuda", DEEP.format("cuda_mma")),
     ),
 ]
 # The systems of the table of ladders, in the paper's order, with what each computes.
@@ -93,41 +86,62 @@ SYSTEMS = {
 COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "several GPUs, or MPI ranks": ["offload", "mpi", "mpi_cuda"]}
 
 
-def published(machine, experiments):
-    """The rows of a published machine's samples in some experiments, as dictionaries of texts."""
-    lines = gzip.decompress((PUBLISHED / machine / "samples.csv.gz").read_bytes()).decode().splitlines(keepends=True)
-    prefixes = tuple(f"{machine},{name}," for name in experiments)  # of the rows: the first two columns
-    return csv.DictReader(io.StringIO("".join([lines[0], *(line for line in lines[1:] if line.startswith(prefixes))])))
+def published(folder, experiments):
+    """The rows of a published folder's samples in some experiments, as dictionaries of texts."""
+    lines = gzip.decompress((folder / "samples.csv.gz").read_bytes()).decode().splitlines(keepends=True)
+    names = set(experiments)  # the second column
+    return csv.DictReader(
+        io.StringIO("".join([lines[0], *(line for line in lines[1:] if line.split(",")[1] in names)]))
+    )
 
 
-def processes(machine, experiment, variant, slug):
-    """Seconds of every process of a case, as lists. Raises LookupError if the case isn't published."""
+def processes(folder, experiment, *case):
+    """Seconds of every process of a (variant, slug) in a published folder, as lists; none if it isn't published."""
     seconds = {}
-    for row in published(machine, [experiment]):
-        if (row["variant"], row["case"], row["phase"]) == (variant, slug, "total"):
+    for row in published(folder, [experiment]):
+        if (row["variant"], row["case"], row["phase"]) == (*case, "total"):
             seconds.setdefault(row["process"], []).append(float(row["seconds"]))
-    if not seconds:
-        raise LookupError(f"{variant}/{slug} of {experiment} is not published.")
     return list(seconds.values())
+
+
+def campaigns_of(result):
+    """The times of both cases of a result, [(processes, processes)], in each campaign that measured both.
+
+    Raises LookupError if none has.
+    """
+    folders = sorted(PUBLISHED.glob(f"campaigns/{result.machine}_*"))
+    sides = [
+        [processes(folder, result.experiment, *side[1:]) for folder in folders]
+        for side in (result.before, result.after)
+    ]
+    measured = [pair for pair in zip(*sides, strict=True) if all(pair)]
+    if not measured:
+        raise LookupError(f"No published campaign of {result.machine} has both cases of {result.experiment}.")
+    return measured
 
 
 def time(seconds):
     """A time in s, ms or µs, with three digits."""
     scale, unit = next((pair for pair in ((1, "s"), (1e3, "ms")) if seconds * pair[0] >= 1), (1e6, "µs"))
-    return f"{seconds * scale:#.3g}".rstrip(".") + f" {unit}"
+    return f"{digits(seconds * scale)} {unit}"
+
+
+def digits(value):
+    """A number with three digits."""
+    return f"{value:#.3g}".rstrip(".")
 
 
 def results():
     """The table of results."""
     lines = ["| what was timed | before | after | speed-up |", "| --- | --- | --- | --- |"]
     for result in RESULTS:
-        sides = result.before, result.after
-        before, after = (processes(result.machine, *side[1:]) for side in sides)
-        medians = map(quotients.median_time, (before, after))
-        cells = [f"{side[0]}: {time(median)}" for side, median in zip(sides, medians, strict=True)]
-        ratio = quotients.quotient(before, after)
-        gain = f"**{ratio.value:.3g} ×** [{ratio.low:.3g}, {ratio.high:.3g}]"
-        lines.append(f"| {result.what}, {result.where} | {' | '.join(cells)} | {gain} |")
+        measured = campaigns_of(result)
+        pooled = [[times for side in sides for times in side] for sides in zip(*measured, strict=True)]
+        medians = [time(quotients.median_time(side)) for side in pooled]
+        cells = [f"{side[0]}: {median}" for side, median in zip((result.before, result.after), medians, strict=True)]
+        ratio = over_campaigns([quotient_in_turns(*pair) for pair in measured])
+        value, low, high = map(digits, (ratio.value, ratio.low, ratio.high))
+        lines.append(f"| {result.what}, {result.where} | {' | '.join(cells)} | **{value} ×** [{low}, {high}] |")
     return "\n".join(lines)
 
 
@@ -162,8 +176,8 @@ def digest():
     """A digest of the published rows that the picture shows, without their empty cells."""
     experiments = figures.constants(FIGURE)["EXPERIMENTS"]
     sha256 = hashlib.sha256()
-    for folder in sorted(path.parent for path in PUBLISHED.glob("*/samples.csv.gz")):
-        for row in published(folder.name, experiments):
+    for path in sorted(PUBLISHED.glob("**/samples.csv.gz")):
+        for row in published(path.parent, experiments):
             sha256.update(repr(sorted((key, value) for key, value in row.items() if value)).encode())
     return sha256.hexdigest()[:16]
 
