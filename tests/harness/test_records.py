@@ -273,20 +273,20 @@ def test_the_times_in_a_result_are_those_of_its_parts(monkeypatch):
     simulated = SimulatedRun(monkeypatch)
     result = simulated.result
     assert result["setup"] == 100_000.0
-    assert result["first"] == 2.0**0 + 20  # run 0, in the first round; run 1 is in the second round, run 2 warms up
-    assert result["samples"] == [2.0**3 + 20, 2.0**4 + 20]
-    assert result["check"] == 3000 + 2.0**0 + 2.0**1 + 40  # three fills: of both rounds, and of the timed runs
+    assert result["first"] == 2.0**0 + 20  # run 0; run 1 warms up
+    assert result["samples"] == [2.0**2 + 20, 2.0**3 + 20]
     assert [phases["rest"] for phases in result["phases"]] == [20.0, 20.0]
-    assert [phases["product"] for phases in result["phases"]] == [2.0**6, 2.0**7]
+    assert [phases["product"] for phases in result["phases"]] == [2.0**4, 2.0**5]
     assert all(phases["to device"] == 1e6 for phases in result["phases"])
-    assert result["total"] == simulated.clock - sum(sum(phases.values()) for phases in result["phases"])
+    assert result["check"] == 1000 + 2.0**7 + 20  # the second round; run 6 follows the timed ones
+    assert result["total"] == simulated.clock
 
 
-def test_threads_are_read_once_all_rounds_have_run_and_before_any_sample(monkeypatch):
+def test_threads_are_read_after_the_first_run_and_before_any_sample(monkeypatch):
     """A runtime may have no threads before its first parallel region."""
     simulated = SimulatedRun(monkeypatch, threads=3)
-    assert simulated.result["threads"] == {"runs": 2}
-    assert simulated.calls == [(3, "blas", {"runs": 2})]
+    assert simulated.result["threads"] == {"runs": 1}
+    assert simulated.calls == [(3, "blas", {"runs": 1})]
 
 
 def test_the_result_has_the_state_and_if_requested_the_energy(monkeypatch):

@@ -85,13 +85,14 @@ def run_traced(monkeypatch):
     return run_case
 
 
-def test_the_traced_run_is_an_additional_last_run_with_flushed_caches(run_traced):
+def test_the_traced_run_is_an_additional_run_with_flushed_caches_before_the_checks(run_traced):
     _, calls = run_traced(None)
     untraced = [*calls]
     calls.clear()
     result, calls = run_traced(lambda: [ROW])
     assert result["trace"] == [[*ROW]]
-    assert calls == [*untraced, "flush", "trace"]
+    of_checks = ["run", "run"]
+    assert calls == [*untraced[:-2], "flush", "trace", *of_checks]
 
 
 def test_without_the_function_there_is_no_trace(run_traced):

@@ -32,16 +32,23 @@ def place(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def measured(monkeypatch):
-    """The variants of the workers in the order in which they measured; blas takes half as long as the others."""
-    order = []
+def steps(monkeypatch):
+    """The steps of workers and their variants, in order; blas takes half as long as the others."""
+    steps = []
 
     class Simulated:
         def __init__(self, case, *others):
             self.case = case
+            self.orders = iter(["time", "check"])
 
-        def go(self, variables=None):
-            order.append(self.case.variant)
+        def prepare(self, variables=None):
+            steps.append(("prepare", self.case.variant))
+
+        def proceed(self):
+            steps.append((next(self.orders), self.case.variant))
+
+        def last_answer(self):
+            order = measured_in(steps)
             seconds = 1e-3 if self.case.variant == "blas" else 2e-3
             times = seconds * (1 + 0.001 * len(order)) * np.ones(3)  # a drift
             threads = {"cpus": 1, "affinity": [0], "runtimes": {}}
@@ -56,11 +63,17 @@ def measured(monkeypatch):
         def wait_ready(self):
             """It is."""
 
-        stop = wait_ready
+        stop = wait_paused = wait_ready
 
     monkeypatch.setattr(turns, "Worker", Simulated)
     monkeypatch.setattr(turns, "precompile", lambda *arguments: None)
-    return order
+    monkeypatch.setattr(turns, "SETTLING", 0.0)
+    return steps
+
+
+def measured_in(steps):
+    """The variants in the order in which they were timed."""
+    return [variant for step, variant in steps if step == "time"]
 
 
 def about(machine="here"):
@@ -77,13 +90,38 @@ def publish(name):
     main(["publish_campaign", name, json.dumps(EXPERIMENTS)])
 
 
-def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(measured):
+def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(steps):
     measure("a")
     there = [case.variant for case in CASES]
-    assert measured == [*there, *there[::-1]] * 2
+    assert measured_in(steps) == [*there, *there[::-1]] * 2
 
 
-def test_a_record_names_its_campaign_and_its_host(measured):
+def test_workers_of_a_group_prepare_and_check_while_none_is_timed(steps, monkeypatch):
+    monkeypatch.setattr(turns.cpus, "cores", lambda: 2)
+    measure("a")
+    for group in (steps[:6], steps[6:9]):
+        names = [step for step, _ in group]
+        size = len(group) // 3
+        assert names == ["prepare"] * size + ["time"] * size + ["check"] * size
+
+
+@pytest.mark.parametrize(("arrays", "sizes"), [(0, [1, 1, 1]), (1, [1, 1, 1]), (2, [2, 1]), (3, [3])])
+def test_a_group_holds_no_more_than_fits_into_memory(monkeypatch, arrays, sizes):
+    monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
+    memory = arrays * turns.ROOM * turns.bytes_of_arrays(CASES[0])
+    assert [len(group) for group in turns.groups(CASES, None, memory)] == sizes
+
+
+def test_a_case_whose_launcher_waits_for_others_is_alone_in_its_group(monkeypatch):
+    monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
+    host = turns.devices.of(CASES[0])
+    monkeypatch.setattr(host, "can_start_together", lambda case, launcher: case.variant != "interchanged")
+    assert [[case.variant for case in group] for group in turns.groups(CASES, None, 10**9)] == [
+        [case.variant] for case in CASES
+    ]
+
+
+def test_a_record_names_its_campaign_and_its_host(steps):
     measure("a")
     for case in CASES:
         content = record.read(record.path_of("here", case.key, campaigns.folder("a")))
@@ -91,17 +129,17 @@ def test_a_record_names_its_campaign_and_its_host(measured):
         assert len(content["processes"]) == 4
 
 
-def test_a_drift_cancels_between_cases_of_the_same_turns(measured):
+def test_a_drift_cancels_between_cases_of_the_same_turns(steps):
     measure("a")
     publish("a")
     assert ratio().value == pytest.approx(2, rel=1e-3)
 
 
-def test_an_error_names_its_case_and_leaves_no_record(measured, monkeypatch):
-    def refuse(worker, variables=None):
+def test_an_error_names_its_case_and_leaves_no_record(steps, monkeypatch):
+    def refuse(worker):
         raise LadderError("It is wrong.")
 
-    monkeypatch.setattr(turns.Worker, "go", refuse)
+    monkeypatch.setattr(turns.Worker, "wait_paused", refuse)
     with pytest.raises(LadderError, match=f"{CASES[0].key}: It is wrong"):
         measure("a")
     assert not list(Path().glob("**/records"))
@@ -122,7 +160,7 @@ def ratio(folders=None):
     return ratios.of(*(study.where(rows, variant=variant) for variant in ("openmp", "blas")))
 
 
-def test_a_ratio_is_taken_within_campaigns_which_are_never_mixed(measured):
+def test_a_ratio_is_taken_within_campaigns_which_are_never_mixed(steps):
     for name in "abc":
         measure(name)
         publish(name)
@@ -134,7 +172,7 @@ def test_a_ratio_is_taken_within_campaigns_which_are_never_mixed(measured):
     assert rows[rows["variant"] == "blas"]["process"].nunique() == 12
 
 
-def test_sides_of_two_campaigns_have_a_ratio_without_a_spread(measured):
+def test_sides_of_two_campaigns_have_a_ratio_without_a_spread(steps):
     """No verdict rests on it."""
     measure("a", CASES[:1])
     measure("b", CASES[1:])
@@ -143,7 +181,7 @@ def test_sides_of_two_campaigns_have_a_ratio_without_a_spread(measured):
     assert ratio().spread is None
 
 
-def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(measured):
+def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(steps):
     measure("a")
     publish("a")
     frame = stored.published("results/published/campaigns/a", "samples")
@@ -163,7 +201,7 @@ def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(m
     assert len(stored.load("tables/gemm_square")["samples"]) == len(frame)
 
 
-def test_a_record_of_another_campaign_commit_or_host_is_not_published(measured, capsys):
+def test_a_record_of_another_campaign_commit_or_host_is_not_published(steps, capsys):
     measure("a")
     path = campaigns.folder("a") / campaigns.NOTE
     for key in ("name", "commit", "host"):
@@ -177,7 +215,7 @@ def test_a_record_of_another_campaign_commit_or_host_is_not_published(measured, 
     assert not Path("results/published").exists()
 
 
-def test_a_campaign_is_continued_until_it_is_published(measured):
+def test_a_campaign_is_continued_until_it_is_published(steps):
     name = campaigns.current(about())
     assert name.startswith("here_")
     campaigns.begin("here_1", about())

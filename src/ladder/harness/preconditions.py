@@ -65,14 +65,18 @@ def require_memory(case):
     """Refuse a case whose arrays exceed this machine's memory."""
     import psutil
 
-    workload = workloads.load(case.workload)
-    inputs, outputs = workload.arrays(case.sizes)
-    on_gpus = workload.GENERATED if workloads.gpus(case) else ()
-    kinds = [kind for name, kind in {**inputs, **outputs}.items() if name not in on_gpus]
-    required = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in kinds)
-    available = psutil.virtual_memory().total
+    required, available = bytes_of_arrays(case), psutil.virtual_memory().total
     if required > available:
         raise LadderError(
             f"The arrays of {case.key} need {required / 1e9:.3g} GB, but this machine has {available / 1e9:.3g} GB of "
             "memory: lower its sizes."
         )
+
+
+def bytes_of_arrays(case):
+    """The bytes of the arrays of a case that the host holds."""
+    workload = workloads.load(case.workload)
+    inputs, outputs = workload.arrays(case.sizes)
+    on_gpus = workload.GENERATED if workloads.gpus(case) else ()
+    kinds = [kind for name, kind in {**inputs, **outputs}.items() if name not in on_gpus]
+    return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in kinds)

@@ -4,10 +4,10 @@ In each turn every case runs in one fresh process, in the order of the cases or,
 round. Process i of all cases thus ran in the same turn: the ratio of two cases is taken turn by turn.
 """
 
+import math
 import time
 from datetime import UTC, datetime
 from functools import partial
-from itertools import groupby
 
 from ladder import devices
 from ladder.build import compilation
@@ -18,10 +18,15 @@ from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.measure import document_of
 from ladder.harness.precompile import precompile
-from ladder.harness.preconditions import require_granted, require_met
+from ladder.harness.preconditions import bytes_of_arrays, require_granted, require_met
 from ladder.harness.workers import Worker
-from ladder.machine import cpus, description, revision
+from ladder.machine import cpus, description, nvidia, revision
 from ladder.records import record
+
+# Seconds after which the threads of a worker sleep that has been timed: those of OpenBLAS wait actively for 30 ms.
+SETTLING = 0.1
+# The memory that a worker may need, in sizes of its case's arrays, which it has on the host and on the device.
+ROOM = 4
 
 
 def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, launcher=None, prelude=()):
@@ -37,6 +42,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
         require_met(case, reference)
     origins = {case: (fingerprint(case), revision.of_files(code(case))) for case in cases}
     results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
+    memory = free_memory()
     start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
     with hold_machine(*cases):
         for case in filter(compilation.is_needed, cases):
@@ -45,7 +51,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             clocks = partial(devices.of(cases[0]).clocks, leases)
             began, before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
             for turn in range(protocol["processes"]):
-                for group in groups(cases if turn % 2 == 0 else cases[::-1], launcher):
+                for group in groups(cases if turn % 2 == 0 else cases[::-1], launcher, memory):
                     measure_group({case: jobs[case] for case in group}, start, leases, results, walls)
             after = clocks()
     about = description.describe()
@@ -71,27 +77,50 @@ def start_worker(case, data, reference, protocol, launcher, prelude):
     return Worker(case, protocol, data, reference, launcher if case.ranks > 1 else None, prelude)
 
 
-def groups(cases, launcher):
-    """Lists of cases whose workers start together, at most as many as there are cores."""
-    together = max(1, cpus.cores())
-    for can_start_together, group in groupby(cases, lambda case: devices.of(case).can_start_together(case, launcher)):
-        members, size = list(group), together if can_start_together else 1
-        yield from (members[index : index + size] for index in range(0, len(members), size))
+def groups(cases, launcher, memory):
+    """Lists of cases whose workers run together: at most as many as there are cores, and as `memory` bytes hold."""
+    group, required = [], 0
+    for case in cases:
+        needed = ROOM * bytes_of_arrays(case)
+        is_alone = not devices.of(case).can_start_together(case, launcher)
+        if group and (is_alone or len(group) == cpus.cores() or required + needed > memory):
+            yield group
+            group, required = [], 0
+        group.append(case)
+        required = math.inf if is_alone else required + needed
+    yield group
+
+
+def free_memory():
+    """The bytes that are free on the host, or on a GPU if it has less memory."""
+    import psutil
+
+    gpus = (int(gpu["memory"].split()[0]) * 2**20 for gpu in nvidia.gpus())
+    return min([psutil.virtual_memory().available, *gpus])
 
 
 def measure_group(jobs, start, leases, results, walls):
-    """Measure one process of each case. All start at once; then one measures while the others wait."""
+    """Measure one process of each case. All prepare at once, are timed one by one, and then check at once."""
     workers = {}
     try:
         for case, (data, reference) in jobs.items():
             workers[case] = start(case, data, reference)
         for worker in workers.values():
             worker.wait_ready()
+        for worker in workers.values():
+            worker.prepare(leases)
+        for case, worker in workers.items():
+            named(case, worker.wait_paused)
         for case, worker in workers.items():
             began = time.monotonic()
-            results[case].append(named(case, partial(worker.go, leases)))
-            worker.stop()
+            worker.proceed()
+            named(case, worker.wait_paused)
+            time.sleep(SETTLING)
             walls[case] += time.monotonic() - began
+        for worker in workers.values():
+            worker.proceed()
+        for case, worker in workers.items():
+            results[case].append(named(case, worker.last_answer))
     finally:
         for worker in workers.values():
             worker.stop()

@@ -1,8 +1,9 @@
 """The worker: a fresh process that checks one case, then times it. `workers.py` starts it and talks to it by pipes.
 
 It receives its job as one line of JSON and answers `ready` once everything is imported. Then it waits for an order, the
-line `compile` or `go` with environment variables in JSON, and answers with one line of JSON. A waiting worker uses
-almost no CPU time, so workers can start up while another one measures.
+line `compile`, `go` or `prepare` with environment variables in JSON, and answers with one line of JSON. A worker that
+was told to prepare pauses once its inputs are ready and again before its checks, until the next line. A waiting worker
+uses almost no CPU time, so workers can start up, prepare and check while none measures.
 """
 
 import errno
@@ -10,6 +11,7 @@ import gc
 import json
 import sys
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -54,7 +56,11 @@ def main():
             return
         device.set_variables(json.loads(variables or "{}"))
         with device.translate_errors():
-            result = run_case(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
+            if order == "compile":
+                result = run_once(case, workload, variant)
+            else:
+                pause = partial(wait_for_order, device, send) if order == "prepare" else lambda: None
+                result = run_case(case, workload, variant, job, pause)
         if device.is_first():
             send(json.dumps(result | {"compiled": compiled()}))
     except LadderError as error:
@@ -66,6 +72,14 @@ def main():
             sys.exit(1)
         report_crash(send, error)
         raise
+
+
+def wait_for_order(device, send):
+    """Tell the harness that this worker pauses, and wait for its next line; exit if it has gone."""
+    if device.is_first():
+        send(json.dumps({"paused": True}))
+    if not device.receive():
+        sys.exit(1)
 
 
 def refusal_of_system(error):
@@ -82,10 +96,11 @@ def report_crash(send, error):
     send(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
 
 
-def run_case(case, workload, variant, job):
-    """Set up, check, warm up, sample, check again, time the phases; returns a dict for JSON, with times in seconds.
+def run_case(case, workload, variant, job, pause=lambda: None):
+    """Set up, time the first call, sample, time the phases, check; returns a dict for JSON, with times in seconds.
 
-    A round is a run on its own inputs. All rounds are checked; only round 0 is timed.
+    A round is a run on its own inputs. All rounds are checked; only round 0 is timed. The first call's outputs are
+    checked too, and those of a call after the samples. `pause` is called before and after what is timed.
     """
     start = time.perf_counter()
     device = devices.load(variant.DEVICE)
@@ -110,66 +125,75 @@ def run_case(case, workload, variant, job):
             workload.generate(problem, round)
         in_order(steps.prepare)()
 
-    def check(round):
-        """Check the outputs of a round's run; returns its Checks and the points of its curve."""
+    def run_results():
+        """Host copies of the arrays that a run has written: its outputs and, of a workload with state, its inputs."""
+        written = [problem.outputs, problem.inputs] if workload.STATEFUL and problem.outputs else [problem.outputs]
+        return [{name: device.to_host(array) for name, array in arrays.items()} for arrays in written]
+
+    def check(round, outputs, check_inputs=staged):
+        """Check the results of a round's run; returns its Checks and the points of its curve."""
         if not problem.outputs:
             return [], None
-        outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
         validation.require_finite(outputs, problem.output_kinds)
-        check_inputs = staged
-        if workload.STATEFUL:  # some inputs are results too
-            check_inputs = {name: device.to_host(array) for name, array in problem.inputs.items()}
         new_checks, points = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
         validation.require(new_checks, f"round {round + 1}")
         return new_checks, points
 
     begin(0)
+    pause()
     inputs_end = time.perf_counter()
     steps = Steps.of(variant.setup(problem, **case.tuning))
     run = steps.timed()
     in_order(steps.prepare)()
     setup_end = time.perf_counter()
 
-    checks, curve, first_seconds = [], [], None
-    for round in range(workload.rounds(case.sizes)):
-        begin(round)
-        validation.poison(problem.outputs)
-        seconds = device.stopwatch(run)
-        first_seconds = seconds if first_seconds is None else first_seconds
-        new_checks, points = check(round)
-        checks += new_checks
-        curve += [points] if isinstance(points, dict) else points or []
+    validation.poison(problem.outputs)
+    first_seconds = device.stopwatch(run)
+    first_results = [{name: array.copy() for name, array in arrays.items()} for arrays in run_results()]
     threads = device.read_threads()
     device.require_threads(case.threads, workloads.runtime(case), threads)
     device.require_finished(run)
 
     # Timing repeats round 0; a workload with state starts from the same state each time.
-    begin(0)
     flush = device.flusher() if case.cache == "cold" else lambda: None
-    check_end = time.perf_counter()
     reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
     samples = sample(device, run, flush, reset, job)
     state = device.state(run) | (device.energy(run) if job.energy else {})
-    begin(0)
+    parts = [*steps.by_phase(), device.transfers(staged, problem)]
+    times_of_phases = phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}
+    trace = {"trace": run_trace(steps.trace, reset, flush, case)} if steps.trace else {}
+    reset()
     validation.poison(problem.outputs)
     run()
-    checks += check(0)[0]
     facts = {name: int(device.to_host(problem.outputs[name])[0]) for name in workload.FACTS}
-    parts = [*steps.by_phase(), device.transfers(staged, problem)]
+    pause()
+
+    check_start = time.perf_counter()
+    checks = check(0, *run_results())[0]
+    curve = []
+    for round in range(workload.rounds(case.sizes)):
+        if round:
+            begin(round)
+            validation.poison(problem.outputs)
+            run()
+        new_checks, points = check(round, *(run_results() if round else first_results))
+        checks += new_checks
+        curve += [points] if isinstance(points, dict) else points or []
+    check_end = time.perf_counter()
     return {
         "samples": samples,
         "setup": setup_end - inputs_end,
         "first": first_seconds,
-        "check": check_end - setup_end,
-        "total": time.perf_counter() - start,
-        **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
+        "check": check_end - check_start,
+        "total": check_end - start,
+        **times_of_phases,
         "checks": [vars(worst) for worst in worst_by_name(checks)],
         "facts": facts,
         "curve": curves.thin(curves.validate(curve, case, workload.CURVE)),
         "threads": threads,
         "state": state,
         "system": device.conditions(),
-        **({"trace": run_trace(steps.trace, reset, flush, case)} if steps.trace else {}),
+        **trace,
     }
 
 

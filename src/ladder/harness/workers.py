@@ -104,6 +104,21 @@ class Worker:
         self.send(f"go {json.dumps(variables or {})}")
         return self.last_answer()
 
+    def prepare(self, variables=None):
+        """Prepare the inputs now, with these variables added to the environment, and pause; `wait_paused` waits for it.
+
+        After the first `proceed` the worker times its case and pauses again; after the second it checks the results.
+        """
+        self.send(f"prepare {json.dumps(variables or {})}")
+
+    def wait_paused(self):
+        """Wait until the worker pauses."""
+        self.receive()
+
+    def proceed(self):
+        """End a pause."""
+        self.send("proceed")
+
     def compile(self):
         """Run once now, unchecked and untimed; returns {"compiled": the number of functions that Numba compiled}."""
         self.send("compile")
