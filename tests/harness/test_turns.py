@@ -37,8 +37,9 @@ def steps(monkeypatch):
     steps = []
 
     class Simulated:
-        def __init__(self, case, *others):
+        def __init__(self, case, protocol, *others):
             self.case = case
+            steps.append(("start", protocol["energy"]))
             self.orders = iter(["time", "check"])
 
         def prepare(self, variables=None):
@@ -99,26 +100,29 @@ def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(ste
 def test_workers_of_a_group_prepare_and_check_while_none_is_timed(steps, monkeypatch):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 2)
     measure("a")
-    for group in (steps[:6], steps[6:9]):
-        names = [step for step, _ in group]
-        size = len(group) // 3
-        assert names == ["prepare"] * size + ["time"] * size + ["check"] * size
+    names = [step for step, _ in steps]
+    assert names == [step for step in ("start", "prepare", "time", "check") for _ in range(2)] * 6
+
+
+def test_the_energy_is_measured_in_the_first_turns_only(steps, monkeypatch):
+    monkeypatch.setitem(PROTOCOL, "energy", True)
+    measure("a")
+    energies = [is_measured for step, is_measured in steps if step == "start"]
+    assert energies == [True] * 3 * turns.ENERGY_TURNS + [False] * 3
 
 
 @pytest.mark.parametrize(("arrays", "sizes"), [(0, [1, 1, 1]), (1, [1, 1, 1]), (2, [2, 1]), (3, [3])])
 def test_a_group_holds_no_more_than_fits_into_memory(monkeypatch, arrays, sizes):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
     memory = arrays * turns.ROOM * turns.bytes_of_arrays(CASES[0])
-    assert [len(group) for group in turns.groups(CASES, None, memory)] == sizes
+    assert [len(group) for group in turns.groups(turns.in_turns(CASES, 1), None, memory)] == sizes
 
 
 def test_a_case_whose_launcher_waits_for_others_is_alone_in_its_group(monkeypatch):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
     host = turns.devices.of(CASES[0])
     monkeypatch.setattr(host, "can_start_together", lambda case, launcher: case.variant != "interchanged")
-    assert [[case.variant for case in group] for group in turns.groups(CASES, None, 10**9)] == [
-        [case.variant] for case in CASES
-    ]
+    assert [*turns.groups(turns.in_turns(CASES, 1), None, 10**9)] == [[(0, case)] for case in CASES]
 
 
 def test_a_record_names_its_campaign_and_its_host(steps):

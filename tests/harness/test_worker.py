@@ -80,6 +80,28 @@ def test_the_time_of_the_set_up_includes_preparation_but_not_the_inputs(monkeypa
     assert result["check"] >= 1000.0
 
 
+def test_a_workload_with_state_starts_from_its_inputs_although_the_set_up_has_changed_them(monkeypatch):
+    """As a set-up does that records a training as a graph."""
+    gemm = workloads.load("gemm")
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
+
+    started = []
+
+    def setup(problem, threads):
+        problem.a[...] = 0
+
+        def run():
+            started.append(bool(problem.a.any()))
+            np.matmul(problem.a, problem.b, out=problem.out)
+
+        return run
+
+    stateful = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"STATEFUL": True})
+    job = SimpleNamespace(data={}, reference=None, **LIMITS)
+    worker.run_case(CASE, stateful, SimpleNamespace(DEVICE="host", setup=setup), job)
+    assert all(started)
+
+
 @pytest.mark.parametrize(("cache", "flushes"), [("cold", 1), ("warm", 0)])
 def test_only_cold_cases_flush_caches_before_every_sample(monkeypatch, cache, flushes):
     case = replace(CASE, cache=cache)

@@ -27,6 +27,8 @@ from ladder.records import record
 SETTLING = 0.1
 # The memory that a worker may need, in sizes of its case's arrays, which it has on the host and on the device.
 ROOM = 4
+# The first turns, in which the energy is measured if the protocol says so: it takes more than a second.
+ENERGY_TURNS = 3
 
 
 def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, launcher=None, prelude=()):
@@ -50,9 +52,8 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
         with lease_devices(*cases) as leases:
             clocks = partial(devices.of(cases[0]).clocks, leases)
             began, before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
-            for turn in range(protocol["processes"]):
-                for group in groups(cases if turn % 2 == 0 else cases[::-1], launcher, memory):
-                    measure_group({case: jobs[case] for case in group}, start, leases, results, walls)
+            for group in groups(in_turns(cases, protocol["processes"]), launcher, memory):
+                measure_group(group, jobs, start, leases, results, walls)
             after = clocks()
     about = description.describe()
     documents = {}
@@ -72,21 +73,28 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
         record.write(record.path_of(machine, case.key, root), document)
 
 
-def start_worker(case, data, reference, protocol, launcher, prelude):
-    """A worker of a case, with the launcher if it has several ranks."""
+def start_worker(turn, case, data, reference, protocol, launcher, prelude):
+    """A worker of a case, with the launcher if it has several ranks. In late turns it doesn't measure the energy."""
+    protocol = protocol | {"energy": protocol["energy"] and turn < ENERGY_TURNS}
     return Worker(case, protocol, data, reference, launcher if case.ranks > 1 else None, prelude)
 
 
-def groups(cases, launcher, memory):
-    """Lists of cases whose workers run together: at most as many as there are cores, and as `memory` bytes hold."""
+def in_turns(cases, count):
+    """Yields (turn, case): all cases in each turn, in every second one the other way round."""
+    for turn in range(count):
+        yield from ((turn, case) for case in (cases if turn % 2 == 0 else cases[::-1]))
+
+
+def groups(processes, launcher, memory):
+    """Lists of (turn, case) that run together: at most as many as there are cores, and as `memory` bytes hold."""
     group, required = [], 0
-    for case in cases:
+    for turn, case in processes:
         needed = ROOM * bytes_of_arrays(case)
         is_alone = not devices.of(case).can_start_together(case, launcher)
         if group and (is_alone or len(group) == cpus.cores() or required + needed > memory):
             yield group
             group, required = [], 0
-        group.append(case)
+        group.append((turn, case))
         required = math.inf if is_alone else required + needed
     yield group
 
@@ -99,30 +107,30 @@ def free_memory():
     return min([psutil.virtual_memory().available, *gpus])
 
 
-def measure_group(jobs, start, leases, results, walls):
-    """Measure one process of each case. All prepare at once, are timed one by one, and then check at once."""
-    workers = {}
+def measure_group(group, jobs, start, leases, results, walls):
+    """Measure a process of each (turn, case). All prepare at once, are timed one by one, and then check at once."""
+    workers = []  # of (case, Worker)
     try:
-        for case, (data, reference) in jobs.items():
-            workers[case] = start(case, data, reference)
-        for worker in workers.values():
+        for turn, case in group:
+            workers.append((case, start(turn, case, *jobs[case])))
+        for _, worker in workers:
             worker.wait_ready()
-        for worker in workers.values():
+        for _, worker in workers:
             worker.prepare(leases)
-        for case, worker in workers.items():
+        for case, worker in workers:
             named(case, worker.wait_paused)
-        for case, worker in workers.items():
+        for case, worker in workers:
             began = time.monotonic()
             worker.proceed()
             named(case, worker.wait_paused)
             time.sleep(SETTLING)
             walls[case] += time.monotonic() - began
-        for worker in workers.values():
+        for _, worker in workers:
             worker.proceed()
-        for case, worker in workers.items():
+        for case, worker in workers:
             results[case].append(named(case, worker.last_answer))
     finally:
-        for worker in workers.values():
+        for _, worker in workers:
             worker.stop()
 
 

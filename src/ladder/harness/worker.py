@@ -147,6 +147,9 @@ def run_case(case, workload, variant, job, pause=lambda: None):
     in_order(steps.prepare)()
     setup_end = time.perf_counter()
 
+    # A workload with state starts every call from the same state; a set-up that records a graph may have changed it.
+    reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
+    reset()
     validation.poison(problem.outputs)
     first_seconds = device.stopwatch(run)
     first_results = [{name: array.copy() for name, array in arrays.items()} for arrays in run_results()]
@@ -154,9 +157,8 @@ def run_case(case, workload, variant, job, pause=lambda: None):
     device.require_threads(case.threads, workloads.runtime(case), threads)
     device.require_finished(run)
 
-    # Timing repeats round 0; a workload with state starts from the same state each time.
+    # Timing repeats round 0.
     flush = device.flusher() if case.cache == "cold" else lambda: None
-    reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
     samples = sample(device, run, flush, reset, job)
     state = device.state(run) | (device.energy(run) if job.energy else {})
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
