@@ -18,8 +18,8 @@ from ladder.statistics import claims
 from ladder.store import collect, stored
 from ladder.store.study import Study
 
-# Claims of cold starts, of a call over its link, of the communication in calls, and of a training's products.
-OTHERS = ("one-gpu", "two-gpus", "four-gpus", "home/float16", "hybrid")
+# Claims of cold starts, of a call over its link, of the communication in calls, of a layer, and of a training's products.
+OTHERS = ("one-gpu", "two-gpus", "four-gpus", "home/float16", "hybrid", "last")
 OTHERS += tuple(f"{key}/{form}" for key in ("falls", "even") for form in ("nn", "tn", "nt"))
 PUBLICATIONS = ROOT / "results/published"
 FOLDERS = sorted(path.parent for path in PUBLICATIONS.glob("*/samples.csv.gz"))
@@ -83,15 +83,15 @@ def test_a_campaign_is_of_one_commit_and_one_host(samples):
 
 def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(rows, samples):
     """If the ratio has two cases; the seconds of an iteration, a picture or a gigabyte differ by a known factor."""
-    by_process = samples.groupby(["campaign", "key", "process"])["seconds"].median()
-    medians = by_process.groupby(level=["campaign", "key"]).median()
+    by_process = samples.groupby(["machine", "campaign", "key", "process"])["seconds"].median()
+    medians = by_process.groupby(level=["machine", "campaign", "key"]).median()
     moved = samples.groupby("key")["bytes"].first()
     checked = 0
     for row in rows[rows["now"].notna()].itertuples():
         cases = row.cases.split()
         if len(cases) != 2 or row.claim in OTHERS:
             continue
-        slower, other = (medians.xs(case, level="key") for case in cases)
+        slower, other = (medians.loc[row.machines].xs(case, level="key") for case in cases)
         ratio = np.exp(np.log(slower / other).dropna().mean())
         factor = row.now / ratio
         assert is_known(factor) or is_known(factor * moved[cases[0]] / moved[cases[1]]), (
