@@ -138,6 +138,18 @@ def test_machines_of_other_roles_stand_apart():
     assert pick(host=["b", "a (published)"], gpu=["a (published)"]) == ["a (published)"] * 2 + [None]
 
 
+def test_every_role_goes_to_the_machine_with_the_most_campaigns():
+    """Also the role of a GPU, if the machine of the host has none."""
+    sources = {name: Source(name, name) for name in ("host", "gpu")}
+    host, gpu = (["c"], ["3"]), (["a", "b", "b"], [None, "1", "2"])
+    frames = {
+        name: {"samples": pd.DataFrame({"machine": machines, "campaign": campaigns, "phase": "total"})}
+        for name, (machines, campaigns) in {"host": host, "gpu": gpu}.items()
+    }
+    picked = pick_machines(Study(frames, None), {"host": Needs(("host",)), "gpu": Needs(("gpu",))}, sources)
+    assert [machine.subject for machine in picked.values()] == ["c", "b"]
+
+
 @pytest.mark.parametrize(
     ("columns", "are_met"),
     [

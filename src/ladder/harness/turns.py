@@ -123,7 +123,8 @@ def measure_group(group, jobs, start, leases, results, walls):
             began = time.monotonic()
             worker.proceed()
             named(case, worker.wait_paused)
-            time.sleep(SETTLING)
+            if not workloads.gpus(case):
+                time.sleep(SETTLING)
             walls[case] += time.monotonic() - began
         for _, worker in workers:
             worker.proceed()

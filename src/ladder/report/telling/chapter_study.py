@@ -63,25 +63,36 @@ def pick_machines(study, needs, sources):
     """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
 
     The best machine has all shared roles that it meets: preferably one that meets the first two, this build's before a
-    published one, and one with many campaigns. Other roles go to the first machine that meets them. A machine with only
-    toy sizes meets none.
+    published one, and one with many campaigns. Other roles go to the machine that meets them, this build's before a
+    published one, with the most campaigns. A machine with only toy sizes meets none.
     """
     machines = [study.of(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
     names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
     shared_roles = [role for role, need in needs.items() if not need.separate]
 
+    def campaigns(machine, roles):
+        frames = [sources[name].rows(machine) for role in roles for name in getattr(needs[role], "sources", ())]
+        return max((rows["campaign"].nunique() for rows in frames if "campaign" in rows), default=0)
+
     def rank(machine):
         meets = [machine.subject in names[role] for role in shared_roles]
-        frames = [sources[name].rows(machine) for role in shared_roles for name in needs[role].sources]
-        campaigns = max((rows["campaign"].nunique() for rows in frames if "campaign" in rows), default=0)
-        return all(meets[:2]), not machine.subject.endswith(PUBLISHED), campaigns, sum(meets)
+        return all(meets[:2]), is_local(machine), campaigns(machine, shared_roles), sum(meets)
 
     best = max(machines, key=rank, default=study.of(None))
-    return {
-        role: best if role in shared_roles and best.subject in names[role] else next(iter(candidates), study.of(None))
-        for role, candidates in candidates_of.items()
-    }
+    chosen = {}
+    for role, candidates in candidates_of.items():
+        if role in shared_roles and best.subject in names[role]:
+            chosen[role] = best
+            continue
+        ranks = [(is_local(machine), campaigns(machine, [role])) for machine in candidates]
+        chosen[role] = candidates[ranks.index(max(ranks))] if candidates else study.of(None)
+    return chosen
+
+
+def is_local(machine):
+    """Whether a study about one machine is about that of this build."""
+    return not machine.subject.endswith(PUBLISHED)
 
 
 class ChapterStudy:
