@@ -141,7 +141,7 @@ def test_machines_of_other_roles_stand_apart():
 def test_every_role_goes_to_the_machine_with_the_most_campaigns():
     """Also the role of a GPU, if the machine of the host has none."""
     sources = {name: Source(name, name) for name in ("host", "gpu")}
-    host, gpu = (["c"], ["3"]), (["a", "b", "b"], [None, "1", "2"])
+    host, gpu = (["c"] * 3, ["3", "4", "5"]), (["a", "b", "b"], [None, "1", "2"])
     frames = {
         name: {"samples": pd.DataFrame({"machine": machines, "campaign": campaigns, "phase": "total"})}
         for name, (machines, campaigns) in {"host": host, "gpu": gpu}.items()
