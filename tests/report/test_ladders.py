@@ -43,7 +43,16 @@ def test_an_efficiency_is_of_its_interval_too():
     assert ratios.efficiency(Ratio(4.2, 4.15, 4.32), 4) == r"\qty{105}{\percent} [\num{104}, \num{108}]"
     assert ratios.efficiency(Ratio(0.3, 0.296, 0.304), 1) == r"\qty{30.0}{\percent} [\num{29.6}, \num{30.4}]"
     assert ratios.efficiency(Ratio(0.05, 0.049, 0.051), 1) == r"\qty{5.0}{\percent} [\num{4.9}, \num{5.1}]"
+    assert ratios.efficiency(Ratio(3.0, 0.9, 13.0), 4) is None  # an interval that says nothing
     assert ratios.efficiency(None, 4) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0485, "1.05"), (1.009, "1.01"), (1.0021, "1.002"), (0.997, "0.997"), (1.00004, "1.0"), (2.0, "2.0")],
+)
+def test_a_ratio_near_1_has_more_decimals_in_sentences(value, text):
+    assert ratios.prose(Ratio(value, value, value)) == rf"\num{{{text}}}\,$\times$"
 
 
 def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():

@@ -10,7 +10,7 @@ from ladder.errors import LadderError
 from ladder.report import verdict_table
 from ladder.report.latex import code
 from ladder.report.telling import chapter_study, claims, functions
-from ladder.report.telling.chapter_study import NotMeasured, parts, phase_times, pick_machines
+from ladder.report.telling.chapter_study import NotMeasured, of_first_processes, parts, phase_times, pick_machines
 from ladder.report.telling.lines import (
     MAX,
     OFF,
@@ -148,6 +148,13 @@ def test_every_role_goes_to_the_machine_with_the_most_campaigns():
     }
     picked = pick_machines(Study(frames, None), {"host": Needs(("host",)), "gpu": Needs(("gpu",))}, sources)
     assert [machine.subject for machine in picked.values()] == ["c", "b"]
+
+
+def test_a_trace_is_of_the_first_process_of_its_case():
+    """Processes of a second campaign have larger numbers."""
+    rows = pd.DataFrame({"case": ["a", "a", "b", "b"], "process": [0, 1, 7000, 7001]})
+    assert [*of_first_processes(rows)["process"]] == [0, 7000]
+    assert of_first_processes(rows.iloc[:0]).empty
 
 
 @pytest.mark.parametrize(

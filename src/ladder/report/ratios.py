@@ -12,6 +12,7 @@ from ladder.store import study
 DIGITS, MORE = 2, 2  # significant digits of a ratio, and how many more may be needed to show its interval
 WIDEST = 1e6  # intervals whose ends differ by this factor, such as those of two processes, aren't shown
 FAR = 10  # relative changes above this are too large to be worth printing
+VAGUE = 3  # efficiencies whose interval's ends differ by this factor aren't told
 NARROW = 1.02  # prose omits an interval whose ends differ by at most this factor
 
 
@@ -142,15 +143,25 @@ def short(value):
 
 
 def prose(ratio):
-    """The LaTeX of a ratio in sentences, without its interval if that is narrow; None stays None."""
+    """The LaTeX of a ratio in sentences, without its interval if that is narrow; None stays None.
+
+    A ratio near 1 has more decimals, so that it differs from 1, as in 1.05 × or 1.002 ×.
+    """
     if ratio is None:
         return None
-    return times(rounded(ratio.value, decimals_of(ratio.value))) if ratio.high <= NARROW * ratio.low else latex(ratio)
+    if ratio.high > NARROW * ratio.low:
+        return latex(ratio)
+    first = decimals_of(ratio.value)
+    texts = [rounded(ratio.value, first + more) for more in range(MORE + 1)]
+    return times(next((text for text in texts if float(text) != 1), texts[0]))
 
 
 def efficiency(ratio, count):
-    """A speed-up over `count` in per cent, with an interval as in `prose`, as LaTeX; None stays None."""
-    if ratio is None:
+    """A speed-up over `count` in per cent, with an interval as in `prose`, as LaTeX.
+
+    None stays None, and a ratio whose ends differ by a factor of VAGUE says nothing: it gives None, too.
+    """
+    if ratio is None or VAGUE * ratio.low < ratio.high < math.inf:
         return None
     share = ratio.times(100 / count)
     decimals = max(decimals_of(share.value), 0)

@@ -11,6 +11,7 @@ from ladder.report.cells import NONE
 from ladder.report.latex import code
 from ladder.report.phrases import span
 from ladder.statistics import claims
+from ladder.statistics.campaigns import REPLICATED
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
@@ -96,9 +97,18 @@ def numbers(study):
     return {
         **{f"study/verdicts/{name}/count": f"\\num{{{len(group)}}}" for name, group in groups.items()},
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
+        "study/verdicts/replicated": replicated(verdicts),
         "study/toy": toy(study, {machine for machine, *_ in cases}),
         **samples_behind(study, cases),
     }
+
+
+def replicated(verdicts):
+    """How many of the studies' tested claims rest on REPLICATED campaigns or more, as `9 of 44`; None without any."""
+    ratios = [claim.answer.ratio for _, group, claim in verdicts if group != "own" and claim.answer.ratio]
+    spreads = [ratio.spread for ratio in ratios if ratio.spread]
+    count = sum(spread.campaigns >= REPLICATED for spread in spreads)
+    return f"\\num{{{count}}} of \\num{{{len(spreads)}}}" if spreads else None
 
 
 def toy(study, verdict_machines):

@@ -80,14 +80,14 @@ def pick_machines(study, needs, sources):
         return all(meets[:2]), is_local(machine), campaigns(machine, shared_roles), sum(meets)
 
     best = max(machines, key=rank, default=study.of(None))
-    chosen = {}
+    picked = {}
     for role, candidates in candidates_of.items():
         if role in shared_roles and best.subject in names[role]:
-            chosen[role] = best
+            picked[role] = best
             continue
         ranks = [(is_local(machine), campaigns(machine, [role])) for machine in candidates]
-        chosen[role] = candidates[ranks.index(max(ranks))] if candidates else study.of(None)
-    return chosen
+        picked[role] = candidates[ranks.index(max(ranks))] if candidates else study.of(None)
+    return picked
 
 
 def is_local(machine):
@@ -199,7 +199,7 @@ class ChapterStudy:
         """The first processes' traces, {"machine: title": rows}, of {title: selection}; by default on all machines."""
         traces = self.study.tables.get(experiment, {}).get("traces", queries.NO_ROWS)
         machines = queries.ordered(queries.values(traces, "machine")) if machines is None else machines
-        first = {name: queries.where(traces, machine=name, process=0) for name in machines}
+        first = {name: of_first_processes(queries.where(traces, machine=name)) for name in machines}
         lines = {title: self.line(selection) for title, selection in selections.items()}
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
         return {title: trace for title, trace in rows.items() if len(trace)}
@@ -224,6 +224,11 @@ class ChapterStudy:
 def selection_of(selection):
     """A Selection; the key of a line is its short form."""
     return selection if isinstance(selection, Selection) else Selection(selection)
+
+
+def of_first_processes(rows):
+    """The rows of the first process of each case; later campaigns have larger numbers of processes."""
+    return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
 
 
 def count_or_one(row, name):

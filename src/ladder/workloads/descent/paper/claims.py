@@ -124,7 +124,7 @@ EARLIER = [
     ),
 ]
 LARGE, AGAIN = (select("cuda_fused", "large", recompute=every) for every in (UNSTATED, 1))
-SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solves", n=4096, kappa=100)
+SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solution", n=4096, kappa=100)
 EXCHANGED, GRAPH = ("cuda_version2", "cuda_version2/right"), ("cuda_fused/launched", "cuda_fused")
 ONE_LAUNCH, CG = ("cuda_fused", "cuda_persistent"), (solve(algorithm="steepest"), solve(algorithm="cg"))
 # A product A x in two kernels, and in one; and the bytes that the two move over those of the one.

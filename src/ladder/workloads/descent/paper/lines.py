@@ -10,8 +10,8 @@ from ladder.workloads.descent_kernel.earlier import VERSION1_N
 
 UNIT = "Iteration"
 N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
-CONVERGENCE = "descent_convergence"
-SOLUTIONS = ("descent_solution", "descent_threads", "descent_direct")
+CONVERGENCE, SOLUTION, DIRECT = "descent_convergence", "descent_solution", "descent_direct"
+SOLUTIONS = (SOLUTION, "descent_threads", DIRECT)
 KERNELS = ("descent_kernels", "descent_kernels_128", "descent_kernels_512")  # launched as in the earlier study
 MATERIALISED = 8192  # n of a matrix whose products are written to memory
 
@@ -38,13 +38,28 @@ SOURCES = {
     "large": iteration_source("descent_large", n=32768),
     "largest": iteration_source("descent_largest", n=163840),
     "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
-    "worst": iteration_source(CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
-    "solves": Source("host", *SOLUTIONS, prepare=comparable_solves),
+    "worst": Source(
+        "convergence",
+        CONVERGENCE,
+        prepare=by_iteration,
+        dtype=DTYPE,
+        n=4096,
+        kappa=1000,
+        algorithm="steepest",
+        start="worst",
+    ),
+    "solution": Source("host", SOLUTION, prepare=comparable_solves),
+    "solves": Source("solves", *SOLUTIONS, prepare=comparable_solves),
+    "direct": Source("solves", DIRECT),
     "kernels": Source("host", *KERNELS, launch="study", dtype=DTYPE),
     "version 1": Source("host", "descent_kernels_version1", n=VERSION1_N, dtype=DTYPE),
     "large kernels": Source("host", "descent_kernels_large", n=MATERIALISED, dtype=DTYPE),
 }
-MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
+MACHINES = {
+    "host": Needs(("ladder on a GPU", "ladder")),
+    "solves": Needs(("direct", "solves"), min={"n": 4096}, separate=True),
+    "convergence": Needs(("worst",), separate=True),
+}
 
 
 def rung(variant, tuning, relieves="", *words, source="ladder", note=""):

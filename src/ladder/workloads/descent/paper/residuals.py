@@ -35,7 +35,7 @@ def conjugate_bound(kappa, steps):
 
 def curves_of(study):
     """The curves of a variant, on the GPU if available, with `method`, and `relative`, the residual over the first."""
-    rows = study.machine("host").rows("curves", CONVERGENCE).reset_index(drop=True)
+    rows = study.machine("convergence").rows("curves", CONVERGENCE).reset_index(drop=True)
     rows = where(rows, variant="cuda_fused") if len(where(rows, variant="cuda_fused")) else rows
     if rows.empty:
         return rows
@@ -71,7 +71,7 @@ def true(study, curve):
     """An upper bound of the true residual over |b|: the reported one plus the largest distance of the checks."""
     first = curve.iloc[0]
     case = first[["variant", "case"]]
-    checks = required(study.machine("host").rows("checks", CONVERGENCE, check="true residual", **case))
+    checks = required(study.machine("convergence").rows("checks", CONVERGENCE, check="true residual", **case))
     return reported(study, curve) + checks["error"].max() / math.sqrt(first["residual"])
 
 
