@@ -51,13 +51,14 @@ SOURCES = {
     "solution": Source("host", SOLUTION, prepare=comparable_solves),
     "solves": Source("solves", *SOLUTIONS, prepare=comparable_solves),
     "direct": Source("solves", DIRECT),
+    "direct on a GPU": Source("solves", DIRECT, device="cuda"),
     "kernels": Source("host", *KERNELS, launch="study", dtype=DTYPE),
     "version 1": Source("host", "descent_kernels_version1", n=VERSION1_N, dtype=DTYPE),
     "large kernels": Source("host", "descent_kernels_large", n=MATERIALISED, dtype=DTYPE),
 }
 MACHINES = {
     "host": Needs(("ladder on a GPU", "ladder")),
-    "solves": Needs(("direct", "solves"), min={"n": 4096}, separate=True),
+    "solves": Needs(("direct on a GPU", "direct", "solves"), min={"n": 4096}, separate=True),
     "convergence": Needs(("worst",), separate=True),
 }
 
