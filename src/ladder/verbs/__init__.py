@@ -28,6 +28,7 @@ VERBS = (
     "train",
     "generate",
     "publish",
+    "package",
     "numbers",
     "tables",
     "paper",
