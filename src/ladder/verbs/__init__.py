@@ -8,6 +8,7 @@ imports only the module of that verb, so that a job starts fast.
 VERBS = (
     "list",
     "status",
+    "show",
     "data",
     "artefact",
     "reference",
