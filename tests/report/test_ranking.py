@@ -1,6 +1,7 @@
 """The stored results of a system: which rows a case has, their ranking, and what `ladder show` prints of it."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -112,7 +113,7 @@ def test_what_is_printed(published, capsys):
     assert lines[lines.index("n=2048 m=512 dtype=float64 seed=1 cache=cold") + 2].startswith("1  blas")
     assert "From 0 campaigns and 1 commit." in text
     every = show(capsys, "--machine", "box-a", "--all")
-    assert "~3" in every
+    assert re.search(r"c_openmp .* ~(1\.9|2)", every)
     assert "in no campaign together" in every
     assert "From 2 campaigns and 1 commit." in every
 
