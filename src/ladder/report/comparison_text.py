@@ -27,7 +27,7 @@ def lines(verdicts, machines):
 
 def conclusion(each):
     """Yield the sentences of a verdict, or why there is none."""
-    value, ends = ratios.parts(each.ratio)
+    value, ends = ratios.distinct_texts(each.ratio, ratios.decimals_of(each.ratio.value) + 1)
     if each.verdict is None:
         places = where(each.a), where(each.b)
         measured = (

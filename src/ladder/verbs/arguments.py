@@ -116,7 +116,10 @@ def add_json(parser):
 
 
 def print_json(options, document):
-    """Write a verb's results as JSON with the verb's name first, to the file of --json or to standard output."""
+    """Write a verb's results as JSON to the file of --json or to standard output.
+
+    Every document has the verb's name as `verb` and a list `results`; what isn't known is null.
+    """
     text = json.dumps({"verb": options.verb} | document, indent=1, allow_nan=False) + "\n"
     if options.json == "-":
         print(text, end="")

@@ -50,4 +50,4 @@ def run(options):
     if options.json != "-":
         print(comparison.report(result))
     if options.json:
-        print_json(options, comparison.document(result))
+        print_json(options, {"results": [comparison.document(result)]})
