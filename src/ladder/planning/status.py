@@ -158,8 +158,8 @@ def report(cases, run=None):
 def document(cases, run=None):
     """What `report` says as JSON: {is_at_work, began, results: [{case, machine, state, why, log}]}.
 
-    `began` is the start of the run in ISO 8601, and `why` the reason for skipping or the message of a failure; both are
-    null where there is none, as is `log` unless the case failed.
+    `began` is the start of the run in ISO 8601, null without a run. `why` is the reason for skipping a case or the
+    message of its failure, and `log` the log of a failed one; both are null for other cases.
     """
     at_work = runs.may_be_running()
     began = datetime.fromtimestamp(run["began"] / 1e9).astimezone().isoformat() if run else None

@@ -33,6 +33,7 @@ VERBS = (
     "numbers",
     "tables",
     "paper",
+    "crate",
     "proof",
     "describe",
 )
