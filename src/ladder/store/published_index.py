@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ladder.errors import LadderError
 from ladder.records.files import write_atomically
 from ladder.store import data_package, published_readme
 
@@ -15,6 +16,8 @@ def contents(root=data_package.ROOT):
 
 
 def write(root=data_package.ROOT):
-    """Write the files into `root`. Raises LadderError for a published table that can't be read."""
+    """Write the files into `root`. Raises LadderError if nothing is published there, or a table can't be read."""
+    if not data_package.folders(root):
+        raise LadderError(f"Nothing is published below {root}: name the folder that holds the machines' folders.")
     for name, text in contents(root).items():
         write_atomically(Path(root) / name, text)
