@@ -4,9 +4,16 @@ import json
 import re
 import shutil
 
+import pandas as pd
 import pytest
 
+from conftest import PROTOCOL, ROOT
 from ladder.__main__ import main
+from ladder.catalogue import workloads
+from ladder.harness import measure
+from ladder.planning import configuration
+from ladder.records import record
+from ladder.records.case import Case
 from ladder.report import ranking, terminal
 from ladder.store import results
 from stored_folders import gemv, publish, rows_of
@@ -53,6 +60,14 @@ def test_variants_are_ranked_within_each_set_of_sizes_with_their_best_tuning(pub
     assert small.entries[0].over_fastest is None
     assert [entry.case.variant for entry in large.entries] == ["blas"]
     assert large.sizes["n"] == 2048
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_the_best_tuning_counts_wherever_it_is_listed(order):
+    times = {1: SLOW, 2: FAST}
+    publish("box-a", [row for threads in order for row in rows_of(gemv(threads=threads), times[threads])])
+    (only,) = ranked()
+    assert [entry.case.tuning for entry in only.entries] == [{"threads": 2}]
 
 
 def test_a_case_that_campaigns_measured_has_only_their_samples(published):
@@ -104,7 +119,7 @@ def test_shares_refer_to_the_ceiling_that_is_closest():
 def test_what_is_printed(published, capsys):
     text = show(capsys, "--machine", "box-a")
     lines = text.splitlines()
-    assert lines[0] == "gemv on box-a"
+    assert lines[0].startswith("gemv on box-a: ")
     assert max(map(len, lines)) <= terminal.WIDTH
     summary = next(line for line in lines if line.startswith("n=512 "))
     assert summary.split()[1:4] == ["openmp", "15.8", "ms"]
@@ -181,3 +196,31 @@ def test_times_have_three_digits_and_a_unit(value, text):
 def test_rates_have_a_prefix():
     assert terminal.rate(4.45e12, "B/s") == "4.45 TB/s"
     assert terminal.rate(12.0, "FLOP/s") == "12.0 FLOP/s"
+
+
+def test_times_and_order_are_those_of_the_published_table(monkeypatch, capsys):
+    """By other code, on what is published of a machine that has no campaigns."""
+    monkeypatch.chdir(ROOT)
+    document = json.loads(show(capsys, "--machine", "nvidia-h200", "--all", "--json"))
+    samples = pd.read_csv(ROOT / "results/published/nvidia-h200/samples.csv.gz", low_memory=False)
+    calls = samples[(samples["workload"] == "gemv") & (samples["phase"] == "total")]
+    by_process = calls.groupby(["variant", "case", "process"])["seconds"].median()
+    expected = by_process.groupby(["variant", "case"]).median()
+    printed = {}
+    for result in document["results"]:
+        seconds = [entry["seconds"]["value"] for entry in result["ranking"]]
+        assert seconds[1:] == sorted(seconds[1:])
+        printed |= {
+            tuple(entry["case"].split("/")[1:]): time for entry, time in zip(result["ranking"], seconds, strict=True)
+        }
+    assert printed == pytest.approx(expected.to_dict(), rel=1e-9)
+
+
+def test_records_of_this_folder_are_results_too(capsys):
+    case = Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9}), {"threads": 1})
+    measure.measure(case, record.path_of("here", case.key), configuration.protocol(PROTOCOL), "here")
+    main(["show", "gemm", "--json"])
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    (entry,) = result["ranking"]
+    assert (result["machine"], entry["case"], entry["origin"]) == ("here", case.key, "records")
+    assert entry["seconds"]["low"] is entry["seconds"]["high"] is None  # of a single process

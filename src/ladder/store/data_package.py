@@ -48,6 +48,13 @@ def about(folder):
     return documents.read(Path(folder) / "machine.json", "publication")
 
 
+def processors(description):
+    """The processors of a machine's description as words: its cores with the CPU's name, and its GPUs or None."""
+    names = [gpu["name"] for gpu in description["gpus"]]
+    gpus = ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+    return f"{description['cores']} × {description['cpu'].get('Model name', 'CPU')}", gpus or None
+
+
 def package(root=ROOT):
     """The data package of the published folders below `root` as a JSON object."""
     frames = {folder: tables(folder) for folder in folders(root)}
@@ -86,7 +93,7 @@ def read(path):
 def contents(folder, parts, root):
     """What a folder holds: its machine, campaign, commits, processors, and the number of its cases by system."""
     content = about(folder)
-    described, note = content["description"], content.get("campaign", {})
+    note, (cores, gpus) = content.get("campaign", {}), processors(content["description"])
     systems = Counter(parts["samples"][[*columns.CASE_KEY[1:]]].drop_duplicates()["workload"])
     return {
         "path": folder.relative_to(root).as_posix(),
@@ -94,9 +101,8 @@ def contents(folder, parts, root):
         "campaign": note.get("name"),
         "published": content.get("published"),
         "began": note.get("began"),
-        "cpu": described["cpu"].get("Model name"),
-        "cores": described["cores"],
-        "gpus": [gpu["name"] for gpu in described["gpus"]],
+        "cores": cores,
+        "gpus": gpus,
         "commits": [source["commit"] for source in content.get("sources", [])],
         "systems": dict(sorted(systems.items())),
         "samples": int((parts["samples"]["phase"] == "total").sum()),

@@ -90,14 +90,13 @@ def folders(package):
     head = ["folder", "began or published", "CPU cores", "GPUs", "samples", "commit"]
     rows = []
     for folder in package["folders"]:
-        gpus = dict.fromkeys(folder["gpus"])
         commits = folder["commits"]
         rows.append(
             [
                 f"`{folder['path']}`",
                 (folder["began"] or folder["published"] or "")[:10],
-                f"{folder['cores']} × {folder['cpu']}",
-                ", ".join(f"{folder['gpus'].count(gpu)} × {gpu}" for gpu in gpus) or "–",
+                folder["cores"],
+                folder["gpus"] or "–",
                 f"{folder['samples']:,}".replace(",", " "),
                 f"`{commits[0][:7]}`" if len(commits) == 1 else f"{len(commits)} commits",
             ]

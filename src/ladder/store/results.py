@@ -24,12 +24,14 @@ RECORDED, OF_CAMPAIGNS, OF_MACHINE = "records", "campaigns", "machine"  # the va
 class Results:
     """What a machine measured of a system: the rows of its timed calls, and a Study that has only its ceilings.
 
-    A row has the columns of `samples` and `origin`, one of RECORDED, OF_CAMPAIGNS and OF_MACHINE.
+    `processors` are those of the published machine in words; empty if nothing is published of it. A row has the columns
+    of `samples` and `origin`, one of RECORDED, OF_CAMPAIGNS and OF_MACHINE.
     """
 
     machine: str
     calls: pd.DataFrame
     ceilings: study.Study
+    processors: str
 
 
 def load(workload, machines=()):
@@ -83,7 +85,14 @@ def of_machine(workload, machine, frames):
     ceilings = {machine: roofs.of_samples(collect.concatenate(frames))}
     of_system = [rows[rows["workload"] == workload] for rows in frames]
     calls = by_precedence([first_experiments(rows) for rows in of_system if len(rows)])
-    return Results(machine, calls, study.Study({}, machine, roofs=ceilings))
+    return Results(machine, calls, study.Study({}, machine, roofs=ceilings), processors_of(machine))
+
+
+def processors_of(machine):
+    """The processors of a published machine in words; empty if nothing is published of it."""
+    published = map(data_package.about, data_package.folders())
+    described = next((each["description"] for each in published if each["machine"] == machine), None)
+    return ", ".join(filter(None, reversed(data_package.processors(described)))) if described else ""
 
 
 def read(systems, machines=()):

@@ -24,15 +24,16 @@ def run(options):
         documents = [ranking_text.document(each) for of_machine in rankings.values() for each in of_machine]
         print_json(options, {"workload": options.workload, "results": documents})
         return
+    is_detailed, is_only = bool(filters or options.all), len(stored) == 1
     for machine, of_machine in rankings.items():
         if of_machine:
-            is_detailed = bool(filters or options.all)
-            print(*lines(options.workload, machine, of_machine, is_detailed, len(stored) == 1), sep="\n", end="\n\n")
+            print(*lines(options.workload, stored[machine], of_machine, is_detailed, is_only), sep="\n", end="\n\n")
 
 
-def lines(workload, machine, rankings, is_detailed, is_only):
+def lines(workload, of_machine, rankings, is_detailed, is_only):
     """The lines about a machine: every ranking, or else a summary and, of a machine alone, the largest ranking."""
-    yield f"{workload} on {machine}"
+    machine = of_machine.machine
+    yield f"{workload} on {machine}" + f": {of_machine.processors}" * bool(of_machine.processors)
     yield ""
     if not is_detailed and len(rankings) > 1:
         yield from ranking_text.summary(rankings)
