@@ -133,6 +133,14 @@ def test_what_is_printed(published, capsys):
     assert "From 2 campaigns and 1 commit." in every
 
 
+def test_a_case_that_has_not_converged_is_marked(capsys):
+    publish("box-a", rows_of(gemv("blas"), FAST, converged=False) + rows_of(gemv("openmp"), SLOW))
+    text = show(capsys)
+    assert "1  blas*" in text
+    assert "2  openmp " in text
+    assert "*: out of time before" in text
+
+
 def test_all_machines_are_summarised(published, capsys):
     text = show(capsys)
     assert "gemv on box-a" in text

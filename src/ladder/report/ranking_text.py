@@ -18,6 +18,7 @@ from ladder.report.terminal import (
 from ladder.store import study
 
 APART = "~"  # before a ratio whose sides share no campaign
+WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks
 SUMMARY = ("sizes", "fastest", "time", "ceiling", "next", "slower by [99 %]")
 RANKING = ("", "variant", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
 RIGHT = ("", "rate", "ceiling", "time")
@@ -31,9 +32,9 @@ def summary(rankings):
     titles, rows = [], []
     for ranking in rankings:
         first, *others = ranking.entries
-        behind = [others[0].case.variant, ratio(others[0].over_fastest)] if others else [NONE, NONE]
-        titles.append(joined({name: value for name, value in ranking.sizes.items() if name not in common}))
-        rows.append([first.case.variant, seconds(first.seconds.value), share(first), *behind])
+        behind = [name(others[0]), ratio(others[0].over_fastest)] if others else [NONE, NONE]
+        titles.append(joined({key: value for key, value in ranking.sizes.items() if key not in common}))
+        rows.append([name(first), seconds(first.seconds.value), share(first), *behind])
     yield from titled_table(SUMMARY, titles, rows, RIGHT)
 
 
@@ -43,7 +44,7 @@ def full(ranking):
     rows = [
         [
             str(place),
-            entry.case.variant,
+            name(entry),
             seconds_with_interval(entry.seconds),
             rate(entry.rate, entry.unit),
             share(entry),
@@ -62,22 +63,34 @@ def notes(rankings):
     yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
     if any(each.spread is None for each in compared):
         yield f"{APART}: measured in no campaign together with the fastest, so the ratio only indicates an order."
+    if not all(is_converged(entry) for entry in entries):
+        yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."
     if any(entry.tunings > 1 for entry in entries):
         yield "The best tuning of each variant is shown; --all shows the others."
-    campaigns = {name for entry in entries for name in study.by_campaign(entry.rows) if name}
-    commits = {name for entry in entries for name in entry.rows["commit"].dropna().unique()}
+    campaigns = {key for entry in entries for key in study.by_campaign(entry.rows) if key}
+    commits = {commit for entry in entries for commit in entry.rows["commit"].dropna().unique()}
     yield f"From {pluralize(len(campaigns), 'campaign')} and {pluralize(len(commits), 'commit')}."
+
+
+def name(entry):
+    """The cell of an entry's variant."""
+    return entry.case.variant + WIDE * (not is_converged(entry))
+
+
+def is_converged(entry):
+    """Whether all processes of an entry's case converged."""
+    return bool(entry.rows["converged"].all())
 
 
 def common_sizes(rankings):
     """The sizes that all rankings share, if there are several."""
     first, *others = (ranking.sizes for ranking in rankings)
-    return {name: value for name, value in first.items() if others and all(o.get(name) == value for o in others)}
+    return {key: value for key, value in first.items() if others and all(o.get(key) == value for o in others)}
 
 
 def joined(pairs):
     """Names and values as text: n=4096 m=4096."""
-    return " ".join(f"{name}={value}" for name, value in pairs.items())
+    return " ".join(f"{key}={value}" for key, value in pairs.items())
 
 
 def share(entry):
@@ -124,9 +137,9 @@ def entry_document(entry):
         "over_fastest": interval(entry.over_fastest) if entry.over_fastest else None,
         "processes": int(rows["process"].nunique()),
         "samples": len(rows),
-        "converged": bool(rows["converged"].all()),
+        "converged": is_converged(entry),
         "origin": rows["origin"].iloc[0],
-        "campaigns": [name for name in study.by_campaign(rows) if name],
+        "campaigns": [key for key in study.by_campaign(rows) if key],
         "sources": [revision.parse(commit) for commit in rows["commit"].dropna().unique()],
     }
 
