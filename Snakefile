@@ -82,6 +82,7 @@ rule all:
     input:
         paper.DOCUMENT_FILES,
         "results/report.zip",
+        "results/ro-crate-metadata.json",
 
 
 rule paper:

@@ -202,7 +202,7 @@ def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated_workers, 
     assert "A is slower than B: A takes" in printed
     assert "6 pairs of processes, unpaired" in printed
     assert "would have been detected." in printed
-    document = json.loads((tmp_path / "found/compared.json").read_text())
+    (document,) = json.loads((tmp_path / "found/compared.json").read_text())["results"]
     assert document["cases"] == {"a": TWICE, "b": PLAIN}
     assert (document["outcome"], document["pairs"]) == ("slower", 6)
     assert [len(times) for times in document["times"]["b"]] == [3] * 6
@@ -270,7 +270,7 @@ def test_the_verb_compares_in_pairs_if_requested(simulated_workers, capsys, tmp_
     line = ["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "8", "--json", "found.json"]
     for options, paired in ((["--paired"], True), ([], False)):
         main([*line, *options])
-        document = json.loads((tmp_path / "found.json").read_text())
+        (document,) = json.loads((tmp_path / "found.json").read_text())["results"]
         verdicts = [comparison.compare(*document["times"].values(), paired=value) for value in (paired, not paired)]
         assert document["paired"] is paired
         assert (

@@ -1,5 +1,6 @@
 """The workflow: the jobs planned after a change, and the state after a failure or a kill."""
 
+import json
 import random
 import shutil
 import subprocess
@@ -60,6 +61,24 @@ def test_results_may_lie_in_another_directory(tmp_path):
     out, status = study.snakemake("--dry-run", "--directory", str(tmp_path / "elsewhere"))
     assert status == 0, out
     assert "results/report.zip" in out
+    assert "results/ro-crate-metadata.json" in out
+
+
+@pytest.mark.slow
+def test_the_metadata_of_a_build_describe_its_run(tmp_path):
+    """Only the rules of the metadata run, on files made up."""
+    study = Study(tmp_path).add("small", {"blas": {"threads": 1}}, sizes=SMALL)
+    for name in ("paper.pdf", "supplement.pdf", "report.zip", "validation.html", "tables/verdicts.csv"):
+        path = study.folder / "results" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("made up", encoding="utf-8")
+    out, status = study.snakemake("results/ro-crate-metadata.json", "--allowed-rules", "crate", "configuration")
+    assert status == 0, out
+    graph = json.loads((study.folder / "results/ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
+    (action,) = (entity for entity in graph if entity["@type"] == "CreateAction")
+    assert action["startTime"] <= action["endTime"]
+    assert {"@id": "paper.pdf"} in action["result"]
+    assert (study.folder / "results/workflow/Snakefile").exists()
 
 
 @pytest.mark.slow

@@ -143,6 +143,7 @@ rule typeset:
 localrules:
     configuration,
     report,
+    crate,
 
 
 rule configuration:
@@ -179,4 +180,31 @@ rule report:
         COMMANDS.module(
             "ladder.machine.processes snakemake --snakefile {params.snakefile:q} --nolock --report {output}"
             " --configfile {input.configuration} --cores {params.cores} {params.cluster} -- {input.contents} 2> {log}"
+        )
+
+
+# What was made, from what, by which commit, for archives: an RO-Crate, for which the workflow's files are copied.
+rule crate:
+    input:
+        configuration="results/configuration.json",
+        results=[
+            *paper.DOCUMENT_FILES,
+            "results/report.zip",
+            "results/validation.html",
+            "results/tables/verdicts.csv",  # made from all other tables, which are part of the crate, too
+        ],
+    output:
+        metadata="results/ro-crate-metadata.json",
+        workflow=directory("results/workflow"),
+    log:
+        "results/logs/crate.log",
+    conda:
+        ENVIRONMENT
+    params:
+        sources=lambda wildcards: paper.crate_fingerprint(workflow.main_snakefile),
+        snakefile=os.path.relpath(workflow.main_snakefile),
+    shell:
+        ladder(
+            "crate {input.results:q} results/tables --configuration {input.configuration} --snakefile {params.snakefile:q}"
+            " --out {output.metadata} 2> >(tee {log} >&2)"
         )

@@ -104,8 +104,9 @@ FORMATS = Contract(
         "write": Name(REQUIRED, "file, suffix, images, chunks"),
     },
 )
+COLUMNS = Contract("a module of columns", {"COLUMNS": Name(REQUIRED)})
 # The other modules that a workload's folder may have, beside `__init__.py` and the variants.
-MODULES = {"reference": REFERENCE, "artefacts": ARTEFACTS, "formats": FORMATS}
+MODULES = {"reference": REFERENCE, "artefacts": ARTEFACTS, "formats": FORMATS, "columns": COLUMNS}
 
 FIGURE = Contract(
     "a figure",

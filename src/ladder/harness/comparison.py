@@ -5,7 +5,6 @@ reached. The outcome so far never ends it, because repeated testing would inflat
 """
 
 import itertools
-import json
 import time
 from dataclasses import asdict, dataclass, field
 
@@ -19,7 +18,6 @@ from ladder.harness.workers import Worker
 from ladder.machine import description, revision
 from ladder.records import agreement
 from ladder.records.case import Case
-from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
 
 # The order of workers in alternating blocks of two pairs. A drift that is steady over a block slows both cases equally.
@@ -137,9 +135,9 @@ def answer(verdict):
     return f"A is {verdict.outcome} than B"
 
 
-def write(path, comparison):
-    """Write the comparison as JSON, with all its samples and the machine's description."""
-    document = {
+def document(comparison):
+    """The comparison as JSON, with all its samples and the machine's description."""
+    return {
         "cases": {name: case.key for name, case in comparison.cases.items()},
         **asdict(comparison.verdict),
         "paired": comparison.paired,
@@ -149,4 +147,3 @@ def write(path, comparison):
         "description": description.describe(),
         "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code(case)]),
     }
-    write_atomically(path, json.dumps(document, indent=1) + "\n")

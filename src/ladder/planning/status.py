@@ -155,6 +155,22 @@ def report(cases, run=None):
     return "\n".join([head, *table(cases, current), *details(cases, current)])
 
 
+def document(cases, run=None):
+    """What `report` says as JSON: {is_at_work, began, results: [{case, machine, state, why, log}]}.
+
+    `began` is the start of the run in ISO 8601, null without a run. `why` is the reason for skipping a case or the
+    message of its failure, and `log` the log of a failed one; both are null for other cases.
+    """
+    at_work = runs.may_be_running()
+    began = datetime.fromtimestamp(run["began"] / 1e9).astimezone().isoformat() if run else None
+    results = []
+    for case, state in zip(cases, states(cases, run["began"] if run else 0, at_work), strict=True):
+        log = log_of(case["machine"], case["key"]) if state == "failed" else None
+        why = reason(log) if log else case["left_out"]
+        results.append({"case": case["key"], "machine": case["machine"], "state": state, "why": why, "log": log})
+    return {"is_at_work": at_work, "began": began, "results": results}
+
+
 def summary(run):
     """The outcome of a finished run in a few lines; empty if it had nothing to measure."""
     if not any(case["due"] for case in run["cases"]):

@@ -9,19 +9,7 @@
 | missing.csv | a case of the plan without a record | why |
 
 The columns of a case in all tables: machine (with " (published)" if it is), experiment, workload, variant, case, cache,
-and every size and tuning by its name. samples.csv also has device, threads_found (the threads of the runtime with the
-most), flops, bytes, precision, converged, the workload's FACTS, and
-
-| column | meaning (early publications lack some of these) |
-| --- | --- |
-| commit | the source that measured the case, as `revision.format` writes it |
-| campaign | the stretch of measuring, see `records.campaigns` |
-| host, gpu | digests of the host and the GPUs that it ran on, several separated by blanks |
-| throttled | whether the process's GPU was throttled for power or heat, on a GPU that reports it |
-| joules, sustained | energy and seconds of a run, averaged over at least a second of runs, if the protocol asks |
-| cold_start | seconds of a process's set-up and first call, after its libraries and inputs are loaded |
-| nodes | the number of nodes that the ranks ran on |
-| imbalance | of a phase on several ranks: seconds of the slowest rank, which are its `seconds`, over the ranks' mean |
+and every size and tuning by its name. `columns` says what each column means; early publications lack some of them.
 """
 
 from pathlib import Path

@@ -8,6 +8,7 @@ imports only the module of that verb, so that a job starts fast.
 VERBS = (
     "list",
     "status",
+    "show",
     "data",
     "artefact",
     "reference",
@@ -28,9 +29,11 @@ VERBS = (
     "train",
     "generate",
     "publish",
+    "package",
     "numbers",
     "tables",
     "paper",
+    "crate",
     "proof",
     "describe",
 )

@@ -1,6 +1,7 @@
 """What verbs share: types of arguments for argparse, files to read, and JSON to write."""
 
 import argparse
+import difflib
 import json
 import math
 
@@ -105,6 +106,43 @@ def reference_path(folder, case):
     if (slug := workloads.reference_slug(case)) is None:
         return None
     return f"{folder}/{case.workload}/{slug}.npz"
+
+
+def add_json(parser):
+    """Add the option with which a verb prints what it found as JSON."""
+    parser.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="write JSON to a file or, without one, to standard output"
+    )
+
+
+def print_json(options, document):
+    """Write a verb's results as JSON to the file of --json or to standard output.
+
+    Every document has the verb's name as `verb` and a list `results`; what isn't known is null.
+    """
+    text = json.dumps({"verb": options.verb} | document, indent=1, allow_nan=False) + "\n"
+    if options.json == "-":
+        print(text, end="")
+    else:
+        write_atomically(options.json, text)
+
+
+def parse_filters(pairs, names, workload):
+    """{name: value as text} of arguments KEY=VALUE; `names` are those that the workload's results have.
+
+    Raises LadderError for anything else.
+    """
+    filters = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (equals and name and value):
+            raise LadderError(f"{pair!r} is not of the form KEY=VALUE: write, for example, {names[0]}=1024.")
+        if name not in names:
+            similar = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {similar[0]}? " if similar else ""
+            raise LadderError(f"{workload} has no results with {name!r}: {hint}It has {', '.join(names)}.")
+        filters[name] = value
+    return filters
 
 
 def add_study(parser):

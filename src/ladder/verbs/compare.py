@@ -2,7 +2,8 @@
 
 from ladder.harness import comparison
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import above, at_least_one, at_least_two, data_paths
+from ladder.verbs import stored_comparison
+from ladder.verbs.arguments import above, add_json, at_least_one, at_least_two, data_paths, print_json
 
 # This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
@@ -11,6 +12,7 @@ TIMES = True
 def add_arguments(parser):
     parser.add_argument("a", help="workload/variant/slug")
     parser.add_argument("b", help="workload/variant/slug")
+    stored_comparison.add_arguments(parser)
     parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
     parser.add_argument(
         "--detect", type=above(0), default=0.05, help="relative difference to be detectable at the end (default: 0.05)"
@@ -24,12 +26,16 @@ def add_arguments(parser):
     parser.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
     parser.add_argument("--reference", help="file of the reference of both cases, if they need one")
-    parser.add_argument("--json", help="file for the verdict and all samples")
+    add_json(parser)
 
 
 def run(options):
-    if options.json:
+    if options.json not in (None, "-"):
         require_writable(options.json)
+    if options.stored:
+        stored_comparison.run(options, options.conditions, options.machine)
+        return
+    stored_comparison.refuse(options.conditions, options.machine)
     cases = comparison.parse_key(options.a), comparison.parse_key(options.b)
     result = comparison.compare_cases(
         *cases,
@@ -41,6 +47,7 @@ def run(options):
         data=data_paths(options.data, *cases),
         reference=options.reference,
     )
-    print(comparison.report(result))
+    if options.json != "-":
+        print(comparison.report(result))
     if options.json:
-        comparison.write(options.json, result)
+        print_json(options, {"results": [comparison.document(result)]})

@@ -3,7 +3,7 @@
 from ladder.catalogue import workloads
 from ladder.errors import pluralize
 from ladder.planning import plan, targets
-from ladder.verbs.arguments import at_least_one, at_least_zero, read_configuration
+from ladder.verbs.arguments import add_json, at_least_one, at_least_zero, print_json, read_configuration
 
 
 def add_arguments(parser):
@@ -15,17 +15,24 @@ def add_arguments(parser):
     parser.add_argument(
         "--rungs", action="store_true", help="print every workload's sizes and variants with their tunings instead"
     )
+    add_json(parser)
 
 
 def run(options):
     config = read_configuration(options.configfile)
     if options.rungs:
+        if options.json:
+            print_json(options, {"results": [ladder(workload) for workload in workloads.names()]})
+            return
         for workload in workloads.names():
             print(*rungs(workload), sep="\n", end="\n\n")
         return
     changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
     machine = targets.this_machine(config | changes)
     planned = plan.plan(config, machine)
+    if options.json:
+        print_json(options, {"cores": machine["cpu"].cores, "results": [described(item) for item in planned]})
+        return
     for item in planned:
         print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")
     runs = {item.case.key for item in planned if not item.skipped}
@@ -34,14 +41,42 @@ def run(options):
     print(f"{pluralize(len(runs), 'case')} to run on {cores}, {len(skipped)} skipped.")
 
 
+def described(item):
+    """A planned case as JSON; `skipped` is the reason for skipping it, null if it runs."""
+    reason = item.skipped and str(item.skipped)
+    return {"experiment": item.experiment, "case": item.case.key, "machine": item.machine, "skipped": reason}
+
+
+def ladder(workload):
+    """A workload's sizes and rungs as JSON: sizes and tunings are words as the verb prints them."""
+    return {
+        "workload": workload,
+        "sizes": [size(*item) for item in workloads.load(workload).SIZES.items()],
+        "rungs": [
+            {
+                "variant": variant,
+                "device": workloads.constants(workload, variant)["DEVICE"],
+                "is_peer": bool(workloads.constants(workload, variant).get("PEER")),
+                "idea": idea,
+                "tunings": tunings_of(workload, variant),
+            }
+            for variant, idea in workloads.rungs(workload).items()
+        ],
+    }
+
+
+def tunings_of(workload, variant):
+    """A variant's tunings, each as `name`, `name=choices` or `name=default`."""
+    values = workloads.defaults(workload, variant)
+    return [tuning(name, kind, values.get(name)) for name, (kind, _) in workloads.tunings(workload, variant).items()]
+
+
 def rungs(workload):
     """The printed lines of a workload: its sizes, then each rung with its device, its idea and its tunings."""
     yield f"{workload}: {', '.join(size(*item) for item in workloads.load(workload).SIZES.items())}"
     for variant, idea in workloads.rungs(workload).items():
         device = workloads.constants(workload, variant)["DEVICE"]
-        values = workloads.defaults(workload, variant)
-        kinds = {name: kind for name, (kind, _) in workloads.tunings(workload, variant).items()}
-        tunings = ", ".join(tuning(name, kind, values.get(name)) for name, kind in kinds.items())
+        tunings = ", ".join(tunings_of(workload, variant))
         yield f"  {variant:<20}{device:<10}{idea}{f' ({tunings})' * bool(tunings)}"
 
 

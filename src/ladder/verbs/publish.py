@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ladder.errors import LadderError
+from ladder.store import data_package, published_index
 from ladder.store.publish import publish
 from ladder.verbs.arguments import read_plan
 
@@ -22,3 +23,5 @@ def run(options):
         raise LadderError("Several machines can't share the folder --out: name the parent of their folders by --into.")
     for machine in options.machine:
         publish(plans, machine, options.out or Path(options.into, machine), options.keep)
+    if (parent := Path(options.into or Path(options.out).parent)) == data_package.ROOT:
+        published_index.write(parent)

@@ -1,6 +1,6 @@
 """Publish a completely measured campaign in a folder of its own."""
 
-from ladder.store import campaigns
+from ladder.store import campaigns, published_index
 from ladder.verbs.arguments import at_least, parse_object, write_json
 
 
@@ -13,5 +13,6 @@ def add_arguments(parser):
 
 def run(options):
     campaigns.publish(options.name, parse_object(options.experiments, "experiments"), options.margin)
+    published_index.write()
     if options.out:
         write_json(options.out, {"campaign": options.name})

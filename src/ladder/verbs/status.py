@@ -1,19 +1,24 @@
 """Print which cases of the last run are done, running, failed or skipped, and why."""
 
 from ladder.planning import plan, status, targets
-from ladder.verbs.arguments import read_configuration
+from ladder.verbs.arguments import add_json, print_json, read_configuration
 
 
 def add_arguments(parser):
     parser.add_argument(
         "--configfile", action="append", default=[], help="report on this configuration instead; as for `list`"
     )
+    add_json(parser)
 
 
 def run(options):
     if options.configfile:
         config = read_configuration(options.configfile)
-        print(status.report(status.cases_of(plan.plan(config, targets.this_machine(config)))))
+        cases, last_run = status.cases_of(plan.plan(config, targets.this_machine(config))), None
     else:
-        run = status.read()
-        print(status.report(run["cases"], run))
+        last_run = status.read()
+        cases = last_run["cases"]
+    if options.json:
+        print_json(options, status.document(cases, last_run))
+    else:
+        print(status.report(cases, last_run))

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from ladder.catalogue import imports, sources, workloads
-from ladder.report import captions, chapters, tables
+from ladder.report import captions, chapters, run_crate, tables
 from ladder.store import TABLES
 
 DOCUMENTS = ("paper", "supplement")
@@ -42,8 +42,12 @@ class Paper:
 
     def templates_digest(self):
         """A digest of the templates' contents. After a return to an older commit, their dates don't show the change."""
-        contents = b"".join(Path(path).read_bytes() for path in self.templates)
-        return hashlib.sha256(contents).hexdigest()[:16]
+        return digest_of(self.templates)
+
+
+def digest_of(paths):
+    """A short digest of the contents of files."""
+    return hashlib.sha256(b"".join(Path(path).read_bytes() for path in paths)).hexdigest()[:16]
 
 
 def code_of(verb):
@@ -52,6 +56,11 @@ def code_of(verb):
     for chapter in chapters.chapters():
         modules += chapters.data_modules(chapter.workload, chapter.folder, chapters.DATA)
     return sources.digest(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
+
+
+def crate_fingerprint(snakefile):
+    """A digest of what the metadata of a build are made from besides their inputs: code, and the workflow's files."""
+    return sources.digest("ladder.verbs.crate") + digest_of(run_crate.workflow_files(snakefile))
 
 
 def chapters_fingerprint():

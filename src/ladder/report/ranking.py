@@ -1,0 +1,138 @@
+"""The stored cases of a system, ranked by time within each set of sizes.
+
+The fastest tuning of a variant, and the fastest variant, are chosen by half of their processes; the other half gives
+the ratios to it (`statistics.selection`). A ratio is one of campaigns if both cases were measured in the same ones,
+else it only indicates an order.
+"""
+
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from ladder.records.case import Case
+from ladder.report import ratios
+from ladder.statistics.quotients import Ratio
+from ladder.store import ceilings, rates, roofs, study
+
+ARITHMETIC, MEMORY = "arithmetic", "memory"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A case of a ranking.
+
+    `seconds` is its median time with the interval at 99 %; `rate` is in `unit`, FLOP/s or B/s; `share` is that of
+    the ceiling `bound`, None without one. `over_fastest` is the ratio to the time of the fastest, None for itself.
+    `tunings` is the number of its variant's cases of which it is the best.
+    """
+
+    case: Case
+    rows: pd.DataFrame
+    tested: pd.DataFrame
+    tunings: int
+    seconds: Ratio
+    rate: float
+    unit: str
+    share: float | None
+    bound: str | None
+    over_fastest: Ratio | None = None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The entries of a machine with the same sizes and cache protocol, the fastest first."""
+
+    machine: str
+    sizes: dict
+    entries: list
+
+
+def rankings(results, filters=None, every_tuning=False):
+    """The Rankings of `store.results.Results`, the least work first.
+
+    `filters` are {size, tuning or "cache": text} that cases must have; with `every_tuning`, a variant has an entry for
+    each of its tunings.
+    """
+    by_sizes = {}
+    for (variant, slug), rows in results.calls.groupby(["variant", "case"], sort=False):
+        case = Case.parse(rows["workload"].iloc[0], variant, slug)
+        if matches(case, filters or {}):
+            by_sizes.setdefault(sizes_of(case), {})[variant, slug] = case, rows
+    ranked = [rank(results, cases, every_tuning) for cases in by_sizes.values()]
+    return sorted(ranked, key=lambda ranking: float(ranking.entries[0].rows["bytes"].iloc[0]))
+
+
+def sizes_of(case):
+    """A case's sizes and cache protocol, as its slug begins."""
+    return Case(case.workload, case.variant, case.sizes, {}, case.cache).slug
+
+
+def texts_of(case):
+    """{name: text} of a case's sizes, cache protocol, tuning and variables."""
+    return dict(pair.split("=", 1) for pair in case.slug.split(","))
+
+
+def matches(case, filters):
+    """Whether a case has these values, given as texts; a size or tuning that it lacks matches nothing."""
+    texts = texts_of(case)
+    return all(is_same(texts.get(name), value) for name, value in filters.items())
+
+
+def is_same(text, value):
+    """Whether two texts are the same value: 1 is 1.0."""
+    try:
+        return text == value or (text is not None and float(text) == float(value))
+    except ValueError:
+        return False
+
+
+def rank(results, cases, every_tuning):
+    """The Ranking of cases, {(variant, slug): (case, rows)}, of the same sizes."""
+    variants = {}
+    for key, (_, rows) in cases.items():
+        variants.setdefault(key if every_tuning else key[0], {})[key] = rows
+    entries = []
+    for tunings in variants.values():
+        best, tested = study.best_and_test_rows(tunings)
+        entries.append(entry(results, *cases[best], tested, len(tunings)))
+    fastest, tested = study.best_and_test_rows({each.case.key: each.rows for each in entries})
+    others = [each for each in entries if each.case.key != fastest]
+    (first,) = (each for each in entries if each.case.key == fastest)
+    ordered = [over(each, tested) for each in sorted(others, key=lambda each: each.seconds.value)]
+    sizes = {**first.case.sizes, "cache": first.case.cache}
+    return Ranking(results.machine, sizes, [first, *ordered])
+
+
+def entry(results, case, rows, tested, tunings):
+    """The Entry of a case, without its ratio to the fastest."""
+    middle, interval = study.middle(rows), ratios.over(rows, 1.0)
+    seconds = Ratio(middle, min(interval.low, middle), max(interval.high, middle))
+    work = ceilings.work_column(case.workload)
+    amounts = {name: float(rows[name].iloc[0]) for name in ("flops", "bytes")}
+    share, bound = share_of(results.ceilings, rows.iloc[0], amounts, middle)
+    return Entry(case, rows, tested, tunings, seconds, amounts[work] / middle, roofs.UNITS[work], share, bound)
+
+
+def over(each, fastest):
+    """An entry with its ratio to the fastest, from the processes that chose neither.
+
+    Within a campaign these are the same processes of both cases, which pairs them.
+    """
+    is_paired = bool({*study.by_campaign(each.tested)} & {*study.by_campaign(fastest)} - {None, ""})
+    rows = each.tested if is_paired or each.tunings > 1 else each.rows
+    ratio = ratios.between(study.by_campaign(rows), study.by_campaign(fastest), study.cases(rows, fastest))
+    return replace(each, over_fastest=ratio)
+
+
+def share_of(machine, row, amounts, seconds):
+    """The share of the ceiling that is closest, and which it is: (share, ARITHMETIC or MEMORY), or (None, None).
+
+    The memory's ceiling is one of cold caches. Ceilings are those of one host or one GPU.
+    """
+    if row["device"] not in ("host", "cuda"):
+        return None, None
+    limits = {ARITHMETIC: (amounts["flops"], rates.products_of(machine, row))}
+    if row["cache"] == "cold":
+        limits[MEMORY] = amounts["bytes"], rates.memory_of(machine, row, int(row["threads_found"]))
+    shares = [(work / rate / seconds, name) for name, (work, rate) in limits.items() if work and rate]
+    return max(shares, default=(None, None))

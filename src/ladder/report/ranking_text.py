@@ -1,0 +1,150 @@
+"""Rankings as text for a terminal and as JSON."""
+
+import math
+
+from ladder.errors import pluralize
+from ladder.machine import revision
+from ladder.report import ratios
+from ladder.report.terminal import (
+    NONE,
+    percent,
+    rate,
+    seconds,
+    seconds_with_interval,
+    table,
+    titled_table,
+    wrapped,
+)
+from ladder.store import study
+
+APART = "~"  # before a ratio whose sides share no campaign
+WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks
+SUMMARY = ("sizes", "fastest", "time", "ceiling", "next", "slower by [99 %]")
+RANKING = ("", "variant", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
+RIGHT = ("", "rate", "ceiling", "time")
+
+
+def summary(rankings):
+    """Yield a line for each set of sizes of a machine: its fastest variant, and how much slower the next one is."""
+    common = common_sizes(rankings)
+    if common:
+        yield f"All with {joined(common)}."
+    titles, rows = [], []
+    for ranking in rankings:
+        first, *others = ranking.entries
+        behind = [name(others[0]), ratio(others[0].over_fastest)] if others else [NONE, NONE]
+        titles.append(joined({key: value for key, value in ranking.sizes.items() if key not in common}))
+        rows.append([name(first), seconds(first.seconds.value), share(first), *behind])
+    yield from titled_table(SUMMARY, titles, rows, RIGHT)
+
+
+def full(ranking):
+    """Yield the lines of a ranking: its sizes, then its entries."""
+    yield from wrapped(joined(ranking.sizes))
+    rows = [
+        [
+            str(place),
+            name(entry),
+            seconds_with_interval(entry.seconds),
+            rate(entry.rate, entry.unit),
+            share(entry),
+            ratio(entry.over_fastest) if entry.over_fastest else "fastest",
+            tuning(entry),
+        ]
+        for place, entry in enumerate(ranking.entries, 1)
+    ]
+    yield from table(RANKING, rows, RIGHT)
+
+
+def notes(rankings):
+    """Yield what the marks mean, as far as they occur, and how much the rankings rest on."""
+    entries = [entry for ranking in rankings for entry in ranking.entries]
+    compared = [entry.over_fastest for entry in entries if entry.over_fastest]
+    yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
+    if any(each.spread is None for each in compared):
+        yield f"{APART}: measured in no campaign together with the fastest, so the ratio only indicates an order."
+    if not all(is_converged(entry) for entry in entries):
+        yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."
+    if any(entry.tunings > 1 for entry in entries):
+        yield "The best tuning of each variant is shown; --all shows the others."
+    campaigns = {key for entry in entries for key in study.by_campaign(entry.rows) if key}
+    commits = {commit for entry in entries for commit in entry.rows["commit"].dropna().unique()}
+    yield f"From {pluralize(len(campaigns), 'campaign')} and {pluralize(len(commits), 'commit')}."
+
+
+def name(entry):
+    """The cell of an entry's variant."""
+    return entry.case.variant + WIDE * (not is_converged(entry))
+
+
+def is_converged(entry):
+    """Whether all processes of an entry's case converged."""
+    return bool(entry.rows["converged"].all())
+
+
+def common_sizes(rankings):
+    """The sizes that all rankings share, if there are several."""
+    first, *others = (ranking.sizes for ranking in rankings)
+    return {key: value for key, value in first.items() if others and all(o.get(key) == value for o in others)}
+
+
+def joined(pairs):
+    """Names and values as text: n=4096 m=4096."""
+    return " ".join(f"{key}={value}" for key, value in pairs.items())
+
+
+def share(entry):
+    """The cell of an entry's share of a ceiling, with the ceiling's first letter."""
+    return percent(entry.share) + (f" {entry.bound[0]}" if entry.bound else "  ")
+
+
+def tuning(entry):
+    """The cell of an entry's tuning, with the precision of its arithmetic if that is lower than its dtype says."""
+    precision = entry.rows["precision"].iloc[0]
+    lower = {} if precision in (entry.case.sizes["dtype"], entry.case.tuning.get("math")) else {"precision": precision}
+    return joined(entry.case.tuning | entry.case.variables | lower) or NONE
+
+
+def ratio(value):
+    """A ratio, marked where it is not one of campaigns; one so wide that it says nothing has no interval."""
+    return ("" if value.spread else APART) + ratios.plain(value)
+
+
+def document(ranking):
+    """A ranking as JSON."""
+    return {
+        "machine": ranking.machine,
+        "sizes": ranking.sizes,
+        "ranking": [entry_document(entry) for entry in ranking.entries],
+    }
+
+
+def entry_document(entry):
+    """An entry of a ranking as JSON; what isn't known is null."""
+    rows = entry.rows
+    return {
+        "case": entry.case.key,
+        "variant": entry.case.variant,
+        "tuning": entry.case.tuning | entry.case.variables,
+        "tunings": entry.tunings,
+        "device": rows["device"].iloc[0],
+        "precision": rows["precision"].iloc[0],
+        "seconds": interval(entry.seconds),
+        "rate": entry.rate,
+        "unit": entry.unit,
+        "share": entry.share,
+        "ceiling": entry.bound,
+        "over_fastest": interval(entry.over_fastest) if entry.over_fastest else None,
+        "processes": int(rows["process"].nunique()),
+        "samples": len(rows),
+        "converged": is_converged(entry),
+        "origin": rows["origin"].iloc[0],
+        "campaigns": [key for key in study.by_campaign(rows) if key],
+        "sources": [revision.parse(commit) for commit in rows["commit"].dropna().unique()],
+    }
+
+
+def interval(ratio):
+    """A value with its interval at 99 % as JSON; an end that isn't bounded is null, as is the number of campaigns."""
+    low, high = (end if 0 < end < math.inf else None for end in (ratio.low, ratio.high))
+    return {"value": ratio.value, "low": low, "high": high, "campaigns": ratio.spread and ratio.spread.campaigns}

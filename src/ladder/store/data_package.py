@@ -1,0 +1,168 @@
+"""`datapackage.json` of published measurements, a Frictionless Data Package (https://datapackage.org).
+
+Every table with a header is a resource. Its schema has a field for each column of this file, with type, unit and
+meaning by `columns`.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+from ladder.errors import LadderError
+from ladder.records import documents
+from ladder.store import TABLES, columns
+
+ROOT = Path("results/published")
+FILE = "datapackage.json"
+# What a row of each table is.
+ROWS = {
+    "samples": "a timed call, or one phase of a pass",
+    "checks": "a comparison with the reference",
+    "curves": "a point of a curve, such as the error of an epoch",
+    "traces": "an event of a traced run",
+    "missing": "a planned case without a measurement",
+}
+PATTERNS = {
+    columns.INTEGER: re.compile(r"-?[0-9]+"),
+    columns.NUMBER: re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|nan|-?inf", re.IGNORECASE),
+    columns.BOOLEAN: re.compile("True|False"),
+}
+INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*[\]}]")  # an object or array without another one in it
+
+
+def folders(root=ROOT):
+    """The folders of published machines, then those of campaigns in the order in which they began."""
+    machines = sorted(path.parent for path in Path(root).glob("*/machine.json"))
+    campaigns = [path.parent for path in Path(root).glob("campaigns/*/machine.json")]
+    return [*machines, *sorted(campaigns, key=lambda folder: (about(folder)["campaign"]["began"], folder.name))]
+
+
+def about(folder):
+    """What `machine.json` says of a published folder."""
+    return documents.read(Path(folder) / "machine.json", "publication")
+
+
+def processors(description):
+    """The processors of a machine's description as words: its cores with the CPU's name, and its GPUs or None."""
+    names = [gpu["name"] for gpu in description["gpus"]]
+    gpus = ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+    return f"{description['cores']} × {description['cpu'].get('Model name', 'CPU')}", gpus or None
+
+
+def package(root=ROOT):
+    """The data package of the published folders below `root` as a JSON object."""
+    frames = {folder: tables(folder) for folder in folders(root)}
+    return {
+        "profile": "tabular-data-package",
+        "name": "ladder-published-measurements",
+        "title": "Published measurements of ladder",
+        "description": "Times of numerical kernels of neural networks, with their checks; README.md explains the files",
+        "licenses": [{"name": "MIT", "title": "MIT License"}],
+        "folders": [contents(folder, parts, root) for folder, parts in frames.items()],
+        "resources": [
+            resource(folder, table, frame, root) for folder, parts in frames.items() for table, frame in parts.items()
+        ],
+    }
+
+
+def tables(folder):
+    """A folder's tables that have a header, {table: frame of texts}; an empty cell is an empty text."""
+    paths = {table: Path(folder) / f"{table}.csv.gz" for table in TABLES}
+    frames = {table: read(path) for table, path in paths.items() if path.exists()}
+    return {table: frame for table, frame in frames.items() if frame is not None}
+
+
+def read(path):
+    """A table as texts; None without a header. Raises LadderError."""
+    try:
+        return pd.read_csv(
+            io.BytesIO(gzip.decompress(path.read_bytes())), dtype=str, keep_default_na=False, low_memory=False
+        )
+    except pd.errors.EmptyDataError:
+        return None
+    except (OSError, EOFError, ValueError) as error:
+        raise LadderError(f"The table {path} can't be read: {error}. Restore it.") from None
+
+
+def contents(folder, parts, root):
+    """What a folder holds: its machine, campaign, commits, processors, and the number of its cases by system."""
+    content = about(folder)
+    note, (cores, gpus) = content.get("campaign", {}), processors(content["description"])
+    systems = Counter(parts["samples"][[*columns.CASE_KEY[1:]]].drop_duplicates()["workload"])
+    return {
+        "path": folder.relative_to(root).as_posix(),
+        "machine": content["machine"],
+        "campaign": note.get("name"),
+        "published": content.get("published"),
+        "began": note.get("began"),
+        "cores": cores,
+        "gpus": gpus,
+        "commits": [source["commit"] for source in content.get("sources", [])],
+        "systems": dict(sorted(systems.items())),
+        "samples": int((parts["samples"]["phase"] == "total").sum()),
+    }
+
+
+def resource(folder, table, frame, root):
+    """The resource of a table, with its schema."""
+    path = (folder / f"{table}.csv.gz").relative_to(root)
+    data = (root / path).read_bytes()
+    key = columns.KEYS.get(table)
+    schema = {"fields": [field(table, frame, name) for name in frame], "missingValues": [""]}
+    return {
+        "name": ".".join([*path.parent.parts, table]).lower(),
+        "path": path.as_posix(),
+        "profile": "tabular-data-resource",
+        "title": f"{folder.name}: {table}; a row is {ROWS[table]}",
+        "format": "csv",
+        "compression": "gz",
+        "encoding": "utf-8",
+        "bytes": len(data),
+        "hash": f"sha256:{hashlib.sha256(data).hexdigest()}",
+        "rows": len(frame),
+        "schema": schema | ({"primaryKey": list(key)} if key else {}),
+    }
+
+
+def field(table, frame, name):
+    """The field of a column."""
+    filled = frame[frame[name] != ""]
+    described = {workload: columns.describe(table, name, workload) for workload in filled["workload"].unique()}
+    meanings = {}
+    for workload, column in described.items():
+        meanings.setdefault(column.meaning, []).append(workload)
+    kind = next((column.kind for column in described.values() if column.kind), None)
+    unit = next((column.unit for column in described.values() if column.unit), None)
+    entry = {"name": name, "type": kind_of(filled[name].unique(), kind), "description": joined(meanings)}
+    return entry | ({"unit": unit} if unit else {})
+
+
+def joined(meanings):
+    """The meanings of a column, {meaning: workloads}, as one text."""
+    if len(meanings) < 2:
+        return next(iter(meanings), "empty in this file")
+    return "; ".join(f"{', '.join(workloads)}: {meaning}" for meaning, workloads in meanings.items())
+
+
+def kind_of(values, start=None):
+    """The narrowest type of a column's texts, from `start` on; without any text `start`, or string.
+
+    Early publications have counts such as 1.0, which are numbers.
+    """
+    if start == columns.STRING or not len(values):
+        return start or columns.STRING
+    kinds = [*PATTERNS]
+    candidates = kinds[kinds.index(start) if start else 0 :]
+    return next((kind for kind in candidates if all(map(PATTERNS[kind].fullmatch, values))), columns.STRING)
+
+
+def text(package):
+    """A package as JSON with a field a line, so that a change shows as few lines."""
+    lines = json.dumps(package, indent=1, ensure_ascii=False)
+    return INNERMOST.sub(lambda match: re.sub(r"\n *", " ", match[0]), lines) + "\n"

@@ -1,0 +1,146 @@
+"""`README.md` of published measurements, made from their data package and the descriptions of columns."""
+
+from ladder.catalogue import workloads
+from ladder.store import columns
+from ladder.store.data_package import ROWS
+
+TEXT = """\
+# Published measurements
+
+Times of kernels with their checks, measured by `ladder`. This file and `datapackage.json`, a
+[Frictionless Data Package](https://datapackage.org) with the fields of every file, are written by `ladder package`,
+as part of `ladder publish` and `ladder publish_campaign`.
+
+Questions need no code: from a clone, `ladder show gemv --machine nvidia-h200` ranks the variants of a system, and
+`ladder compare --stored A B` says which of two cases is faster ([docs/results.md](../../docs/results.md)).
+
+## Folders
+
+A folder of a machine holds what was measured on it over time, by several commits. A folder below `campaigns/` is one
+campaign: one commit, one host, one set of GPUs, cases in turns. Ratios are taken within a campaign; between cases of a
+machine's folder that were measured at different times they only indicate an order. If campaigns measured a case, use
+only these.
+
+{folders}
+
+The number of cases of each system:
+
+{systems}
+
+`artefacts/` holds files that a rule could make, such as a trained network.
+
+## Files of a folder
+
+{files}
+
+`machine.json` describes the machine. If there is a GPU, `cards.json` has times by the number of GPUs, and
+`tests-gpu.json` the outcome of the tests on it. A table is CSV, compressed by gzip; without a header it has no rows.
+
+## Rows and keys
+
+`workload`, `variant` and `case` identify a case; `workload/variant/case` is its key, which `ladder compare` takes. A
+case may belong to several experiments, and its rows are then repeated for each: select one experiment, or drop
+duplicates. Within a file these columns identify a row:
+
+{keys}
+
+The headline time of a case is the median over processes of the median of each process's `total` samples:
+
+```python
+import pandas
+
+samples = pandas.read_csv("results/published/nvidia-h200/samples.csv.gz", low_memory=False)
+gemv = samples.query("experiment == 'gemv_gpu' and phase == 'total'")
+case = ["variant", "case"]
+print(gemv.groupby([*case, "process"])["seconds"].median().groupby(case).median().sort_values())
+```
+
+## Columns
+
+A table has only columns with a value in some row, and a row has only the sizes and tunings of its system; other cells
+are empty.
+
+{harness}
+
+Sizes, tunings, results and points of curves of several systems:
+
+{shared}
+
+Those of one system, which take precedence:
+
+{of_systems}
+"""
+
+
+def render(package):
+    """The text of the file for a data package."""
+    return TEXT.format(
+        folders=folders(package),
+        systems=systems(package),
+        files=table(["file", "a row is"], [[f"`{name}.csv.gz`", title] for name, title in ROWS.items()]),
+        keys=table(["file", "key"], [[f"`{name}`", code(key)] for name, key in columns.KEYS.items()]),
+        harness=table(["column", "files", "unit", "meaning"], harness()),
+        shared=described(columns.as_columns(columns.SHARED)),
+        of_systems=table(["system", "column", "unit", "meaning"], of_systems(package)),
+    )
+
+
+def folders(package):
+    """A row for each folder: when, on which processors, how much, and by which commits."""
+    head = ["folder", "began or published", "CPU cores", "GPUs", "samples", "commit"]
+    rows = []
+    for folder in package["folders"]:
+        commits = folder["commits"]
+        rows.append(
+            [
+                f"`{folder['path']}`",
+                (folder["began"] or folder["published"] or "")[:10],
+                folder["cores"],
+                folder["gpus"] or "–",
+                f"{folder['samples']:,}".replace(",", " "),
+                f"`{commits[0][:7]}`" if len(commits) == 1 else f"{len(commits)} commits",
+            ]
+        )
+    return table(head, rows)
+
+
+def systems(package):
+    """A row for each folder with the number of cases of each system."""
+    names = sorted({name for folder in package["folders"] for name in folder["systems"]})
+    rows = [
+        [f"`{folder['path']}`", *(str(folder["systems"].get(name, "–")) for name in names)]
+        for folder in package["folders"]
+    ]
+    return table(["folder", *names], rows)
+
+
+def harness():
+    """A row for each column of the harness, with the files that have it."""
+    yield from ([f"`{name}`", "all", "", column.meaning] for name, column in columns.CASE.items())
+    for file, described_columns in columns.TABLES.items():
+        for name, column in described_columns.items():
+            files = ", ".join(other for other, names in columns.TABLES.items() if names.get(name) is column)
+            if files.startswith(file):
+                yield [f"`{name}`", files, column.unit or "", column.meaning]
+
+
+def of_systems(package):
+    """A row for each column that a system of the package describes itself."""
+    for name in sorted({name for folder in package["folders"] for name in folder["systems"]} & {*workloads.names()}):
+        for column, (meaning, _, unit) in columns.of_workload(name).items():
+            yield [name, f"`{column}`", unit or "", meaning]
+
+
+def described(entries):
+    """A table of columns without units."""
+    return table(["column", "meaning"], [[f"`{name}`", column.meaning] for name, column in entries.items()])
+
+
+def code(names):
+    """Names as code, separated by commas."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def table(head, rows):
+    """A table in Markdown."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])

@@ -1,0 +1,153 @@
+"""The stored results of a system: timed calls from this folder's records, published campaigns and published machines.
+
+Each case comes from one origin: its record, or else the campaigns that measured it, or else the folder of its
+machine. Nothing is built or measured; a system's rows are read without those of the other systems.
+"""
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.records import record
+from ladder.store import collect, data_package, roofs, stored, study
+
+RECORDS = Path("results/records")
+CASE = ["variant", "case"]
+RECORDED, OF_CAMPAIGNS, OF_MACHINE = "records", "campaigns", "machine"  # the values of the column `origin`
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a machine measured of a system: the rows of its timed calls, and a Study that has only its ceilings.
+
+    `processors` are those of the published machine in words; empty if nothing is published of it. A row has the columns
+    of `samples` and `origin`, one of RECORDED, OF_CAMPAIGNS and OF_MACHINE.
+    """
+
+    machine: str
+    calls: pd.DataFrame
+    ceilings: study.Study
+    processors: str
+
+
+def load(workload, machines=()):
+    """The Results of a system on these machines, or on all that measured it, {machine: Results}.
+
+    Raises LadderError for an unknown system, and for a machine without results of it.
+    """
+    workloads.require_workload(workload)
+    with_ceilings = {name for name in workloads.names() if roofs.stated_ceiling(name)}
+    parts = read({workload, *with_ceilings}, machines)
+    measured = [
+        name for name, frames in sorted(parts.items()) if any((rows["workload"] == workload).any() for rows in frames)
+    ]
+    for machine in machines:
+        require_measured(workload, machine, measured)
+    if not measured:
+        raise LadderError(f"There are no stored results of {workload}: measure some with `snakemake`.")
+    return {machine: of_machine(workload, machine, parts[machine]) for machine in measured}
+
+
+def names(results):
+    """The names of the sizes and tunings of stored cases, in the order of their slugs."""
+    slugs = dict.fromkeys(slug for each in results for slug in each.calls["case"].unique())
+    return list(dict.fromkeys(pair.partition("=")[0] for slug in slugs for pair in slug.split(",")))
+
+
+def require_some(matches, filters, workload):
+    """Refuse filters that no stored case matches; `matches` are the matches by machine."""
+    if not any(matches.values()):
+        wanted = ", ".join(f"{name}={value}" for name, value in filters.items())
+        raise LadderError(
+            f"There are no stored results of {workload} with {wanted} on {' or '.join(matches)}: `ladder show "
+            f"{workload}` lists the sizes that there are."
+        )
+
+
+def require_measured(workload, machine, measured):
+    """Refuse a machine that has no results of a system."""
+    if machine in measured:
+        return
+    measured = measured or list(load(workload))
+    similar = [name for name in measured if machine in name] or difflib.get_close_matches(machine, measured, 1)
+    hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
+    raise LadderError(
+        f"No results of {workload} on {machine} are stored: there are some on {', '.join(measured)}.{hint}"
+    )
+
+
+def of_machine(workload, machine, frames):
+    """The Results of a system from a machine's rows by origin, which include those of its ceilings."""
+    ceilings = {machine: roofs.of_samples(collect.concatenate(frames))}
+    of_system = [rows[rows["workload"] == workload] for rows in frames]
+    calls = by_precedence([first_experiments(rows) for rows in of_system if len(rows)])
+    return Results(machine, calls, study.Study({}, machine, roofs=ceilings), processors_of(machine))
+
+
+def processors_of(machine):
+    """The processors of a published machine in words; empty if nothing is published of it."""
+    published = map(data_package.about, data_package.folders())
+    described = next((each["description"] for each in published if each["machine"] == machine), None)
+    return ", ".join(filter(None, reversed(data_package.processors(described)))) if described else ""
+
+
+def read(systems, machines=()):
+    """The rows of timed calls of some systems, {machine: [rows of one origin]}: of these machines, or of all."""
+    parts = {}
+    for number, (origin, frame) in enumerate([*recorded(systems, machines), *published(systems, machines)]):
+        if len(frame):
+            calls = frame[frame["phase"] == "total"].assign(origin=origin)
+            apart = calls["process"] + collect.APART * number * (origin == OF_CAMPAIGNS)
+            parts.setdefault(calls["machine"].iloc[0], []).append(calls.assign(process=apart))
+    return parts
+
+
+def recorded(systems, machines):
+    """Yield (RECORDED, rows) for each machine that has records below this folder."""
+    for folder in sorted(RECORDS.glob("*")):
+        if machines and folder.name not in machines:
+            continue
+        rows = []
+        for path in sorted(path for name in systems for path in folder.glob(f"{name}/*/*.json")):
+            content = record.read(path)
+            key = (content[name] for name in ("workload", "variant", "case"))
+            rows += collect.rows_of(content, collect.case_columns(folder.name, "", *key))["samples"]
+        if rows:
+            yield RECORDED, stored.consolidate(stored.with_integers(pd.DataFrame(rows)))
+
+
+def published(systems, machines):
+    """Yield (OF_CAMPAIGNS or OF_MACHINE, rows) for each published folder of these machines, campaigns first."""
+    for folder in reversed(data_package.folders()):
+        if machines and data_package.about(folder)["machine"] not in machines:
+            continue
+        path = folder / "samples.csv.gz"
+        lines = select_lines(path, systems)
+        frame = stored.parse(path, "samples", lambda lines=lines: lines, is_part=True)
+        yield OF_CAMPAIGNS if collect.is_campaign(folder) else OF_MACHINE, frame
+
+
+def select_lines(path, systems):
+    """The header of a published table and its lines of some systems."""
+    header, *lines = stored.published_lines(path, "samples")
+    return [header, *(line for line in lines if line.split(",", 3)[2] in systems)]
+
+
+def by_precedence(frames):
+    """The rows of all frames, each case from the first origin that has it: frames are in the order of origins."""
+    origins, parts = {}, []
+    for frame in frames:
+        origin = frame["origin"].iloc[0]
+        cases = frame[CASE].itertuples(index=False, name=None)
+        parts.append(frame[[origins.setdefault(case, origin) == origin for case in cases]])
+    return collect.concatenate(parts)
+
+
+def first_experiments(rows):
+    """The rows of each case in the first experiment that has it: the others repeat the same samples."""
+    first = rows.groupby(CASE)["experiment"].transform("first")
+    return rows[rows["experiment"] == first].dropna(axis="columns", how="all")

@@ -1,0 +1,11 @@
+"""Write what explains the published measurements: results/published/README.md and datapackage.json."""
+
+from ladder.store import data_package, published_index
+
+
+def add_arguments(parser):
+    parser.add_argument("--folder", default=data_package.ROOT, help="the folder of published folders")
+
+
+def run(options):
+    published_index.write(options.folder)

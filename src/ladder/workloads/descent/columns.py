@@ -1,0 +1,27 @@
+"""What the columns of the tables mean for descent's sizes, tunings, facts and curve."""
+
+COLUMNS = {
+    "n": "unknowns",
+    "kappa": "the condition number of the matrix",
+    "iterations": "the maximum number of iterations",
+    "tolerance": "the residual, relative to the right-hand side, at which a solve ends; 0: after all iterations",
+    "algorithm": "steepest descent, conjugate gradients without or with Jacobi's preconditioner, or a direct method",
+    "start": "the right-hand side: the worst for steepest descent, or random",
+    "scaling": "whether rows and columns of the matrix are scaled",
+    "product": "BLAS's product: gemv reads the whole matrix, symv one triangle",
+    "recompute": "the residual is computed from its definition in every so many iterations; 0: never",
+    "batch": "iterations after which the host checks whether the solve has ended; 0: it does not check",
+    "block": "threads of a block or, for cuda_symmetric, the side of a tile; 0: chosen by n",
+    "blocks": "blocks of threads; 0: chosen by n",
+    "columns": "elements of every vector in a lane's registers; 0: chosen by n",
+    "team": "threads that read a row together; 0: chosen by n",
+    "rows": "rows that a team computes at once; 0: chosen by n",
+    "unroll": "pending accesses per row; 0: chosen by n",
+    "load": "elements that a thread sums in each pass of a reduction",
+    "launch": "right: grid and block as intended; study: exchanged, as in the earlier study",
+    "steps": "iterations that a solve took",
+    "step": "the number of the iteration; 0: before the first",
+    "residual": "the squared norm of the residual",
+    "reference": "the same of the reference in float64",
+    "bound": "the bound of the difference of the two",
+}

@@ -1,0 +1,16 @@
+"""What the columns of the tables mean for mlp's sizes, tunings and curve."""
+
+COLUMNS = {
+    "layers": "the widths of the layers, from the inputs to the outputs",
+    "activation": "the activation function of the hidden layers",
+    "images": "images of an epoch",
+    "batch": "images of a batch",
+    "epochs": "epochs that were checked",
+    "rate": "the learning rate",
+    "memory": "of the weights in host memory: page-locked (pinned) or pageable",
+    "epoch": "the number of the epoch, from 1",
+    "loss": "the mean loss over the epoch's batches",
+    "reference_loss": "the same of the reference in float64",
+    "loss_bound": "the bound of the difference of the two losses",
+    "accuracy": "the share of the test images that the network classifies correctly after the epoch",
+}

@@ -1,0 +1,26 @@
+"""What the columns of the tables mean for tconv's sizes and tunings."""
+
+COLUMNS = {
+    "images": "images",
+    "h": "rows and columns of an image; the result has twice as many",
+    "c": "channels of an image",
+    "k": "channels of the result",
+    "block": "pixels or images that are processed at once",
+    "vector": ("length of a vector", "B"),
+    "bm": "images or pixels that a block of threads computes at one position of the result",
+    "bn": "output channels that a block of threads computes",
+    "bk": "input channels that a block of threads loads in one step",
+    "wm": "rows of a tile that a warp computes",
+    "wn": "columns of a tile that a warp computes",
+    "tm": "rows of a tile that a thread computes",
+    "tn": "columns of a tile that a thread computes",
+    "stages": "tiles in flight or in use",
+    "parities": "neighbouring elements of the result that are columns of one product",
+    "octets": "eighths of the images of a block",
+    "cluster": "blocks of threads that share the copies of the filter",
+    "groups": "groups of four warps in a block",
+    "channels": "output channels that a thread computes",
+    "columns": "columns of the result that a thread computes",
+    "rows": "rows of the result or of pixels that a thread or a block computes",
+    "turned": "whether filter and image are rotated by 180 degrees ahead of the timed call",
+}

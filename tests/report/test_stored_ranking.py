@@ -1,0 +1,234 @@
+"""The stored results of a system: which rows a case has, their ranking, and what `ladder show` prints of it."""
+
+import json
+import re
+import shutil
+
+import pandas as pd
+import pytest
+
+from conftest import PROTOCOL, ROOT
+from ladder.__main__ import main
+from ladder.catalogue import workloads
+from ladder.harness import measure
+from ladder.planning import configuration
+from ladder.records import record
+from ladder.records.case import Case
+from ladder.report import ranking, terminal
+from ladder.store import results
+from stored_folders import gemv, publish, rows_of
+
+FAST = [[0.010, 0.011], [0.0101, 0.0109], [0.0102, 0.0110], [0.0099, 0.0112]]
+SLOW = [[3 * time for time in times] for times in FAST]
+MIDDLE = [[1.5 * time for time in times] for times in FAST]
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def published():
+    """A machine with three variants at one size and one at another, and a campaign of two of them."""
+    rows = rows_of(gemv("openmp", threads=1), SLOW) + rows_of(gemv("openmp", threads=2), FAST)
+    rows += rows_of(gemv("blas", threads=2), MIDDLE) + rows_of(gemv("c_openmp", threads=2, schedule="static"), SLOW)
+    rows += rows_of(gemv("blas", 2048, threads=1), SLOW)
+    publish("box-a", rows)
+    publish("box-b", rows_of(gemv("openmp", threads=1), SLOW))
+    campaign = rows_of(gemv("openmp", threads=2), MIDDLE) + rows_of(gemv("blas", threads=2), SLOW)
+    publish("box-a", campaign, "2026-01-01")
+    publish("box-a", campaign, "2026-01-02")
+
+
+def ranked(**options):
+    return ranking.rankings(results.load("gemv", ["box-a"])["box-a"], **options)
+
+
+def show(capsys, *options):
+    main(["show", "gemv", *options])
+    return capsys.readouterr().out
+
+
+def test_variants_are_ranked_within_each_set_of_sizes_with_their_best_tuning(published):
+    small, large = ranked()
+    assert [entry.case.variant for entry in small.entries] == ["openmp", "blas", "c_openmp"]
+    assert [entry.case.tuning["threads"] for entry in small.entries] == [2, 2, 2]
+    assert small.entries[0].tunings == 2
+    assert small.entries[0].over_fastest is None
+    assert [entry.case.variant for entry in large.entries] == ["blas"]
+    assert large.sizes["n"] == 2048
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_the_best_tuning_counts_wherever_it_is_listed(order):
+    times = {1: SLOW, 2: FAST}
+    publish("box-a", [row for threads in order for row in rows_of(gemv(threads=threads), times[threads])])
+    (only,) = ranked()
+    assert [entry.case.tuning for entry in only.entries] == [{"threads": 2}]
+
+
+def test_a_case_that_campaigns_measured_has_only_their_samples(published):
+    small, _ = ranked()
+    first, second, third = small.entries
+    assert first.seconds.value == pytest.approx(1.5 * 0.0105, rel=0.02)
+    assert second.over_fastest.spread.campaigns == 2
+    assert second.over_fastest.value == pytest.approx(2, rel=1e-6)
+    assert third.over_fastest.spread is None
+    assert len(first.rows["process"].unique()) == 2 * len(FAST)
+
+
+def test_a_record_of_this_machine_replaces_what_is_published(published, monkeypatch):
+    calls = results.load("gemv", ["box-a"])["box-a"].calls
+    own = calls[calls["variant"] == "blas"].assign(seconds=1.0, phase="total", experiment="")
+    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own)])
+    small, _ = ranked()
+    seconds = {entry.case.variant: entry.seconds.value for entry in small.entries}
+    assert seconds["blas"] == 1.0
+    assert seconds["openmp"] < 1.0
+
+
+def test_samples_that_several_experiments_repeat_count_once():
+    rows = rows_of(gemv(), FAST) + rows_of(gemv(), FAST, experiment="other")
+    publish("box-a", rows)
+    (only,) = ranked()
+    assert len(only.entries[0].rows) == sum(map(len, FAST))
+
+
+def test_every_tuning_and_filters(published):
+    small, _ = ranked(every_tuning=True)
+    assert len(small.entries) == 4
+    (one,) = ranked(filters={"n": "2048"})
+    assert one.sizes["n"] == 2048
+    assert ranked(filters={"schedule": "static"})[0].entries[0].case.variant == "c_openmp"
+    assert ranked(filters={"schedule": "guided"}) == []
+
+
+def test_shares_refer_to_the_ceiling_that_is_closest():
+    stream = ranking.Case("stream", "openmp", {"kernel": "read", "elements": 4096, "dtype": "float64", "seed": 1}, {})
+    publish("box-a", rows_of(gemv(), FAST) + rows_of(gemv(cache="warm"), FAST) + rows_of(stream, [[1e-3]] * 4))
+    cold, warm = ranked()
+    assert cold.entries[0].bound == ranking.MEMORY
+    # The product moves more bytes in a second than the stream, and so raises the ceiling to its own rate.
+    assert cold.entries[0].share == pytest.approx(1, abs=0.02)
+    assert warm.entries[0].share is None
+
+
+def test_what_is_printed(published, capsys):
+    text = show(capsys, "--machine", "box-a")
+    lines = text.splitlines()
+    assert lines[0].startswith("gemv on box-a: ")
+    assert max(map(len, lines)) <= terminal.WIDTH
+    summary = next(line for line in lines if line.startswith("n=512 "))
+    assert summary.split()[1:4] == ["openmp", "15.8", "ms"]
+    assert summary.endswith("blas  2.0 ×")
+    # The largest sizes are ranked in full.
+    assert lines[lines.index("n=2048 m=512 dtype=float64 seed=1 cache=cold") + 2].startswith("1  blas")
+    assert "From 0 campaigns and 1 commit." in text
+    every = show(capsys, "--machine", "box-a", "--all")
+    assert re.search(r"c_openmp .* ~(1\.9|2)", every)
+    assert "in no campaign together" in every
+    assert "From 2 campaigns and 1 commit." in every
+
+
+def test_a_case_that_has_not_converged_is_marked(capsys):
+    publish("box-a", rows_of(gemv("blas"), FAST, converged=False) + rows_of(gemv("openmp"), SLOW))
+    text = show(capsys)
+    assert "1  blas*" in text
+    assert "2  openmp " in text
+    assert "*: out of time before" in text
+
+
+def test_all_machines_are_summarised(published, capsys):
+    text = show(capsys)
+    assert "gemv on box-a" in text
+    assert "gemv on box-b" in text
+    assert "Rankings: ladder show gemv --machine box-a" in text
+
+
+def test_json_has_what_is_printed_and_more(published, capsys):
+    document = json.loads(show(capsys, "--machine", "box-a", "--size", "n=512", "--json"))
+    assert {name: document[name] for name in ("verb", "workload")} == {"verb": "show", "workload": "gemv"}
+    (result,) = document["results"]
+    assert result["machine"] == "box-a"
+    assert result["sizes"]["n"] == 512
+    first, second, third = result["ranking"]
+    assert first["over_fastest"] is None
+    assert second["over_fastest"]["campaigns"] == 2
+    assert second["campaigns"] == ["2026-01-01", "2026-01-02"]
+    assert third["origin"] == "machine"
+    assert third["over_fastest"]["campaigns"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--machine", "box"], "No results of gemv on box are stored: there are some on box-a, box-b. Did you mean"),
+        (["--size", "n"], "'n' is not of the form KEY=VALUE"),
+        (["--size", "threadz=2"], "did you mean threads?"),
+        (["--size", "n=7"], "There are no stored results of gemv with n=7 on box-a or box-b"),
+    ],
+)
+def test_what_is_not_stored_is_a_sentence(published, capsys, options, words):
+    with pytest.raises(SystemExit):
+        show(capsys, *options)
+    assert words in capsys.readouterr().err
+
+
+def test_without_any_results(capsys):
+    with pytest.raises(SystemExit):
+        show(capsys)
+    assert "There are no stored results of gemv" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        show(capsys, "--machine", "box")
+    assert "There are no stored results of gemv" in capsys.readouterr().err
+
+
+def test_a_long_line_is_folded_at_its_last_cell(monkeypatch):
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda fallback: type("Size", (), {"columns": 20}))
+    head, rows = ("a", "b"), [["1", "short"], ["22", "x" * 30]]
+    assert list(terminal.table(head, rows, "a")) == [" a  b", " 1  short", "22", "    " + "x" * 30]
+    titled = list(terminal.titled_table(("t", "a"), ["left right " * 3], [["1"]]))
+    assert titled == ["    a", "left right left", "right left right", "    1"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.5, "2.50 s"), (0.0105, "10.5 ms"), (4.2e-6, "4.20 µs"), (3e-9, "3.00 ns"), (120.0, "120 s")]
+)
+def test_times_have_three_digits_and_a_unit(value, text):
+    assert terminal.seconds(value) == text
+
+
+def test_rates_have_a_prefix():
+    assert terminal.rate(4.45e12, "B/s") == "4.45 TB/s"
+    assert terminal.rate(12.0, "FLOP/s") == "12.0 FLOP/s"
+
+
+def test_times_and_order_are_those_of_the_published_table(monkeypatch, capsys):
+    """By other code, on what is published of a machine that has no campaigns."""
+    monkeypatch.chdir(ROOT)
+    document = json.loads(show(capsys, "--machine", "nvidia-h200", "--all", "--json"))
+    samples = pd.read_csv(ROOT / "results/published/nvidia-h200/samples.csv.gz", low_memory=False)
+    calls = samples[(samples["workload"] == "gemv") & (samples["phase"] == "total")]
+    by_process = calls.groupby(["variant", "case", "process"])["seconds"].median()
+    expected = by_process.groupby(["variant", "case"]).median()
+    printed = {}
+    for result in document["results"]:
+        seconds = [entry["seconds"]["value"] for entry in result["ranking"]]
+        assert seconds[1:] == sorted(seconds[1:])
+        printed |= {
+            tuple(entry["case"].split("/")[1:]): time for entry, time in zip(result["ranking"], seconds, strict=True)
+        }
+    assert printed == pytest.approx(expected.to_dict(), rel=1e-9)
+
+
+def test_records_of_this_folder_are_results_too(capsys):
+    case = Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9}), {"threads": 1})
+    measure.measure(case, record.path_of("here", case.key), configuration.protocol(PROTOCOL), "here")
+    main(["show", "gemm", "--json"])
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    (entry,) = result["ranking"]
+    assert (result["machine"], entry["case"], entry["origin"]) == ("here", case.key, "records")
+    assert entry["seconds"]["low"] is entry["seconds"]["high"] is None  # of a single process

@@ -1,0 +1,152 @@
+"""`ladder compare --stored`: verdicts of published samples, which are those of the paper, and why there is none."""
+
+import json
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from ladder.__main__ import main
+from stored_folders import gemv, publish, rows_of
+
+BLAS, OPENMP = gemv("blas", threads=2), gemv("openmp", threads=2)
+
+
+def times(seconds, seed=1):
+    """The seconds of each process's calls, about as long as `seconds`."""
+    return (seconds * np.random.default_rng(seed).uniform(0.99, 1.01, (8, 2))).tolist()
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def published(folder):
+    """A machine that measured two variants, and three campaigns of them in which one takes twice as long."""
+    rows = rows_of(OPENMP, times(0.5)) + rows_of(BLAS, times(0.1))
+    rows += rows_of(gemv("blas", 2048, threads=2), times(0.3)) + rows_of(gemv("openmp", 2048, threads=2), times(0.2))
+    publish("box-a", rows)
+    publish("box-b", rows_of(BLAS, times(0.4)))
+    for number in range(3):
+        calls = rows_of(OPENMP, times(0.01, number)) + rows_of(BLAS, times(0.02, number + 10))
+        calls += rows_of(gemv("blas", threads=1), times(0.04, number))
+        publish("box-a", calls, f"2026-01-0{number + 1}")
+
+
+def compare(capsys, *options):
+    main(["compare", "--stored", *options])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def document_of(capsys, *options):
+    main(["compare", "--stored", *options, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_verdict_rests_on_the_campaigns_that_measured_both(published, capsys):
+    text = compare(capsys, BLAS.key, OPENMP.key, "--machine", "box-a")
+    assert "A is slower than B: A takes 2.0" in text
+    assert "(3 campaigns: 2026-01-01, 2026-01-02, 2026-01-03)" in text
+    assert "would have been detected" in text
+    assert "fewer than" not in text
+    (result,) = document_of(capsys, BLAS.key, OPENMP.key, "--machine", "box-a")["results"]
+    assert (result["outcome"], result["machine"]) == ("slower", "box-a")
+    assert result["ratio"]["value"] == pytest.approx(2, rel=0.01)
+    assert result["ratio"]["low"] < 2 < result["ratio"]["high"]
+    assert result["campaigns"] == ["2026-01-01", "2026-01-02", "2026-01-03"]
+
+
+def test_a_variant_stands_for_its_best_tuning_at_every_common_size(published, capsys):
+    text = compare(capsys, "gemv/openmp", "gemv/blas", "--machine", "box-a")
+    assert "the best of 2 tunings" in text
+    assert "A is faster than B" in text
+    assert "No verdict: both were measured outside of campaigns" in text
+    (small,) = document_of(capsys, "gemv/openmp", "gemv/blas", "n=512", "--machine", "box-a")["results"]
+    assert small["b"]["tuning"] == {"threads": 2}
+    (worse,) = document_of(capsys, "gemv/openmp/n=512", "gemv/blas/threads=1", "--machine", "box-a")["results"]
+    assert worse["ratio"]["value"] == pytest.approx(0.25, rel=0.02)
+
+
+def test_a_condition_on_a_tuning_that_a_variant_lacks_is_for_the_other_one(folder, capsys):
+    scheduled = gemv("c_openmp", threads=2, schedule="static")
+    publish("box-a", rows_of(scheduled, times(0.1)) + rows_of(BLAS, times(0.2)))
+    (result,) = document_of(capsys, "gemv/c_openmp", "gemv/blas", "schedule=static")["results"]
+    assert result["ratio"]["value"] == pytest.approx(0.5, rel=0.02)
+    assert result["outcome"] is result["detectable"] is None
+
+
+def test_different_campaigns_are_never_the_sides_of_a_ratio(folder, capsys):
+    publish("box-a", rows_of(BLAS, times(0.1)), "2026-01-01")
+    publish("box-a", rows_of(OPENMP, times(0.2)), "2026-01-02")
+    text = compare(capsys, BLAS.key, OPENMP.key)
+    assert "No verdict: A was measured in 2026-01-01, B in 2026-01-02" in text
+    assert "only indicates an order" in text
+
+
+def test_a_few_campaigns_say_for_what_their_interval_holds(folder, capsys):
+    publish("box-a", rows_of(BLAS, times(0.1)) + rows_of(OPENMP, times(0.2)), "2026-01-01")
+    assert "With fewer than 3 campaigns, the interval holds only for" in compare(capsys, BLAS.key, OPENMP.key)
+
+
+def test_machines_are_compared_by_medians_alone(published, capsys):
+    machines = ["--machine", "box-a", "--machine", "box-b"]
+    text = compare(capsys, BLAS.key, BLAS.key, *machines)
+    assert text.startswith("No verdict between machines: they were measured in different campaigns")
+    assert "20.0 ms on box-a, 400 ms on box-b" in text or "on box-a, 401 ms on box-b" in text
+    document = document_of(capsys, BLAS.key, BLAS.key, *machines)
+    assert document["results"] == []
+    assert {*document["across_machines"][0]} == {"box-a", "box-b"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["gemv", "gemv/blas"], "'gemv' is neither workload/variant nor"),
+        (["gemv/blas/n", "gemv/blas"], "'gemv/blas/n' is neither"),
+        (["gemv/blas", "gemm/blas"], "only cases of one system are compared"),
+        (["gemv/cublas", "gemv/blas"], "No results of gemv/cublas are stored on box-a or box-b"),
+        (["gemv/blas", "gemv/openmp", "nn=3"], "gemv has no results with 'nn': did you mean n?"),
+        (["gemv/blas", "gemv/openmp", "--machine", "box-c"], "No results of gemv on box-c are stored"),
+        (["gemv/openmp", "gemv/openmp"], "are the same case: name two machines"),
+        (["gemv/blas/n=2048", "gemv/openmp/n=7"], "No results of gemv/openmp/n=7"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_sentence(published, capsys, options, words):
+    with pytest.raises(SystemExit):
+        compare(capsys, *options)
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--machine", "box-a"], ["threads=1"]])
+def test_options_of_stored_samples_require_stored(capsys, option):
+    with pytest.raises(SystemExit):
+        main(["compare", BLAS.key, OPENMP.key, *option])
+    assert "add --stored" in capsys.readouterr().err
+
+
+def test_the_verdicts_are_those_of_the_readme(readme_results, monkeypatch, capsys):
+    """The README's ratios are taken from the published campaigns by other code."""
+    monkeypatch.chdir(ROOT)
+    for workload, result, ratio in readme_results:
+        (_, *before), (_, *after) = result.before, result.after
+        keys = ["/".join([workload, *side]) for side in (before, after)]
+        (verdict,) = document_of(capsys, *keys, "--machine", result.machine)["results"]
+        assert verdict["outcome"] == "slower"
+        ends = [verdict["ratio"][name] for name in ("value", "low", "high")]
+        assert ends == pytest.approx([ratio.value, ratio.low, ratio.high], rel=1e-9)
+
+
+@pytest.fixture
+def readme_results():
+    """The README's results, [(workload, Result, Ratio)]."""
+    from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
+    from workflow.test_documentation import readme
+
+    return [
+        (result.experiment.split("_")[0], result, over_campaigns([quotient_in_turns(*pair) for pair in measured]))
+        for result in readme.RESULTS
+        for measured in [readme.campaigns_of(result)]
+    ]
