@@ -18,7 +18,7 @@ from ladder.workflow.figures import Figures
 from ladder.workflow.measurement import Measurement
 from ladder.workflow.paper import Paper
 from ladder.workflow.resources import BlockResources, JobResources
-from ladder.workflow.run import Run, replace_lock, tidy_up
+from ladder.workflow.run import Run, announce_jobs, replace_lock, tidy_up
 from ladder.workflow.sensitivity import Sensitivity
 from ladder.workflow.stamps import Stamps
 
@@ -28,6 +28,7 @@ RUN = Run(STUDY, workflow)
 if workflow.is_main_process:
     tidy_up()
     replace_lock(workflow, bool(STUDY.site))
+    announce_jobs(RUN.announce)
 
 commands.set_variables(STUDY, workflow)
 # The rules run in the environment of Snakemake itself, unless a software deployment method is set.

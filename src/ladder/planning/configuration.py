@@ -11,7 +11,6 @@ from pathlib import Path
 import yaml
 
 from ladder.errors import LadderError
-from ladder.machine import programs
 from ladder.planning.yaml_files import parse, read
 from ladder.records import documents
 from ladder.records.files import abbreviate
@@ -19,7 +18,6 @@ from ladder.records.files import abbreviate
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
 PROJECT = Path(__file__).parents[3]
-SITE_SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
 HINT = "See config/README.md for every key."
 # Pairs of keys of a protocol: a minimum and the maximum that it must not exceed.
 LIMITS = (("processes", "most_processes"), ("samples", "most"), ("least", "most"))
@@ -176,25 +174,6 @@ def incomplete(experiments):
     if dropped and shipped().exists():
         shipped_names = read(shipped())["experiments"]
         yield from ((name, "there is no such experiment to drop") for name in dropped if name not in shipped_names)
-
-
-def validate_site(site, path):
-    """A validated copy of a cluster's description, read from `path`, with defaults filled in. Raises LadderError."""
-    schema = json.loads(SITE_SCHEMA_FILE.read_text(encoding="utf-8"))
-    site = copy.deepcopy(site)
-    require_fit(site, schema, f"The cluster's description {path}", "See docs/cluster.md for every key.")
-    fill_defaults(site, schema)
-    for kind, nodes in site["nodes"].items():
-        fill_defaults(nodes, schema["$defs"]["kind"])
-        for key, text in (("launcher", nodes["launcher"]), ("options", " ".join(nodes["options"]))):
-            if text:
-                programs.split_command(text, f"The cluster's description {path} is wrong: nodes.{kind}.{key}")
-        if nodes["count"] > 1 and kind == "cpu":
-            raise LadderError(
-                f"The cluster's description {path} is wrong at nodes.cpu.count: only MPI ranks, of nodes.mpi and "
-                "nodes.gpu, can be on several nodes at once."
-            )
-    return site
 
 
 def require_fit(values, schema, what, hint):

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -30,7 +29,6 @@ def require_accepted(site, path, kinds):
         )
     for kind in kinds:
         nodes = site["nodes"][kind]
-        require_free(nodes["options"], f"nodes.{kind}.options of {path}")
         options = options_of(nodes, site)
         if reason := refusal(options):
             wrong_keys = [key for key in options if not refusal({**options, key: []})]
@@ -46,18 +44,6 @@ def require_accepted(site, path, kinds):
     for account in (site["account"] or "").split(","):
         if account:
             require_account(account, path)
-
-
-def require_free(options, where):
-    """Raises LadderError for options of sbatch that Snakemake's executor sets itself."""
-    from snakemake_executor_plugin_slurm.validation import get_forbidden_slurm_options
-
-    for pattern, name in get_forbidden_slurm_options().items():
-        if re.search(pattern, " ".join(options)):
-            raise LadderError(
-                f"The {name} can't be among nodes' options, since Snakemake sets it: remove it from {where}, and use "
-                "the key for it in docs/cluster.md."
-            )
 
 
 def options_of(nodes, site):
