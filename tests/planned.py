@@ -34,6 +34,7 @@ def snakemake_workflow(**changes):
         "scheduling_settings": SimpleNamespace(max_jobs_per_timespan="100/1s"),
         "executor_plugin": SimpleNamespace(name="local"),
         "local_exec": True,
+        "deployment_settings": SimpleNamespace(deployment_method=set()),
         "cores": 2,
         "touch": False,
     }

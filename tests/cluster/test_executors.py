@@ -5,8 +5,6 @@ import re
 
 import pytest
 
-from cluster.conftest import NODES
-
 pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="requires Snakemake's plugin cluster-generic")
 pytestmark = pytest.mark.workflow
 SUBMIT = '#!/bin/sh\nnohup sh "$1" > "{folder}/job-$$.log" 2>&1 &\necho $$\n'

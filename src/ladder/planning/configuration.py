@@ -81,7 +81,10 @@ def as_list(value):
 
 
 def validate(config):
-    """A validated copy with defaults filled in, without dropped experiments. Raises LadderError naming a wrong key."""
+    """A validated copy with defaults filled in and without the experiments that it drops.
+
+    Raises LadderError naming a wrong key.
+    """
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     config = copy.deepcopy(config)
     for key, rule in schema["properties"].items():
@@ -92,6 +95,7 @@ def validate(config):
     require_fit(config, schema, "The configuration", HINT)
     fill_defaults(config, schema)
     config["experiments"] = {name: value for name, value in config["experiments"].items() if value is not None}
+    config["experiments"] = selected(config["experiments"], config["only"])
     require_numbers(config["experiments"])
     require_consistent(config)
     require_folders(config["variant_folders"])
@@ -103,10 +107,27 @@ def claims(config):
 
     The files that the key names override the study's keys, and replace all of its experiments.
     """
-    merged = merge({}, config) | {"experiments": {}}
+    merged = merge({}, config) | {"experiments": {}, "only": []}
     for path in map(Path, config["claims"]):
         merge(merged, read(path if path.exists() else PROJECT / path))
     return validate(merged)
+
+
+def selected(experiments, names):
+    """The experiments of these names and the ceilings, with which their samples are compared; all without any name.
+
+    Raises LadderError for an unknown name.
+    """
+    for name in names:
+        if name not in experiments:
+            nearest = "".join(f" Did you mean {other}?" for other in difflib.get_close_matches(name, experiments, n=1))
+            raise LadderError(f"The configuration is wrong at only: it has no experiment {name!r}.{nearest} {HINT}")
+    return {name: value for name, value in experiments.items() if not names or name in names or is_ceiling(name)}
+
+
+def is_ceiling(experiment):
+    """Whether an experiment measures a ceiling of the machine."""
+    return experiment.startswith("ceiling")
 
 
 def require_folders(folders):
