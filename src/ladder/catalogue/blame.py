@@ -28,8 +28,8 @@ def line_of(error, folder):
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
         frames.append(traceback.FrameSummary(error.filename, error.lineno, ""))
-    own = [frame for frame in frames if Path(frame.filename).parent == folder]
-    return (Path(own[-1].filename), own[-1].lineno) if own else None
+    frames = [frame for frame in frames if Path(frame.filename).parent == folder]
+    return (Path(frames[-1].filename), frames[-1].lineno) if frames else None
 
 
 def sentence(error, what, path):

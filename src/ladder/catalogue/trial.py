@@ -144,9 +144,9 @@ class Trial:
         inputs = {name: np.zeros(*kind) for name, kind in kinds.items() if name not in self.module.GENERATED}
         for array in inputs.values():
             array[...] = np.nan if array.dtype.kind == "f" else 0
-        given = dict(inputs)
+        arrays = dict(inputs)
         names = self.module.fill(inputs, dict(sizes), round, None)
-        if any(inputs.get(name) is not array for name, array in given.items()) or len(inputs) > len(given):
+        if any(inputs.get(name) is not array for name, array in arrays.items()) or len(inputs) > len(arrays):
             self.refuse("fill", 'replaces an array of `inputs`: write into it, as in `inputs["x"][...] = values`')
         if not forms.is_texts(names):
             self.refuse("fill", f"returns {brief(names)}: it must return the names of the inputs that it has written")

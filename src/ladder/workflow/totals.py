@@ -34,9 +34,9 @@ def summary(plan, jobs):
     for job in jobs:
         if job.rule.name in RULES:
             kind = job.resources.get("kind")
-            by_kind[kind].append(taken(job, plan.targets[kind]))
-    lines = [kind_line(kind, taken, plan.targets[kind]) for kind, taken in by_kind.items() if taken]
-    everything = [job for taken in by_kind.values() for job in taken]
+            by_kind[kind].append(demand(job, plan.targets[kind]))
+    lines = [kind_line(kind, group, plan.targets[kind]) for kind, group in by_kind.items() if group]
+    everything = [job for group in by_kind.values() for job in group]
     sampling = sampling_hours(plan, [job for job in jobs if job.rule.name == "measure"])
     head = (
         f"ladder: {pluralize(len(everything), 'job')} for the cluster, at most {hours(everything)} by their time limits"
@@ -45,7 +45,7 @@ def summary(plan, jobs):
     return [head, *lines, *skipped_line(plan)]
 
 
-def taken(job, target):
+def demand(job, target):
     """The Job of one of Snakemake's jobs on a Target."""
     resources = job.resources
     nodes, gpus = resources.get("nodes"), int((resources.get("gres") or "0").rpartition(":")[2])
