@@ -55,7 +55,7 @@ def test_jobs_are_counted_by_kind_of_nodes_with_their_gpus_and_hours():
 def test_a_case_that_shares_its_node_takes_a_part_of_it():
     lines = announced(share=True)
     assert "at most 4.25 node-hours" in lines[0]
-    assert lines[3].endswith("at most 2.25 node-hours; 1 on 1 GPU of 4, up to 4 on a node.")
+    assert lines[3].endswith("at most 2.25 node-hours; 1 on 1 GPU of 4, of which 1 share nodes.")
 
 
 def test_without_jobs_the_totals_are_zero():

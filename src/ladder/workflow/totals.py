@@ -49,7 +49,8 @@ def demand(job, target):
     """The Job of one of Snakemake's jobs on a Target."""
     resources = job.resources
     nodes, gpus = resources.get("nodes"), int((resources.get("gres") or "0").rpartition(":")[2])
-    share = gpus / target.gpus if target.share and gpus == nodes == 1 else 1.0
+    is_shared = "--exclusive=user" in resources.get("slurm_extra").split()
+    share = gpus / target.gpus if is_shared else 1.0
     return Job(nodes, nodes * gpus, resources.get("runtime") / 60, share)
 
 
@@ -59,10 +60,10 @@ def kind_line(kind, jobs, target):
     if any(job.gpus for job in jobs):
         parts[0] += f" with {span([job.gpus for job in jobs], 'GPU')}"
     parts.append(f"at most {hours(jobs)}")
-    small = sum(job.gpus == 1 for job in jobs)
-    if small and target.gpus > 1:
-        advice = f"up to {target.gpus} on a node" if target.share else "whole nodes all the same: see the key `share`"
-        parts.append(f"{small} on 1 GPU of {target.gpus}, {advice}")
+    if target.gpus > 1 and (small := [job for job in jobs if job.gpus == 1]):
+        shared = sum(job.share < 1 for job in small)
+        advice = f"of which {shared} share nodes" if target.share else "whole nodes all the same: see the key `share`"
+        parts.append(f"{len(small)} on 1 GPU of {target.gpus}, {advice}")
     return f"  {kind}: {'; '.join(parts)}."
 
 
