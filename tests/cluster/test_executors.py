@@ -66,3 +66,12 @@ def test_cases_of_this_machine_are_not_submitted(submit, project, tmp_path):
     assert status == 1
     assert "These cases are for this machine: for a cluster, add `on_cluster=1`" in out
     assert not list(tmp_path.glob("job-*.log"))
+
+
+def test_an_executor_of_its_own_scheduler_plans_the_same_jobs(described, project):
+    pytest.importorskip("snakemake_executor_plugin_lsf", reason="requires Snakemake's plugin for LSF")
+    described()
+    project.add("products", {"blas": {"threads": 1}}, sizes=SIZES)
+    out, status = project.snakemake("-n", "results/table.csv", "--executor", "lsf", "--jobs", "4", *RESOURCES)
+    assert status == 0, out[-3000:]
+    assert "ladder: 1 job for the cluster" in out
