@@ -106,6 +106,13 @@ def test_only_slurms_executor_asks_slurm(monkeypatch, tmp_path):
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="lsf"), local_exec=False).start()
 
 
+def test_job_arrays_are_refused():
+    study = planned({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
+    options = {"executor_plugin": SimpleNamespace(name="slurm"), "local_exec": False}
+    with pytest.raises(SystemExit, match="Job arrays can't be used: .* Leave out `--slurm-array-jobs`"):
+        run_of(study, *measuring_jobs(study), executor_settings=SimpleNamespace(array_jobs="all"), **options).start()
+
+
 def test_what_a_failed_job_restored_is_older_than_its_inputs_and_so_rebuilt():
     for path, seconds in (("input", 1000), ("newer", 2000), ("figure.pdf", 3000), ("record.json", 3000)):
         Path(path).touch()

@@ -96,6 +96,19 @@ def require_plain(python=sys.executable):
         )
 
 
+def refuse_arrays(settings):
+    """Raises LadderError if the executor's settings ask for job arrays.
+
+    With version 2.8.0 of the plug-in, a task that fails deletes the output of another one, and all tasks of an array
+    get the nodes, cores and GPUs of the first.
+    """
+    if settings.array_jobs:
+        raise LadderError(
+            "Job arrays can't be used: a case that fails would cost another one its record. Leave out "
+            "`--slurm-array-jobs`."
+        )
+
+
 def require_packages(cases):
     """Raises LadderError if cases require GPUs and CuPy isn't installed, since every such job would fail."""
     if any(workloads.gpus(case) for case in cases) and not is_installed("cupy"):

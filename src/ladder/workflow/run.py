@@ -124,6 +124,7 @@ class Run:
         slurm.require_packages(cases)
         if self.workflow.executor_plugin.name != "slurm":
             return
+        slurm.refuse_arrays(self.workflow.executor_settings)
         used = [self.plan.target_of(case) for case in cases]
         slurm.require_accepted(site, targets.site_path(), [kind for kind in kinds if kinds[kind] in used])
         if stray := slurm.cancel_stray():
