@@ -28,7 +28,7 @@ include: "workflow/rules/publish.smk"
 
 
 if workflow.is_main_process:
-    requests.check_targets(workflow, STUDY.experiments, FIGURES)
+    invocation.check_targets(workflow, STUDY.experiments, FIGURES)
 
 
 # Only the main process calls these handlers, not the Snakemake that runs a job on a cluster's node.

@@ -109,7 +109,7 @@ def test_only_slurms_executor_asks_slurm(monkeypatch, tmp_path):
 def test_job_arrays_are_refused():
     study = planned({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
     options = {"executor_plugin": SimpleNamespace(name="slurm"), "local_exec": False}
-    with pytest.raises(SystemExit, match=r"Job arrays can't be used: .* Leave out `--slurm-array-jobs`"):
+    with pytest.raises(SystemExit, match=r"Job arrays can't be used: .* Start again without `--slurm-array-jobs`"):
         run_of(study, *measuring_jobs(study), executor_settings=SimpleNamespace(array_jobs="all"), **options).start()
 
 

@@ -104,7 +104,7 @@ def refuse_arrays(settings):
     """
     if settings.array_jobs:
         raise LadderError(
-            "Job arrays can't be used: a case that fails would cost another one its record. Leave out "
+            "Job arrays can't be used: a case that fails would cost another one its record. Start again without "
             "`--slurm-array-jobs`."
         )
 

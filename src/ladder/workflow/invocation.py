@@ -4,6 +4,9 @@ import difflib
 import os
 import re
 
+from snakemake.logging import logger
+
+from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.workflow.mistakes import ending_run
 
@@ -32,6 +35,7 @@ def check_targets(workflow, experiments, figures):
 
     def check_and_build():
         require_known_targets(workflow, experiments, figures)
+        report_misspelt(experiments, figures)
         build()
 
     workflow._build_dag = check_and_build
@@ -52,7 +56,7 @@ def reason(path, workflow, experiments, figures):
     if match := FIGURE.fullmatch(path):
         return figure_reason(match[1], experiments, figures)
     if match := EXPERIMENT.match(path):
-        return no_experiments([match[1]], experiments)
+        return f"The configuration has no experiment {match[1]}{suggestion(match[1], experiments)}"
     rules = [rule for rule in workflow.rules if not rule.has_wildcards()]
     files = [str(file) for rule in rules for file in (*rule.input, *rule.output) if isinstance(file, str)]
     return f"Nothing makes {path}{suggestion(path, [*(rule.name for rule in rules), *files])}"
@@ -62,16 +66,31 @@ def figure_reason(name, experiments, figures):
     """Why a figure isn't drawn."""
     if name not in figures.constants:
         return f"There is no figure {name}{suggestion(name, figures.constants)}"
-    if missing := [other for other in figures.constants[name]["EXPERIMENTS"] if other not in experiments]:
-        return f"The figure {name} can't be drawn: {no_experiments(missing, experiments)}"
+    if missing := missing_experiments(name, experiments, figures):
+        texts = [f"{other}{suggestion(other, experiments, ' (did you mean {}?)')}" for other in missing]
+        return (
+            f"The figure {name} can't be drawn: EXPERIMENTS in {figures.paths[name]} names {', '.join(texts)}, which "
+            "the configuration lacks."
+        )
     return f"{name} is not a figure of this run: it shows data or artefacts that this run doesn't make."
 
 
-def no_experiments(names, experiments):
-    """A sentence on experiments that the configuration lacks."""
-    return " ".join(f"The configuration has no experiment {name}{suggestion(name, experiments)}" for name in names)
+def missing_experiments(name, experiments, figures):
+    """The experiments that a figure requires and the configuration lacks."""
+    return [other for other in figures.constants[name]["EXPERIMENTS"] if other not in experiments]
 
 
-def suggestion(name, known):
-    """The end of a sentence on an unknown name: the nearest known one, if there is any."""
-    return "".join(f": did you mean {other}?" for other in difflib.get_close_matches(name, known, n=1)) or "."
+def report_misspelt(experiments, figures):
+    """Print which of a user's figures aren't drawn because they require an experiment with almost a known name."""
+    for name in figures.constants:
+        missing = missing_experiments(name, experiments, figures)
+        if not figures.paths[name].is_relative_to(workloads.HOME) and any(
+            difflib.get_close_matches(other, experiments) for other in missing
+        ):
+            logger.warning(f"ladder: {figure_reason(name, experiments, figures)}")
+
+
+def suggestion(name, known, text=": did you mean {}?"):
+    """A text on the known name that is nearest to an unknown one; without any, what ends a sentence, or nothing."""
+    nearest = difflib.get_close_matches(name, known, n=1)
+    return text.format(*nearest) if nearest else "." * text.startswith(":")

@@ -1,14 +1,17 @@
 """What a user asks of Snakemake that it can't do: each is a sentence that names the nearest thing that it can."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.workflow import requests
+from ladder.workflow import invocation
 from planned import snakemake_workflow
 
 FIGURES = SimpleNamespace(
+    paths={"gemm_tilings": Path("/mine/gemm/paper/tilings.py"), "mlp_errors": workloads.HOME / "mlp/paper/errors.py"},
     constants={"gemm_tilings": {"EXPERIMENTS": ["gemm_tiles", "gone"]}, "mlp_errors": {"EXPERIMENTS": ["quick"]}},
 )
 
@@ -33,7 +36,7 @@ def require(*targets):
         rules=RULES,
         is_rule=lambda name: name in [rule.name for rule in RULES],
     )
-    requests.require_known_targets(workflow, ["quick", "gemm_tile"], FIGURES)
+    invocation.require_known_targets(workflow, ["quick", "gemm_tile"], FIGURES)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +48,8 @@ def require(*targets):
         ("results/figures/gemm_tilngs.pdf", "There is no figure gemm_tilngs: did you mean gemm_tilings?"),
         (
             "results/figures/gemm_tilings.pdf",
-            "The figure gemm_tilings can't be drawn: The configuration has no experiment gemm_tiles: did you mean "
-            "gemm_tile? The configuration has no experiment gone.",
+            "The figure gemm_tilings can't be drawn: EXPERIMENTS in /mine/gemm/paper/tilings.py names gemm_tiles (did "
+            "you mean gemm_tile?), gone, which the configuration lacks.",
         ),
         ("results/figures/mlp_errors.svg", "mlp_errors is not a figure of this run: it shows data or artefacts"),
         ("results/tables/qick/samples.csv", "The configuration has no experiment qick: did you mean quick?"),
@@ -65,6 +68,15 @@ def test_rules_files_that_a_rule_makes_and_files_that_exist_are_accepted(tmp_pat
     require()
 
 
+def test_a_users_figure_that_requires_a_misspelt_experiment_is_reported(monkeypatch):
+    lines = []
+    monkeypatch.setattr(invocation.logger, "warning", lines.append)
+    invocation.report_misspelt(["quick", "gemm_tile"], FIGURES)
+    invocation.report_misspelt(["other"], FIGURES)
+    (line,) = lines
+    assert line.startswith("ladder: The figure gemm_tilings can't be drawn: EXPERIMENTS in /mine/gemm/paper/tilings.py")
+
+
 @pytest.mark.parametrize(
     ("methods", "refused"), [((), None), (("conda",), None), (("conda", "apptainer"), "apptainer")]
 )
@@ -72,6 +84,6 @@ def test_jobs_run_in_no_container_that_no_rule_names(methods, refused):
     workflow = snakemake_workflow(deployment_settings=SimpleNamespace(deployment_method=set(methods)))
     if refused:
         with pytest.raises(LadderError, match=rf"^`--sdm {refused}` can't be used: .* the key `wrapper`"):
-            requests.require_deployment(workflow)
+            invocation.require_deployment(workflow)
     else:
-        requests.require_deployment(workflow)
+        invocation.require_deployment(workflow)
