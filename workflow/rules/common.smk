@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ladder.catalogue import datasets, sources, workloads
 from ladder.store import TABLES
-from ladder.workflow import builds, commands, data, figures, measurement, paper, invocation, study_plan
+from ladder.workflow import builds, commands, data, figures, invocation, measurement, paper, study_plan
 from ladder.workflow.builds import Builds
 from ladder.workflow.ceilings import Ceilings
 from ladder.workflow.claims import Claims
