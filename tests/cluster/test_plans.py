@@ -52,7 +52,7 @@ def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, described
     head = "\n".join(out.splitlines()[:10])
     assert "ladder: 4 jobs for the cluster, at most 0.6667 node-hours by their time limits" in head
     assert "\n  cpu: 4 jobs on 1 node each; at most 0.6667 node-hours." in head
-    assert "ladder: 2 cases skipped on these nodes: 2 (needs 64 cores, 2 available)." in head
+    assert "ladder: 2 cases of the whole plan can't run on these nodes: 2 (needs 64 cores, 2 available)." in head
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_jobs_are_counted_by_kind_of_nodes_with_their_gpus_and_hours():
         "  mpi: 1 job on 2 nodes each; at most 1 node-hours.",
         "  gpu: 3 jobs on 1 node each with 1 to 3 GPUs; at most 3 node-hours; 1 on 1 GPU of 4, whole nodes all the "
         "same: see the key `share`.",
-        "ladder: 1 case skipped on these nodes: 1 (needs 9 cores, 8 available).",
+        "ladder: 1 case of the whole plan can't run on these nodes: 1 (needs 9 cores, 8 available).",
     ]
 
 
@@ -67,4 +67,6 @@ def test_the_most_frequent_reasons_are_named_and_the_others_counted(monkeypatch)
     reasons = ["a", "a", "b", "b", "c", "c", "d"]
     items = [SimpleNamespace(case=SimpleNamespace(key=i), skipped=reason) for i, reason in enumerate(reasons)]
     (line,) = totals.skipped_line(SimpleNamespace(cases=items))
-    assert line.endswith("7 cases skipped on these nodes: 2 (a), 2 (b), 2 (c), 1 for other reasons.")
+    assert line.endswith(
+        "7 cases of the whole plan can't run on these nodes: 2 (a), 2 (b), 2 (c), 1 for other reasons."
+    )

@@ -37,12 +37,13 @@ def summary(plan, jobs):
             by_kind[kind].append(demand(job, plan.targets[kind]))
     lines = [kind_line(kind, group, plan.targets[kind]) for kind, group in by_kind.items() if group]
     everything = [job for group in by_kind.values() for job in group]
-    sampling = sampling_hours(plan, [job for job in jobs if job.rule.name == "measure"])
+    measurements = [job for job in jobs if job.rule.name == "measure"]
+    sampling = sampling_hours(plan, measurements)
     head = (
         f"ladder: {pluralize(len(everything), 'job')} for the cluster, at most {hours(everything)} by their time limits"
         f"{f'; the protocols plan {sampling:.3g} h of sampling' * bool(sampling)}{':' if lines else '.'}"
     )
-    return [head, *lines, *skipped_line(plan)]
+    return [head, *lines, *(skipped_line(plan) if measurements or not everything else [])]
 
 
 def demand(job, target):
@@ -91,4 +92,6 @@ def skipped_line(plan):
     texts = [f"{count} ({reason})" for reason, count in reasons.most_common(MOST_REASONS)]
     others = reasons.total() - sum(count for _, count in reasons.most_common(MOST_REASONS))
     rest = [f"{others} for other reasons"] * bool(others)
-    return [f"ladder: {pluralize(reasons.total(), 'case')} skipped on these nodes: {', '.join([*texts, *rest])}."]
+    return [
+        f"ladder: {pluralize(reasons.total(), 'case')} of the whole plan can't run on these nodes: {', '.join([*texts, *rest])}."
+    ]
