@@ -92,6 +92,5 @@ def skipped_line(plan):
     texts = [f"{count} ({reason})" for reason, count in reasons.most_common(MOST_REASONS)]
     others = reasons.total() - sum(count for _, count in reasons.most_common(MOST_REASONS))
     rest = [f"{others} for other reasons"] * bool(others)
-    return [
-        f"ladder: {pluralize(reasons.total(), 'case')} of the whole plan can't run on these nodes: {', '.join([*texts, *rest])}."
-    ]
+    count = pluralize(reasons.total(), "case")
+    return [f"ladder: {count} of the whole plan can't run on these nodes: {', '.join([*texts, *rest])}."]
