@@ -27,6 +27,10 @@ include: "workflow/rules/paper.smk"
 include: "workflow/rules/publish.smk"
 
 
+if workflow.is_main_process:
+    invocation.check_targets(workflow, STUDY.experiments, FIGURES)
+
+
 # Only the main process calls these handlers, not the Snakemake that runs a job on a cluster's node.
 onstart:
     RUN.start()

@@ -33,6 +33,9 @@ def snakemake_workflow(**changes):
         "resource_settings": SimpleNamespace(default_resources=None),
         "scheduling_settings": SimpleNamespace(max_jobs_per_timespan="100/1s"),
         "executor_plugin": SimpleNamespace(name="local"),
+        "executor_settings": SimpleNamespace(array_jobs=None),
+        "local_exec": True,
+        "deployment_settings": SimpleNamespace(deployment_method=set()),
         "cores": 2,
         "touch": False,
     }

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from ladder.errors import LadderError
-from ladder.planning import configuration
+from ladder.planning import site
 from ladder.planning import slurm as scheduler
 from ladder.records.case import Case
 
@@ -17,7 +17,7 @@ ON_GPUS = {"partition": "gpu", "gpus": 1}
 def describe(kind="cpu", **nodes):
     """A validated description in which keys of one kind of nodes differ."""
     kinds = {"cpu": NODES, "mpi": {**NODES, "count": 2}, "gpu": {**NODES, **ON_GPUS}}
-    return configuration.validate_site({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
+    return site.validate({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
 
 
 @pytest.mark.cluster

@@ -42,3 +42,27 @@ def test_one_figure_asks_for_no_more_than_it_needs(project, described):
     # The rest are the ceilings, with which results are compared.
     assert {workload for _, workload, _ in found} <= {"gemv", "gemm", "stream"}
     assert {variant for _, workload, variant in found if workload == "gemm"} <= {"blas"}
+
+
+def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, described):
+    described()
+    project.add("products", {"blas": {"threads": [1, 2, 64]}})
+    out, status = project.snakemake("-n", "results/table.csv", "--profile", "cluster")
+    assert status == 0, out[-3000:]
+    head = "\n".join(out.splitlines()[:10])
+    assert "ladder: 4 jobs for the cluster, at most 0.6667 node-hours by their time limits" in head
+    assert "\n  cpu: 4 jobs on 1 node each; at most 0.6667 node-hours." in head
+    assert "ladder: 2 cases of the whole plan can't run on these nodes: 2 (needs 64 cores, 2 available)." in head
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [({"gpus": None}, "nodes.gpu.gpus: None is not of type"), ({}, "nodes.gpu: 'gpus' is a required property")],
+)
+def test_a_dry_run_refuses_a_kind_of_nodes_for_gpus_without_any(project, described, kind, sentence):
+    described(gpu={"partition": "gpu", "machine": "g", "cores": 2, "memory": 3000} | kind)
+    project.add("products", {"cublas": {}})
+    out, status = project.snakemake("-n", "--profile", "cluster")
+    assert status == 1
+    assert sentence in out
+    assert "Traceback" not in out

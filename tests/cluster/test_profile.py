@@ -147,7 +147,7 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
     variables = (
         f"LADDER_CARDS=1 LADDER_CARDS_ASKED={tmp_path}/asked PYTHONPATH={stand_ins}:$PYTHONPATH LADDER_FAULT=device"
     )
-    described(gpu=ON_GPUS, prelude=f"export {variables}")
+    described(gpu={**ON_GPUS, "share": True, "prelude": f"export {variables}"})
     project.add("both", {"blas": {"threads": 1}, "cublas": {"math": "default"}})
     line, environment = project.command("results/table.csv", *ON_CLUSTER)
     environment["PYTHONPATH"] += f"{os.pathsep}{stand_ins}"

@@ -12,7 +12,7 @@ from snakemake.settings import types
 
 from conftest import ROOT
 from ladder.errors import LadderError
-from ladder.planning import configuration, plan
+from ladder.planning import configuration, plan, yaml_files
 from ladder.planning.targets import Target
 
 EXPERIMENT = {
@@ -355,8 +355,33 @@ def test_every_key_has_the_documented_default():
     config = configuration.validate({"experiments": {}})
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
     assert config.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}
-    auto, empty = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders")
+    auto, empty = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders", "only")
     others = {"measure": True, "peers": True, "mnist_mirror": None, "published": ["all"], "keep_published": False}
     others |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
     others |= {"claims": ["config/claims.yaml"]}
     assert config == dict.fromkeys(auto, "auto") | {key: [] for key in empty} | others
+
+
+def test_only_keeps_the_named_experiments_and_the_ceilings():
+    experiments = {name: copy.deepcopy(EXPERIMENT) for name in ("ceiling_blas", "one", "other")}
+    config = configuration.validate({"only": ["other"], "experiments": experiments})
+    assert list(config["experiments"]) == ["ceiling_blas", "other"]
+    assert list(configuration.validate({"only": [], "experiments": experiments})["experiments"]) == list(experiments)
+
+
+@pytest.mark.parametrize(("name", "end"), [("othr", "'othr'. Did you mean other? See"), ("x", "'x'. See")])
+def test_only_of_an_unknown_experiment_is_refused_with_the_nearest(name, end):
+    experiments = {"other": copy.deepcopy(EXPERIMENT)}
+    message = refusal_of({"only": [name], "experiments": experiments})
+    assert message.startswith(f"The configuration is wrong at only: it has no experiment {end}")
+
+
+@pytest.mark.parametrize("target", ["results/table.csv", "paper", "figures"])
+def test_a_target_after_configfile_is_named_as_such(target, monkeypatch):
+    for module in (configfile, types):
+        monkeypatch.setattr(module, "load_configfile", module.load_configfile)
+    yaml_files.serve_snakemake()
+    with pytest.raises(SystemExit, match=r"If it is a target, put it before `--configfile`\.$"):
+        types.load_configfile(target)
+    with pytest.raises(SystemExit, match=r"can't be read: No such file or directory\.$"):
+        types.load_configfile("missing.yaml")

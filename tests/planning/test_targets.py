@@ -220,3 +220,18 @@ def test_the_resources_of_a_target_are_those_of_its_description(site):
         "constraint": "ib",
         "slurm_extra": "--exclusive --mail-type=NONE -v",
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "sentence"),
+    [
+        ("gpu", {}, r"wrong at nodes.gpu: 'gpus' is a required property"),
+        ("gpu", {"gpus": 0}, r"wrong at nodes.gpu.gpus: 0 is less than the minimum of 1"),
+        ("cpu", {"share": True}, r"wrong at nodes.cpu.share: only cases on one GPU share a node"),
+        ("cpu", {"options": ["-C fast"]}, r"can't be among nodes' options.*nodes.cpu.options of \S*site.yaml"),
+        ("cpu", {"preludes": ""}, r"wrong at nodes.cpu: .*'preludes' was unexpected"),
+    ],
+)
+def test_a_wrong_kind_of_nodes_is_refused_when_planning(site, kind, nodes, sentence):
+    with pytest.raises(LadderError, match=sentence):
+        site(nodes={"cpu": NODES} | {kind: NODES | nodes})

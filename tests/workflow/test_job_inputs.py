@@ -44,7 +44,7 @@ def test_a_stamp_is_of_one_variant_on_one_problem():
     study = planned({"one": experiment({"blas": {"threads": [1, 2]}, "tiled": {"threads": 1}})})
     paths = [stamps.path_of(case) for case in cases_of(study)]
     assert len(set(paths)) == 2
-    assert paths[0].startswith("results/stamps/gemm-blas/form=nn,m=17,")
+    assert paths[0].startswith("results/stamps/gemm-blas/form=nn+m=17+")
     assert "threads" not in paths[0]
 
 

@@ -90,7 +90,7 @@ def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
     study.site["prelude"], study.site["wrapper"] = "export OMP_PROC_BIND=true; true $UNSET_BY_NOBODY", "echo"
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     set_variables(study, snakemake_workflow(is_main_process=False))
-    line = line.format(resources=SimpleNamespace(cpus_per_task=4, nodes=2))
+    line = line.format(resources=SimpleNamespace(cpus_per_task=4, nodes=2, kind="cpu"))
     line = line.replace("exec", "env | sort; exec")
     process = subprocess.run(["bash", "-euc", line], capture_output=True, text=True, check=True)
     lines = process.stdout.splitlines()
@@ -99,13 +99,49 @@ def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
     assert lines[-1] == f"{sys.executable} -m ladder list"
 
 
+def test_each_kind_of_nodes_has_a_prelude_and_a_wrapper_of_its_own():
+    gpu = CLUSTER["gpu"] | {"prelude": "echo of gpu", "wrapper": "echo inside"}
+    study, line = planned({}, CLUSTER | {"gpu": gpu}), Commands(True, False).on_node("list")
+    study.site["prelude"], study.site["wrapper"] = "echo of all", "echo outside"
+    set_variables(study, snakemake_workflow(is_main_process=False))
+    printed = {}
+    for kind in ("cpu", "gpu"):
+        words = line.format(resources=SimpleNamespace(cpus_per_task=4, nodes=2, kind=kind))
+        process = subprocess.run(["bash", "-euc", words], capture_output=True, text=True, check=True)
+        printed[kind] = process.stdout.splitlines()
+    end = f"{sys.executable} -m ladder list"
+    assert printed == {"cpu": ["of all", f"outside {end}"], "gpu": ["of all", "of gpu", f"inside {end}"]}
+
+
+def test_a_case_on_one_gpu_takes_a_part_of_a_node_that_is_shared():
+    gpu = CLUSTER["gpu"] | {"share": True, "options": ["--reservation=us"], "launcher": "srun"}
+    resources, jobs = resources_of(CLUSTER | {"gpu": gpu})
+    measuring = {name: value for name, value in resources.measuring.items() if name != "runtime"}
+    part, whole = (values(measuring, jobs[name]) for name in ("cublas", "mpi_cublas"))
+    shared = {
+        "cpus_per_task": 2,
+        "mem_mb": 250,
+        "slurm_extra": "--exclusive=user --reservation=us",
+        "gres": "gpu:h100:1",
+    }
+    assert part.items() >= shared.items()
+    assert (whole["mem_mb"], whole["slurm_extra"]) == (1000, "--exclusive --reservation=us")
+    assert resources.granted(jobs["cublas"], 1) == 2
+
+
+def test_resources_for_other_executors_are_those_of_the_kind_of_nodes():
+    resources, jobs = resources_of(CLUSTER | {"gpu": CLUSTER["gpu"] | {"resources": {"lsf_queue": "gpus"}}})
+    queue = resources.measuring["lsf_queue"]
+    assert (queue(jobs["cublas"]), queue(jobs["blas"])) == ("gpus", None)
+
+
 def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
     monkeypatch.setenv("SHELLOPTS_OF_MINE", "kept")
     for name in ("BASH_ENV", "BASHOPTS", "CDPATH"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
     set_variables(planned({}), snakemake_workflow())
-    assert not {"BASH_ENV", "BASHOPTS", "CDPATH", "LADDER_PRELUDE", "LADDER_UNSET"} & set(os.environ)
+    assert not {"BASH_ENV", "BASHOPTS", "CDPATH", "LADDER_PRELUDE_cpu", "LADDER_UNSET"} & set(os.environ)
     expected = {"LADDER_PYTHON": sys.executable, "LADDER_CODE": "/project/src", "LADDER_PARENT": str(os.getpid())}
     expected["PYTHONSAFEPATH"] = "1"
     assert os.environ.items() >= (expected | {"LADDER_UNCHANGED": "c 0", "SHELLOPTS_OF_MINE": "kept"}).items()

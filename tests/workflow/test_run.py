@@ -79,12 +79,11 @@ def test_results_that_cannot_be_written_end_the_run_before_its_first_job(monkeyp
     run_of(planned({}), job("results/table.csv"), touch=True).start()
 
 
-def test_cases_of_this_machine_are_not_submitted_to_slurm():
+def test_cases_of_this_machine_are_not_submitted_to_a_cluster():
     study = planned(BLAS)
-    executor = SimpleNamespace(name="slurm")
     with pytest.raises(SystemExit, match=r"for a cluster, add `on_cluster=1` to `--default-resources`"):
-        run_of(study, *measuring_jobs(study), executor_plugin=executor).start()
-    run_of(study, job("results/table.csv"), executor_plugin=executor).start()
+        run_of(study, *measuring_jobs(study), local_exec=False).start()
+    run_of(study, job("results/table.csv"), local_exec=False).start()
 
 
 def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelled(monkeypatch, capsys):
@@ -95,8 +94,23 @@ def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelle
     monkeypatch.setattr(slurm, "cancel_stray", lambda: ["7", "8"])
     study = planned({"one": experiment({"mpi": {"ranks": 2, "mode": "ship"}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm")).start()
-    assert tried == ["plain", ("site.yaml", ["mpi"]), 1]
+    assert tried == ["plain", 1, ("site.yaml", ["mpi"])]
     assert capsys.readouterr().err == "ladder: cancelled the Slurm jobs of an earlier run: 7, 8.\n"
+
+
+def test_only_slurms_executor_asks_slurm(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    study = planned({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
+    with pytest.raises(SystemExit, match="There is no `sbatch` here"):
+        run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm"), local_exec=False).start()
+    run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="lsf"), local_exec=False).start()
+
+
+def test_job_arrays_are_refused():
+    study = planned({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
+    options = {"executor_plugin": SimpleNamespace(name="slurm"), "local_exec": False}
+    with pytest.raises(SystemExit, match=r"Job arrays can't be used: .* Start again without `--slurm-array-jobs`"):
+        run_of(study, *measuring_jobs(study), executor_settings=SimpleNamespace(array_jobs="all"), **options).start()
 
 
 def test_what_a_failed_job_restored_is_older_than_its_inputs_and_so_rebuilt():

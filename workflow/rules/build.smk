@@ -50,8 +50,10 @@ rule precompile:
         "results/logs/compiled/{fingerprint}/{workload}/{variant}/{case}.log",
     conda:
         ENVIRONMENT
+    params:
+        case=builds.note_case,
     shell:
         ladder(
-            "precompile {wildcards.workload} {wildcards.variant} {wildcards.case:q} --out {output:q}"
+            "precompile {wildcards.workload} {wildcards.variant} {params.case:q} --out {output:q}"
             " 2> >(tee {log:q} >&2)"
         )

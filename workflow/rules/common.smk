@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ladder.catalogue import datasets, sources, workloads
 from ladder.store import TABLES
-from ladder.workflow import builds, commands, data, figures, measurement, paper, study_plan
+from ladder.workflow import builds, commands, data, figures, invocation, measurement, paper, study_plan
 from ladder.workflow.builds import Builds
 from ladder.workflow.ceilings import Ceilings
 from ladder.workflow.claims import Claims
@@ -18,7 +18,7 @@ from ladder.workflow.figures import Figures
 from ladder.workflow.measurement import Measurement
 from ladder.workflow.paper import Paper
 from ladder.workflow.resources import BlockResources, JobResources
-from ladder.workflow.run import Run, replace_lock, tidy_up
+from ladder.workflow.run import Run, announce_jobs, replace_lock, tidy_up
 from ladder.workflow.sensitivity import Sensitivity
 from ladder.workflow.stamps import Stamps
 
@@ -28,6 +28,7 @@ RUN = Run(STUDY, workflow)
 if workflow.is_main_process:
     tidy_up()
     replace_lock(workflow, bool(STUDY.site))
+    announce_jobs(RUN.announce)
 
 commands.set_variables(STUDY, workflow)
 # The rules run in the environment of Snakemake itself, unless a software deployment method is set.

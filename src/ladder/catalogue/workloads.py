@@ -9,13 +9,14 @@ constants as text.
 import ast
 import functools
 import importlib
+import inspect
 import os
 import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ladder.catalogue import contracts, literals
+from ladder.catalogue import blame, contracts, forms, literals
 from ladder.errors import LadderError
 from ladder.records.files import abbreviate, require_utf8
 
@@ -104,9 +105,23 @@ def load(workload):
     if name not in sys.modules or list(sys.modules[name].__path__) != paths:
         require_workload(workload)
         importlib.import_module("ladder.workloads").__path__[:] = map(str, roots())
-        importlib.import_module(name).__path__[:] = paths
+        path = problem_path(workload)
+        try:
+            importlib.import_module(name).__path__[:] = paths
+        except blame.MISTAKES as error:
+            raise LadderError(f"{blame.sentence(error, f'The import of the workload {workload}', path)}.") from error
+        forms.require_sizes(path, sys.modules[name].SIZES)
+        guard_functions(sys.modules[name], path)
     fill_defaults(sys.modules[name])
     return sys.modules[name]
+
+
+def guard_functions(module, path):
+    """Have mistakes in a workload's functions raise LadderError with their place."""
+    for name, entry in contracts.WORKLOAD.names.items():
+        function = getattr(module, name, None)
+        if inspect.isfunction(function) and not hasattr(function, "is_guarded"):
+            setattr(module, name, blame.guarded(function, f"{name}({entry.arguments})", path))
 
 
 @functools.cache
@@ -132,10 +147,18 @@ def require_workload(workload):
 def require_contract(workload, variant=None):
     """Refuse a workload's modules and chapter, or one of its variants, if they break their contracts."""
     if variant:
-        contracts.require(variant_path(workload, variant), contracts.VARIANT)
+        path = variant_path(workload, variant)
+        contracts.require(path, contracts.VARIANT)
+        forms.require(path)
+        forms.require_variant(path, load(workload).SIZES, tunings(workload, variant))
     else:
         require_workload(workload)
-        contracts.require_workload(problem_path(workload).parent)
+        path = problem_path(workload)
+        forms.require(path)
+        contracts.require_workload(path.parent)
+        # A module that isn't a variant, for instance because its DEVICE is misspelt, is refused where it is used.
+        known = sorted({module.stem for folder in folders(workload) for module in modules(folder, "*.py")})
+        forms.require_rungs(path, workload, known)
 
 
 def module_path(workload, name):

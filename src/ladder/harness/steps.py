@@ -23,10 +23,19 @@ class Steps:
 
     @classmethod
     def of(cls, steps):
-        """The Steps of what `setup` returned: Steps, a list of timed (phase, function), or one function."""
+        """The Steps of what `setup` returned: Steps, a list of timed (phase, function), or one function.
+
+        Raises TypeError for anything else.
+        """
         if isinstance(steps, cls):
             return steps
-        return cls([(None, steps)] if callable(steps) else steps)
+        steps = [(None, steps)] if callable(steps) else steps
+        if not isinstance(steps, list | tuple) or not all(map(is_phase, steps)):
+            raise TypeError(
+                f"`setup` returned an object of type {type(steps).__name__}; it must return a callable, a list of "
+                "`(phase, callable)`, or `Steps`"
+            )
+        return cls(list(steps))
 
     def timed(self):
         """One function that runs all timed steps."""
@@ -35,6 +44,11 @@ class Steps:
     def by_phase(self):
         """The steps that have a phase: two lists, of `prepare` and of `run`."""
         return [[(name, step) for name, step in steps if name] for steps in (self.prepare, self.run)]
+
+
+def is_phase(step):
+    """Whether a step is a pair of a phase, a text or None, and a function."""
+    return isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str | None) and callable(step[1])
 
 
 def in_order(steps):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import datasets, workloads
+from ladder.catalogue import blame, datasets, workloads
 from ladder.errors import LadderError
 from ladder.harness import curves, traces, validation
 from ladder.harness.steps import Steps, in_order
@@ -32,6 +32,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 def main():
     """Run the job described by one line of JSON on standard input; exit with 1 and a sentence if it fails."""
+    path = None  # of the variant
     channel, sys.stdout = sys.stdout, sys.stderr  # what a library prints must not reach the channel
     device = devices.load(sys.argv[1])
 
@@ -44,6 +45,7 @@ def main():
             return
         job = SimpleNamespace(**json.loads(line))
         case = Case.parse(job.workload, job.variant, job.case)
+        path = workloads.variant_path(case.workload, case.variant)
         compiled = compilation.counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
@@ -70,7 +72,7 @@ def main():
         if sentence := refusal_of_system(error):
             send(json.dumps({"error": sentence}))
             sys.exit(1)
-        report_crash(send, error)
+        report_crash(send, error, path)
         raise
 
 
@@ -91,9 +93,9 @@ def refusal_of_system(error):
     return None
 
 
-def report_crash(send, error):
-    """Send the error that has stopped the variant; its traceback follows on standard error."""
-    send(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
+def report_crash(send, error, path):
+    """Send the error that has stopped the variant in the file `path`; its traceback follows on standard error."""
+    send(json.dumps({"error": blame.sentence(error, "The variant", path)}))
 
 
 def run_case(case, workload, variant, job, pause=lambda: None):

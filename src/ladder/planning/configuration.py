@@ -11,7 +11,6 @@ from pathlib import Path
 import yaml
 
 from ladder.errors import LadderError
-from ladder.machine import programs
 from ladder.planning.yaml_files import parse, read
 from ladder.records import documents
 from ladder.records.files import abbreviate
@@ -19,7 +18,6 @@ from ladder.records.files import abbreviate
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
 PROJECT = Path(__file__).parents[3]
-SITE_SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
 HINT = "See config/README.md for every key."
 # Pairs of keys of a protocol: a minimum and the maximum that it must not exceed.
 LIMITS = (("processes", "most_processes"), ("samples", "most"), ("least", "most"))
@@ -83,7 +81,10 @@ def as_list(value):
 
 
 def validate(config):
-    """A validated copy with defaults filled in, without dropped experiments. Raises LadderError naming a wrong key."""
+    """A validated copy with defaults filled in and without the experiments that it drops.
+
+    Raises LadderError naming a wrong key.
+    """
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     config = copy.deepcopy(config)
     for key, rule in schema["properties"].items():
@@ -94,6 +95,7 @@ def validate(config):
     require_fit(config, schema, "The configuration", HINT)
     fill_defaults(config, schema)
     config["experiments"] = {name: value for name, value in config["experiments"].items() if value is not None}
+    config["experiments"] = selected(config["experiments"], config["only"])
     require_numbers(config["experiments"])
     require_consistent(config)
     require_folders(config["variant_folders"])
@@ -105,10 +107,27 @@ def claims(config):
 
     The files that the key names override the study's keys, and replace all of its experiments.
     """
-    merged = merge({}, config) | {"experiments": {}}
+    merged = merge({}, config) | {"experiments": {}, "only": []}
     for path in map(Path, config["claims"]):
         merge(merged, read(path if path.exists() else PROJECT / path))
     return validate(merged)
+
+
+def selected(experiments, names):
+    """The experiments of these names and the ceilings, with which their samples are compared; all without any name.
+
+    Raises LadderError for an unknown name.
+    """
+    for name in names:
+        if name not in experiments:
+            nearest = "".join(f" Did you mean {other}?" for other in difflib.get_close_matches(name, experiments, n=1))
+            raise LadderError(f"The configuration is wrong at only: it has no experiment {name!r}.{nearest} {HINT}")
+    return {name: value for name, value in experiments.items() if not names or name in names or is_ceiling(name)}
+
+
+def is_ceiling(experiment):
+    """Whether an experiment measures a ceiling of the machine."""
+    return experiment.startswith("ceiling")
 
 
 def require_folders(folders):
@@ -176,25 +195,6 @@ def incomplete(experiments):
     if dropped and shipped().exists():
         shipped_names = read(shipped())["experiments"]
         yield from ((name, "there is no such experiment to drop") for name in dropped if name not in shipped_names)
-
-
-def validate_site(site, path):
-    """A validated copy of a cluster's description, read from `path`, with defaults filled in. Raises LadderError."""
-    schema = json.loads(SITE_SCHEMA_FILE.read_text(encoding="utf-8"))
-    site = copy.deepcopy(site)
-    require_fit(site, schema, f"The cluster's description {path}", "See docs/cluster.md for every key.")
-    fill_defaults(site, schema)
-    for kind, nodes in site["nodes"].items():
-        fill_defaults(nodes, schema["$defs"]["kind"])
-        for key, text in (("launcher", nodes["launcher"]), ("options", " ".join(nodes["options"]))):
-            if text:
-                programs.split_command(text, f"The cluster's description {path} is wrong: nodes.{kind}.{key}")
-        if nodes["count"] > 1 and kind == "cpu":
-            raise LadderError(
-                f"The cluster's description {path} is wrong at nodes.cpu.count: only MPI ranks, of nodes.mpi and "
-                "nodes.gpu, can be on several nodes at once."
-            )
-    return site
 
 
 def require_fit(values, schema, what, hint):

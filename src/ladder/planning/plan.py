@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ladder import devices
-from ladder.catalogue import datasets, sources, workloads
+from ladder.catalogue import datasets, sources, trial, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
@@ -98,6 +98,7 @@ def cases(name, experiment):
         every_environment = list(grid(experiment.get("environment", {})))
         for sizes in every_size:
             datasets.files_of(workload, sizes)  # raises LadderError if nothing makes the data
+        trial.require(workload, every_size[0])
         for variant, tunings in experiment["variants"].items():
             if tunings is None:  # dropped by an overriding configuration
                 workloads.variant_path(workload, variant)  # raises LadderError if there is no such variant

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -30,7 +29,6 @@ def require_accepted(site, path, kinds):
         )
     for kind in kinds:
         nodes = site["nodes"][kind]
-        require_free(nodes["options"], f"nodes.{kind}.options of {path}")
         options = options_of(nodes, site)
         if reason := refusal(options):
             wrong_keys = [key for key in options if not refusal({**options, key: []})]
@@ -46,18 +44,6 @@ def require_accepted(site, path, kinds):
     for account in (site["account"] or "").split(","):
         if account:
             require_account(account, path)
-
-
-def require_free(options, where):
-    """Raises LadderError for options of sbatch that Snakemake's executor sets itself."""
-    from snakemake_executor_plugin_slurm.validation import get_forbidden_slurm_options
-
-    for pattern, name in get_forbidden_slurm_options().items():
-        if re.search(pattern, " ".join(options)):
-            raise LadderError(
-                f"The {name} can't be among nodes' options, since Snakemake sets it: remove it from {where}, and use "
-                "the key for it in docs/cluster.md."
-            )
 
 
 def options_of(nodes, site):
@@ -107,6 +93,19 @@ def require_plain(python=sys.executable):
         raise LadderError(
             f"Jobs of a cluster can't start {python}: Snakemake writes this path without quotation marks. Move the "
             "project to a folder without blanks and special characters in its path, and run `make setup` there."
+        )
+
+
+def refuse_arrays(settings):
+    """Raises LadderError if the executor's settings ask for job arrays.
+
+    With version 2.8.0 of the plug-in, a task that fails deletes the output of another one, and all tasks of an array
+    get the nodes, cores and GPUs of the first.
+    """
+    if settings.array_jobs:
+        raise LadderError(
+            "Job arrays can't be used: a case that fails would cost another one its record. Start again without "
+            "`--slurm-array-jobs`."
         )
 
 

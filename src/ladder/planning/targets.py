@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
-from ladder.planning import configuration, yaml_files
+from ladder.planning import site as description_of_cluster
+from ladder.planning import yaml_files
 
 # Kinds of cases by their main resource: cores of one node, MPI ranks, GPUs.
 KINDS = ("cpu", "mpi", "gpu")
@@ -23,6 +24,7 @@ class Target:
     the command that starts MPI ranks, or None. `model` is the scheduler's name for the type of the GPUs, or None.
     `slurm_resources` has the resources for Snakemake's Slurm executor, with None for those not requested; it is empty
     for this machine. `quota` is the number of CPUs, possibly a fraction, whose time control groups allow, or None.
+    With `share`, cases on one GPU share a node.
     """
 
     label: str
@@ -33,6 +35,7 @@ class Target:
     model: str | None = None
     slurm_resources: dict = field(default_factory=dict, hash=False)
     quota: float | None = None
+    share: bool = False
 
 
 def kind_of(case):
@@ -84,7 +87,10 @@ def of_cluster(site):
 
 
 def of_nodes(nodes, shared):
-    """The Target of one kind of nodes; cases get whole nodes, so that no other work disturbs their timing."""
+    """The Target of one kind of nodes; cases get whole nodes, so that no other work disturbs their timing.
+
+    Nodes with `share` are an exception (`shares_node`).
+    """
     resources = shared | {
         "slurm_partition": nodes["partition"],
         "mem_mb": nodes["memory"],
@@ -92,7 +98,23 @@ def of_nodes(nodes, shared):
         "constraint": nodes["constraint"],
         "slurm_extra": " ".join(["--exclusive", *nodes["options"]]),
     }
-    return Target(*(nodes[key] for key in ("machine", "cores", "gpus", "launcher", "count", "model")), resources)
+    keys = ("machine", "cores", "gpus", "launcher", "count", "model")
+    return Target(*(nodes[key] for key in keys), resources | nodes["resources"], share=nodes["share"])
+
+
+def shares_node(target, case):
+    """Whether a case leaves the other GPUs of its node to other cases: it is timed on one GPU and needs few cores."""
+    return target.share and workloads.device(case) == "cuda" and case.threads <= target.cores // target.gpus
+
+
+def part_of_node(target):
+    """The resources of a job that takes one GPU of a node, with an equal part of its cores and memory.
+
+    Jobs of other users stay away (`--exclusive=user`).
+    """
+    resources = target.slurm_resources
+    options = resources["slurm_extra"].replace("--exclusive", "--exclusive=user", 1)
+    return resources | {"mem_mb": resources["mem_mb"] // target.gpus, "slurm_extra": options}
 
 
 def site_path():
@@ -110,4 +132,4 @@ def site(path=None):
         raise LadderError(
             f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."
         )
-    return configuration.validate_site(yaml_files.read(path, "cluster's description"), path)
+    return description_of_cluster.validate(yaml_files.read(path, "cluster's description"), path)

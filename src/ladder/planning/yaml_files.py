@@ -177,6 +177,8 @@ def serve_snakemake():
         try:
             return read(path)
         except LadderError as error:
-            sys.exit(f"ladder: {error}")
+            # `--configfile` takes all words that follow it.
+            is_target = Path(path).suffix not in (".yaml", ".yml", ".json")
+            sys.exit(f"ladder: {error}{' If it is a target, put it before `--configfile`.' * is_target}")
 
     configfile.load_configfile = types.load_configfile = read_or_exit

@@ -14,6 +14,7 @@ import pandas as pd
 from ladder.errors import LadderError
 from ladder.harness.plausibility import require_plausible
 from ladder.machine import revision
+from ladder.planning import configuration
 from ladder.records import campaigns, documents, record
 from ladder.records.case import Case
 from ladder.store import TABLES, ceilings, collect
@@ -96,7 +97,7 @@ def require_of_campaign(path, content, note):
 def require_below_ceilings(records, experiments, margin):
     """Refuse samples that are faster than the campaign's own ceilings allow."""
     keys = {path: key_of(content) for path, content in records.items()}
-    measured = [path for path, key in keys.items() if any(map(ceilings.is_ceiling, experiments[key]))]
+    measured = [path for path, key in keys.items() if any(map(configuration.is_ceiling, experiments[key]))]
     if not measured:
         return
     limits = ceilings.summarise(measured, margin)

@@ -13,15 +13,9 @@ from ladder.catalogue import literals, workloads
 from ladder.records import record
 from ladder.records.case import Case
 
-PREFIX = "ceiling"
 FLOPS, FUSED, BANDWIDTH, RAISES_BANDWIDTH = "flops", "multiply-adds", "bandwidth", "raises bandwidth"
 # The columns that identify a case.
 CASE = ("workload", "variant", "case", "device")
-
-
-def is_ceiling(experiment):
-    """Whether an experiment measures a ceiling of the machine."""
-    return experiment.startswith(PREFIX)
 
 
 def summarise(paths, margin):

@@ -91,10 +91,11 @@ def write_json(path, document):
 
 def data_paths(folder, *cases):
     """The folders of the cases' data sets, {name: path below `folder`}. Raises LadderError for an incomplete case."""
-    from ladder.catalogue import datasets, workloads  # here, because most verbs don't need them
+    from ladder.catalogue import datasets, trial, workloads  # here, because most verbs don't need them
 
     for case in cases:
         workloads.require_sound(case)
+        trial.require(case.workload, case.sizes)
     names = {datasets.name_of(case.workload, case.sizes) for case in cases} - {None}
     return {name: f"{folder}/{name}" for name in names}
 

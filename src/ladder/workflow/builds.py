@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ladder.build import binaries, compilation, libraries
 from ladder.machine import nvidia
+from ladder.records import record
 from ladder.workflow.mistakes import ending_run
 
 
@@ -52,7 +53,12 @@ def binaries_of(case, architectures):
 
 def note_of(case):
     """The file, or [], that notes that Numba has compiled the functions of a case."""
-    return f"results/compiled/{compilation.note_name(case)}" if compilation.is_needed(case) else []
+    return f"results/compiled/{record.in_path(compilation.note_name(case))}" if compilation.is_needed(case) else []
+
+
+def note_case(wildcards):
+    """The slug of the case of a note's path."""
+    return record.from_path(wildcards.case)
 
 
 @ending_run()

@@ -1,6 +1,6 @@
 """The files of ceilings: one for each machine, with which samples are compared, and `roofs` of all machines."""
 
-from ladder.store.ceilings import is_ceiling
+from ladder.planning.configuration import is_ceiling
 
 
 def path_of(machine):

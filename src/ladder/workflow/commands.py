@@ -41,10 +41,10 @@ class Commands:
         """
         if not self.is_on_cluster:
             return self.ladder(verb)
-        prelude = 'set +u; eval "$LADDER_UNSET"; eval "$LADDER_PRELUDE"; set -u\n'
+        prelude = 'set +u; eval "$LADDER_UNSET"; eval "$LADDER_PRELUDE_{resources.kind}"; set -u\n'
         binding = "export SLURM_CPU_BIND=cores SRUN_CPUS_PER_TASK={resources.cpus_per_task}\n"
         nodes = "export LADDER_NODES={resources.nodes}\n"
-        return prelude + binding + nodes + self.ladder(verb, "$LADDER_WRAPPER")
+        return prelude + binding + nodes + self.ladder(verb, "$LADDER_WRAPPER_{resources.kind}")
 
 
 @ending_run()
@@ -64,7 +64,10 @@ def set_variables(plan, workflow):
     # The verbs that the rules start end when this process ends.
     os.environ |= {"LADDER_PARENT": str(os.getpid())}
     if plan.site:
-        os.environ |= {"LADDER_PRELUDE": plan.site["prelude"], "LADDER_WRAPPER": plan.site["wrapper"]}
+        for kind, nodes in plan.site["nodes"].items():
+            wrapper = plan.site["wrapper"] if nodes["wrapper"] is None else nodes["wrapper"]
+            os.environ[f"LADDER_PRELUDE_{kind}"] = f"{plan.site['prelude']}\n{nodes['prelude']}"
+            os.environ[f"LADDER_WRAPPER_{kind}"] = wrapper
         os.environ |= {"LADDER_UNSET": variables.unset_families()}
     if workflow.is_main_process and plan.config["measure"]:
         # The revision is determined once for all jobs; a node of a cluster may have no git.

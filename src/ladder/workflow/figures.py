@@ -8,7 +8,7 @@ from ladder.workflow.mistakes import ending_run
 
 
 class Figures:
-    """The figures of a StudyPlan and its Ceilings; `names` are those that this run draws.
+    """The figures of a StudyPlan and its Ceilings; `names` are those that this run draws, `paths` the modules of all.
 
     Ends the run at a mistake in a chapter or in a figure's constants.
     """
@@ -18,6 +18,7 @@ class Figures:
         self.plan = plan
         self.ceilings = ceilings
         self.constants = {name: figures.constants(name) for name in figures.names()}
+        self.paths = {name: path for name, (_, path) in figures.modules().items()}
         files = {name: self.files_of(name) for name in figures.drawable(plan.experiments)}
         self.extra_inputs = {name: paths for name, paths in files.items() if paths is not None}
         self.names = list(self.extra_inputs)

@@ -18,7 +18,7 @@ class JobResources:
         self.measuring = {"mpi": self.launcher}
         self.describing = {}
         if plan.site:
-            self.measuring |= self.slurm(self.target_of) | {
+            self.measuring |= self.slurm(self.target_of, self.shares_node) | {
                 "tasks": self.ranks_of,
                 "cpus_per_task": self.threads,
                 "nodes": lambda wildcards: targets.nodes_of(self.target_of(wildcards), self.case_of(wildcards)),
@@ -58,11 +58,17 @@ class JobResources:
         case = self.case_of(wildcards)
         if self.plan.site and case.ranks > 1:
             return case.threads
+        if self.plan.site and self.shares_node(wildcards):
+            return self.target_of(wildcards).cores // self.target_of(wildcards).gpus
         return 1 if self.is_on_gpu(wildcards) and not self.plan.site else self.plan.target_of(case).cores
 
     def granted(self, wildcards, threads):
         """The cores granted to a job; `threads` is Snakemake's number, which is wrong on a cluster."""
         return self.threads(wildcards) * self.ranks_of(wildcards) if self.plan.site else threads
+
+    def shares_node(self, wildcards):
+        """Whether a job leaves the other GPUs of its node to others."""
+        return targets.shares_node(self.target_of(wildcards), self.case_of(wildcards))
 
     def ranks_of(self, wildcards):
         """The number of a case's ranks."""
@@ -72,18 +78,26 @@ class JobResources:
         """Whether a case's arrays are on a GPU."""
         return workloads.device(self.case_of(wildcards)) == "cuda"
 
-    def slurm(self, target_of):
-        """The Slurm resources of a job whose Target is a function of the wildcards."""
+    def slurm(self, target_of, shares_node=lambda wildcards: False):
+        """The Slurm resources of a job whose Target is a function of the wildcards, and whether it shares its node."""
+
+        def resources_of(wildcards):
+            target = target_of(wildcards)
+            return targets.part_of_node(target) if shares_node(wildcards) else target.slurm_resources
 
         def resource(name):
-            return lambda wildcards: target_of(wildcards).slurm_resources[name]
+            return lambda wildcards: resources_of(wildcards).get(name)
 
         def runtime(wildcards, attempt):
             """Minutes, more with every attempt."""
             return attempt * target_of(wildcards).slurm_resources["runtime"]
 
-        names = self.plan.targets["cpu"].slurm_resources  # the same ones for every target
-        return {name: resource(name) for name in names} | {"runtime": runtime}
+        def kind(wildcards):
+            target = target_of(wildcards)
+            return next(kind for kind, other in self.plan.targets.items() if other is target)
+
+        names = {name for target in self.plan.targets.values() for name in target.slurm_resources}
+        return {name: resource(name) for name in sorted(names)} | {"runtime": runtime, "kind": kind}
 
 
 class BlockResources(JobResources):
@@ -98,6 +112,10 @@ class BlockResources(JobResources):
         super().__init__(plan, claims.largest_case)
         if not plan.site:
             self.measuring |= {"timing": 1}
+
+    def shares_node(self, wildcards):
+        """A block has its nodes to itself, since its cases may differ in what they need."""
+        return False
 
     def threads(self, wildcards):
         """The cores of a job: on this machine all of them."""

@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 
 from snakemake.io import is_flagged
+from snakemake.logging import logger
 from snakemake.persistence import MetadataRecord, PersistenceBase
 
 from ladder.errors import LadderError
 from ladder.planning import slurm, status, targets
 from ladder.records import runs
 from ladder.records.files import clamp_future_times, require_writable_folders
-from ladder.workflow import interruption
+from ladder.workflow import interruption, totals
 from ladder.workflow.mistakes import ending_run
 from ladder.workflow.study_plan import case_of
 
@@ -47,6 +48,25 @@ def replace_lock(workflow, is_on_cluster):
     PersistenceBase.lock = lock
 
 
+def announce_jobs(announce):
+    """Have `announce` called once Snakemake knows its jobs, when it enters its lock or, in a dry run, what replaces it.
+
+    A dry run calls none of a workflow's handlers.
+    """
+
+    def announcing(enter):
+        @contextlib.contextmanager
+        def lock(persistence):
+            with enter(persistence):
+                announce()
+                yield
+
+        return lock
+
+    PersistenceBase.lock = announcing(PersistenceBase.lock)
+    PersistenceBase.lock_warn_only = announcing(PersistenceBase.lock_warn_only)
+
+
 class Run:
     """A run of a StudyPlan by Snakemake's workflow."""
 
@@ -55,6 +75,11 @@ class Run:
         self.workflow = workflow
         # The return value of `status.write`; None if nothing is measured.
         self.status = None
+
+    def announce(self):
+        """Once the jobs are known: print what a cluster would have to do."""
+        if self.plan.site and self.plan.config["measure"] and self.workflow.dag is not None:
+            logger.info("\n".join(totals.summary(self.plan, list(self.workflow.dag.needrun_jobs()))))
 
     def start(self):
         """Before the first job: end the run if its jobs would fail, and write the cases to be measured."""
@@ -89,16 +114,19 @@ class Run:
         cases = [case_of(job.wildcards) for job in self.measuring_jobs()]
         if not cases:
             return
-        if not site and self.workflow.executor_plugin.name == "slurm":
+        if not site and not self.workflow.local_exec:
             raise LadderError(
                 "These cases are for this machine: for a cluster, add `on_cluster=1` to `--default-resources`."
             )
         if not site:
             return
         slurm.require_plain()
+        slurm.require_packages(cases)
+        if self.workflow.executor_plugin.name != "slurm":
+            return
+        slurm.refuse_arrays(self.workflow.executor_settings)
         used = [self.plan.target_of(case) for case in cases]
         slurm.require_accepted(site, targets.site_path(), [kind for kind in kinds if kinds[kind] in used])
-        slurm.require_packages(cases)
         if stray := slurm.cancel_stray():
             print(f"ladder: cancelled the Slurm jobs of an earlier run: {', '.join(stray)}.", file=sys.stderr)
 

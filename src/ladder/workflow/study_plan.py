@@ -11,6 +11,7 @@ from ladder.planning import configuration, plan, targets
 from ladder.records import record
 from ladder.records.case import Case
 from ladder.records.files import require_utf8
+from ladder.workflow import invocation
 from ladder.workflow.mistakes import ending_run, stop
 
 
@@ -105,6 +106,7 @@ def read(config, workflow):
     require_utf8(workflow.basedir, os.getcwd())  # noqa: PTH109
     if not {"{", "}"}.isdisjoint(workflow.basedir):  # Snakemake takes them for wildcards in the paths of environments
         raise LadderError(f"{workflow.basedir} has a brace in its name, which Snakemake can't handle: rename it.")
+    invocation.require_deployment(workflow)
     for path in workflow.configfiles if workflow.is_main_process else ():
         configuration.read(path)  # checks the file; Snakemake uses this loader only in runs with our profile
     configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))

@@ -1,0 +1,125 @@
+"""The forms of the constants of workloads and variants, and whether names in them exist; read as text.
+
+A wrong form would otherwise be used: of `REQUIRES = ("scipy")`, a text, every letter would be taken for a library.
+"""
+
+import difflib
+import re
+
+from ladder.catalogue import contracts, literals
+from ladder.errors import LadderError
+
+RUNTIMES = ("numba", "blas", "openmp", "torch", "cuda")
+CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")
+TUNING_KINDS = re.compile(r"int|float|str|Literal\[.*\]")
+
+
+def is_texts(value):
+    """Whether a value is a tuple or a list of texts."""
+    return isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
+
+
+def is_text_mapping(value):
+    """Whether a value is a mapping of texts to texts."""
+    return isinstance(value, dict) and is_texts([*value, *value.values()])
+
+
+def is_limits(value):
+    """Whether a value maps names to a pair of numbers or to words."""
+    return isinstance(value, dict) and all(
+        isinstance(allowed, tuple | list)
+        and (is_texts(allowed) or (len(allowed) == 2 and all(isinstance(item, int | float) for item in allowed)))
+        for allowed in value.values()
+    )
+
+
+TEXTS = (is_texts, 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma')
+MAPPING = (is_text_mapping, "a mapping of texts to texts")
+TRUTH = (lambda value: isinstance(value, bool), "`True` or `False`")
+# {constant: (whether a value has its form, the form in words)}.
+FORMS = {
+    "RUNGS": (is_text_mapping, "a mapping of each variant to a line on its idea"),
+    "ARRAYS": TEXTS,
+    "STATEFUL": TRUTH,
+    "CEILING": (lambda value: value in CEILINGS, f"one of {', '.join(CEILINGS)}"),
+    "CURVE": TEXTS,
+    "FACTS": TEXTS,
+    "GENERATED": TEXTS,
+    "SENSITIVITY": (lambda value: isinstance(value, list), "a list of `(variant, tuning, sizes)`"),
+    "RUNTIME": (lambda value: value in RUNTIMES, f"one of {', '.join(RUNTIMES)}"),
+    "SOURCE": (lambda value: isinstance(value, str), "the name of a file of its folder"),
+    "MACROS": TEXTS,
+    "KERNELS": TEXTS,
+    "LIMITS": (is_limits, "a mapping of sizes or tunings to `(min, max)` or to a tuple of words"),
+    "PRECISION": MAPPING,
+    "USES": MAPPING,
+    "REQUIRES": TEXTS,
+    "PROGRAMS": TEXTS,
+    "PEER": TRUTH,
+    "ENVIRONMENT": MAPPING,
+}
+
+
+def require(path):
+    """Refuse a module whose constants don't have their forms. Raises LadderError."""
+    for name, value in literals.read(path).items():
+        fits, form = FORMS.get(name, (lambda value: True, ""))
+        if not fits(value):
+            raise LadderError(f"{place(name, path)} is {value!r}: it must be {form}. See docs/contracts.md.")
+
+
+def require_sizes(path, sizes):
+    """Refuse a workload's SIZES of a wrong form. Raises LadderError."""
+    if not isinstance(sizes, dict) or not is_texts([*sizes]):
+        raise LadderError(f"{place('SIZES', path)} must be a mapping of names to kinds. See docs/contracts.md.")
+    for name, kind in sizes.items():
+        is_kind = kind in (int, float) or (isinstance(kind, str | int | float) and not isinstance(kind, bool))
+        if not is_kind and not (isinstance(kind, tuple) and kind):
+            raise LadderError(
+                f"{place('SIZES', path)} has {kind!r} as the kind of {name!r}: it must be `int`, `float`, a tuple of "
+                "words, a text or a number. See docs/contracts.md."
+            )
+    if not isinstance(sizes.get("dtype"), tuple):
+        raise LadderError(f"{place('SIZES', path)} must have `dtype`, a tuple of dtypes. See docs/contracts.md.")
+
+
+def require_names(name, names, known, path, kind):
+    """Refuse names in a module's constant `name` that aren't known; `kind` says what they must be."""
+    for unknown in (other for other in names if other not in known):
+        nearest = "".join(f" Did you mean {other!r}?" for other in difflib.get_close_matches(unknown, known, n=1))
+        raise LadderError(f"{place(name, path)} names {unknown!r}, which is {kind}.{nearest}")
+
+
+def place(name, path):
+    """A constant with its line and file, for a message."""
+    return f"`{name}` in line {contracts.definitions(path)[name].lineno} of {path}"
+
+
+def require_rungs(path, workload, variants):
+    """Refuse a ladder, RUNGS of the file `path`, with a rung that isn't a variant."""
+    require_names("RUNGS", literals.read(path).get("RUNGS", ()), variants, path, f"no variant of {workload}")
+
+
+def require_variant(path, sizes, tunings):
+    """Refuse a variant's constants that name other sizes or tunings than there are, and its tunings' annotations.
+
+    `tunings` is {name: (annotation, whether it is required)}.
+    """
+    values = literals.read(path)
+    names = [*sizes, *tunings]
+    require_names(
+        "LIMITS", values.get("LIMITS", ()), names, path, "neither a size of its workload nor one of its tunings"
+    )
+    require_names("MACROS", values.get("MACROS", ()), tunings, path, "none of its tunings")
+    require_names("USES", values.get("USES", ()), tunings, path, "none of its tunings")
+    for text in values.get("ENVIRONMENT", {}).values():
+        require_names("ENVIRONMENT", re.findall(r"\{(\w*)\}", text), tunings, path, "none of its tunings")
+    if "SOURCE" in values and not (path.parent / values["SOURCE"]).is_file():
+        raise LadderError(f"{place('SOURCE', path)} names {values['SOURCE']!r}, and {path.parent} has no such file.")
+    for tuning, (annotation, _) in tunings.items():
+        if not annotation or not TUNING_KINDS.fullmatch(annotation):
+            has = f"is annotated with {annotation}" if annotation else "has no annotation"
+            raise LadderError(
+                f"The tuning {tuning!r} of `setup` in line {contracts.definitions(path)['setup'].lineno} of {path} "
+                f"{has}: it must have `int`, `float`, `str` or a `Literal` of words."
+            )

@@ -1,0 +1,47 @@
+"""The description of a cluster, such as `cluster/site.yaml`: validated, with defaults filled in."""
+
+import copy
+import json
+import re
+from pathlib import Path
+
+from ladder.errors import LadderError
+from ladder.machine import programs
+from ladder.planning.configuration import fill_defaults, require_fit
+
+SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
+
+
+def validate(site, path):
+    """A validated copy of a cluster's description, read from `path`, with defaults filled in. Raises LadderError."""
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    site = copy.deepcopy(site)
+    what = f"The cluster's description {path}"
+    require_fit(site, schema, what, "See docs/cluster.md for every key.")
+    fill_defaults(site, schema)
+    for kind, nodes in site["nodes"].items():
+        fill_defaults(nodes, schema["$defs"]["kind"])
+        for key, text in (("launcher", nodes["launcher"]), ("options", " ".join(nodes["options"]))):
+            if text:
+                programs.split_command(text, f"{what} is wrong: nodes.{kind}.{key}")
+        require_free(nodes["options"], f"nodes.{kind}.options of {path}")
+        if nodes["count"] > 1 and kind == "cpu":
+            raise LadderError(
+                f"{what} is wrong at nodes.cpu.count: only MPI ranks, of nodes.mpi and nodes.gpu, can be on several "
+                "nodes at once."
+            )
+        if nodes["share"] and kind != "gpu":
+            raise LadderError(f"{what} is wrong at nodes.{kind}.share: only cases on one GPU share a node.")
+    return site
+
+
+def require_free(options, where):
+    """Raises LadderError for options of sbatch that Snakemake's executor sets itself."""
+    from snakemake_executor_plugin_slurm.validation import get_forbidden_slurm_options
+
+    for pattern, name in get_forbidden_slurm_options().items():
+        if re.search(pattern, " ".join(options)):
+            raise LadderError(
+                f"The {name} can't be among nodes' options, since Snakemake sets it: remove it from {where}, and use "
+                "the key for it in docs/cluster.md."
+            )

@@ -1,0 +1,96 @@
+"""What a command line asks of Snakemake: targets that nothing makes, and ways of deployment that no rule has."""
+
+import difflib
+import os
+import re
+
+from snakemake.logging import logger
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.workflow.mistakes import ending_run
+
+# The paths that name an experiment, and those of figures.
+EXPERIMENT = re.compile(r"results/(?:tables|plans)/([^/.]+)")
+FIGURE = re.compile(r"results/figures/([^/]+)\.\w+")
+
+
+def require_deployment(workflow):
+    """Raises LadderError for an option `--sdm` under which jobs would lack the packages: no rule names a container."""
+    methods = sorted(str(method) for method in workflow.deployment_settings.deployment_method)
+    if others := [name for name in methods if name != "conda"]:
+        raise LadderError(
+            f"`--sdm {others[0]}` can't be used: no rule names a container or modules. Without `--sdm`, jobs use the "
+            "environment of Snakemake itself, so start it inside the container. On a cluster, name the container by "
+            "the key `wrapper` of its description, and modules by `prelude` (docs/cluster.md)."
+        )
+
+
+def check_targets(workflow, experiments, figures):
+    """Have `require_known_targets` called before Snakemake looks for the rules of its targets.
+
+    It reads the targets after the Snakefile, and reports an unknown one only as a file that no rule makes.
+    """
+    build = workflow._build_dag
+
+    def check_and_build():
+        require_known_targets(workflow, experiments, figures)
+        report_misspelt(experiments, figures)
+        build()
+
+    workflow._build_dag = check_and_build
+
+
+@ending_run()
+def require_known_targets(workflow, experiments, figures):
+    """End the run for a target that no rule makes; `experiments` are their names, `figures` a Figures."""
+    for target in sorted(workflow.dag_settings.targets):
+        path = os.path.relpath(target)
+        is_known = workflow.is_rule(target) or any(rule.is_producer(path) for rule in workflow.rules)
+        if not is_known and not os.path.exists(path):  # noqa: PTH110, Path.exists raises for 3,000 characters
+            raise LadderError(reason(path, workflow, experiments, figures))
+
+
+def reason(path, workflow, experiments, figures):
+    """Why no rule makes a path, as a sentence."""
+    if match := FIGURE.fullmatch(path):
+        return figure_reason(match[1], experiments, figures)
+    if match := EXPERIMENT.match(path):
+        return f"The configuration has no experiment {match[1]}{suggestion(match[1], experiments)}"
+    rules = [rule for rule in workflow.rules if not rule.has_wildcards()]
+    files = [str(file) for rule in rules for file in (*rule.input, *rule.output) if isinstance(file, str)]
+    return f"Nothing makes {path}{suggestion(path, [*(rule.name for rule in rules), *files])}"
+
+
+def figure_reason(name, experiments, figures):
+    """Why a figure isn't drawn."""
+    if name not in figures.constants:
+        return f"There is no figure {name}{suggestion(name, figures.constants)}"
+    if missing := missing_experiments(name, experiments, figures):
+        texts = [f"{other}{suggestion(other, experiments, ' (did you mean {}?)')}" for other in missing]
+        return (
+            f"The figure {name} can't be drawn: EXPERIMENTS in {figures.paths[name]} names {', '.join(texts)}, which "
+            "the configuration lacks."
+        )
+    return f"{name} is not a figure of this run: it shows data or artefacts that this run doesn't make."
+
+
+def missing_experiments(name, experiments, figures):
+    """The experiments that a figure requires and the configuration lacks."""
+    return [other for other in figures.constants[name]["EXPERIMENTS"] if other not in experiments]
+
+
+def report_misspelt(experiments, figures):
+    """Print which of a user's figures aren't drawn because they require an experiment with almost a known name."""
+    for name in figures.constants:
+        missing = missing_experiments(name, experiments, figures)
+        if not figures.paths[name].is_relative_to(workloads.HOME) and any(
+            difflib.get_close_matches(other, experiments) for other in missing
+        ):
+            logger.warning(f"ladder: {figure_reason(name, experiments, figures)}")
+
+
+def suggestion(name, known, text=": did you mean {}?"):
+    """A text on the known name that is nearest to an unknown one; without any, what ends a sentence, or nothing."""
+    nearest = difflib.get_close_matches(name, known, n=1)
+    return text.format(*nearest) if nearest else "." * text.startswith(":")

@@ -1,0 +1,96 @@
+"""The totals of a run on a cluster, printed before its jobs: their number, nodes, GPUs and hours, by kind of nodes."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+
+from ladder.errors import pluralize
+from ladder.planning.targets import KINDS
+from ladder.workflow.study_plan import case_of
+
+# The rules whose jobs run on nodes.
+RULES = ("measure", "turns", "machine")
+MOST_REASONS = 3  # that are printed
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a job takes of the cluster: nodes, GPUs in all, hours at most, and the share of a node that it has."""
+
+    nodes: int
+    gpus: int
+    hours: float
+    share: float = 1.0
+
+    @property
+    def node_hours(self):
+        """The hours at most of all its nodes."""
+        return self.nodes * self.share * self.hours
+
+
+def summary(plan, jobs):
+    """The lines that announce Snakemake's jobs on the nodes of a StudyPlan's cluster."""
+    by_kind = {kind: [] for kind in KINDS}
+    for job in jobs:
+        if job.rule.name in RULES:
+            kind = job.resources.get("kind")
+            by_kind[kind].append(demand(job, plan.targets[kind]))
+    lines = [kind_line(kind, group, plan.targets[kind]) for kind, group in by_kind.items() if group]
+    everything = [job for group in by_kind.values() for job in group]
+    measurements = [job for job in jobs if job.rule.name == "measure"]
+    sampling = sampling_hours(plan, measurements)
+    head = (
+        f"ladder: {pluralize(len(everything), 'job')} for the cluster, at most {hours(everything)} by their time limits"
+        f"{f'; the protocols plan {sampling:.3g} h of sampling' * bool(sampling)}{':' if lines else '.'}"
+    )
+    return [head, *lines, *(skipped_line(plan) if measurements or not everything else [])]
+
+
+def demand(job, target):
+    """The Job of one of Snakemake's jobs on a Target."""
+    resources = job.resources
+    nodes, gpus = resources.get("nodes"), int((resources.get("gres") or "0").rpartition(":")[2])
+    is_shared = "--exclusive=user" in resources.get("slurm_extra").split()
+    share = gpus / target.gpus if is_shared else 1.0
+    return Job(nodes, nodes * gpus, resources.get("runtime") / 60, share)
+
+
+def kind_line(kind, jobs, target):
+    """The line of one kind of nodes."""
+    parts = [f"{pluralize(len(jobs), 'job')} on {span([job.nodes for job in jobs], 'node')} each"]
+    if any(job.gpus for job in jobs):
+        parts[0] += f" with {span([job.gpus for job in jobs], 'GPU')}"
+    parts.append(f"at most {hours(jobs)}")
+    if target.gpus > 1 and (small := [job for job in jobs if job.gpus == 1]):
+        shared = sum(job.share < 1 for job in small)
+        advice = f"of which {shared} share nodes" if target.share else "whole nodes all the same: see the key `share`"
+        parts.append(f"{len(small)} on 1 GPU of {target.gpus}, {advice}")
+    return f"  {kind}: {'; '.join(parts)}."
+
+
+def span(counts, noun):
+    """The smallest and the largest of some counts, with their noun."""
+    low, high = min(counts), max(counts)
+    return pluralize(high, noun) if low == high else f"{low} to {pluralize(high, noun)}"
+
+
+def hours(jobs):
+    """The node-hours of jobs in words."""
+    return f"{sum(job.node_hours for job in jobs):.4g} node-hours"
+
+
+def sampling_hours(plan, jobs):
+    """The hours of sampling, after which the protocols of these measurements end it (`cap`)."""
+    return sum(json.loads(plan.protocols[case_of(job.wildcards).key])["cap"] for job in jobs) / 3600
+
+
+def skipped_line(plan):
+    """A list of the line on skipped cases; empty without any."""
+    reasons = Counter({item.case.key: str(item.skipped) for item in plan.cases if item.skipped}.values())
+    if not reasons:
+        return []
+    texts = [f"{count} ({reason})" for reason, count in reasons.most_common(MOST_REASONS)]
+    others = reasons.total() - sum(count for _, count in reasons.most_common(MOST_REASONS))
+    rest = [f"{others} for other reasons"] * bool(others)
+    count = pluralize(reasons.total(), "case")
+    return [f"ladder: {count} of the whole plan can't run on these nodes: {', '.join([*texts, *rest])}."]

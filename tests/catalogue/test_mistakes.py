@@ -1,0 +1,373 @@
+"""Mistakes in a user's own workload and variants: each is a sentence that blames the right file and line.
+
+The workload is a sparse matrix-vector product, `tests/workloads/sparse/spmv`, in which one text is replaced by another.
+"""
+
+import io
+import json
+import re
+import shutil
+import sys
+
+import pytest
+
+from conftest import TESTS
+from ladder import devices
+from ladder.catalogue import sources, trial, workloads
+from ladder.errors import LadderError
+from ladder.harness import worker
+from ladder.planning import configuration, plan, targets
+from ladder.planning.plan import grid
+from ladder.records.case import Case
+
+SIZES = {"rows": 30, "columns": 20, "per_row": 5}
+LIMITS = {"seconds": 0.01, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+
+
+def forget():
+    """Forget the sources and the module of `spmv`, which a test changes."""
+    sources.forget()
+    for name in [name for name in sys.modules if name.startswith("ladder.workloads.spmv")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def spmv(tmp_path, monkeypatch):
+    """A copy of the workload in a user's folder."""
+    shutil.copytree(TESTS / "workloads/sparse", tmp_path / "own", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.chdir(tmp_path)
+    forget()
+    yield tmp_path / "own/spmv"
+    monkeypatch.undo()
+    forget()
+
+
+def edit(path, old, new):
+    """Replace a text in a file; the number of the line in which it begins."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    return text[: text.index(old)].count("\n") + 1
+
+
+def plan_copy(sizes=SIZES, variants=None):
+    """Plan an experiment with the copy."""
+    variants = variants or {"gathered": {"threads": 1}, "by_row": {"threads": 2}}
+    experiment = {"question": "?", "workload": "spmv", "sizes": sizes, "variants": variants}
+    config = configuration.validate({"experiments": {"one": experiment}, "cores": 2, "gpus": 0})
+    return plan.plan(config, targets.this_machine(config))
+
+
+def refusal(*arguments):
+    """The message with which planning refuses the copy."""
+    with pytest.raises(LadderError) as caught:
+        plan_copy(*arguments)
+    return str(caught.value)
+
+
+def test_the_workload_without_a_mistake_is_planned(spmv):
+    assert [item.skipped for item in plan_copy()] == [None, None]
+    assert len(plan_copy(SIZES | {"rows": [10, 10**7]})) == 4
+
+
+# Of the workload: (text, what replaces it, the sentence, how many lines below the text is the blamed one).
+WORKLOAD = [
+    # Constants.
+    ("SIZES = {", "SIZES = [{", "isn't valid Python", None),
+    ('SIZES = {"rows": int', 'SIZES = {"rows": list', r"`SIZES` .*has <class 'list'> as the kind of 'rows'", 0),
+    ('"dtype": ("float64", "float32"), ', "", "must have `dtype`, a tuple of dtypes", None),
+    ('ARRAYS = ("starts", "indices", ', 'ARRAYS = ("starts", ', "`ARRAYS` .*lacks 'indices', an array of `arrays`", 0),
+    (
+        '"gathered": "two',
+        '"gatherd": "two',
+        "`RUNGS` .*names 'gatherd', .* no variant of spmv. Did you mean 'gathered'",
+        -1,
+    ),
+    ('"two passes of NumPy"', "2", "`RUNGS` .*must be a mapping of each variant to a line", -1),
+    ("RUNGS = {", 'FACTS = ("out")\nRUNGS = {', r"`FACTS` .*is 'out': it must be names in a tuple", 0),
+    ("RUNGS = {", 'FACTS = ("steps",)\nRUNGS = {', "cost.* must be `cost(sizes, facts)`", None),
+    ("RUNGS = {", 'GENERATED = ("y",)\nRUNGS = {', "`GENERATED` .*names 'y', which is not among the inputs", 0),
+    ("RUNGS = {", 'GENERATED = ("x",)\nRUNGS = {', "`GENERATED` .*no function `generate(problem, round)`", 0),
+    ("RUNGS = {", 'CEILING = "memory"\nRUNGS = {', "`CEILING` .*is 'memory': it must be one of flops", 0),
+    ("RUNGS = {", 'STATEFUL = "no"\nRUNGS = {', "`STATEFUL` .*is 'no': it must be `True` or `False`", 0),
+    ("RUNGS = {", "width = undefined\nRUNGS = {", "The import of the workload spmv stopped with NameError", 0),
+    ("import numpy as np", "import nunpy as np", "The import of the workload spmv stopped with ModuleNotFoundError", 0),
+    # Functions that stop.
+    ('sizes["per_row"] > sizes', 'sizes["row"] > sizes', r"`refuse(sizes)` .* stopped with KeyError: 'row'", 0),
+    ('    entries = sizes["rows"] *', '    entries = size["rows"] *', r"`arrays(sizes)` .* stopped with NameError", 0),
+    (
+        'inputs["starts"][...]',
+        'inputs["start"][...]',
+        r"`fill(inputs, sizes, round, data)` .* stopped with KeyError",
+        0,
+    ),
+    (
+        'generator.integers(0, sizes["columns"], inputs["indices"].shape)',
+        "np.arange(3)",
+        r"`fill(inputs, sizes, round, data)` .* stopped with ValueError: could not broadcast",
+        0,
+    ),
+    ("np.prod(shape) * np.dtype(dtype)", "np.prod(shape) * dtype", r"`cost(sizes)` .* stopped with AttributeError", 0),
+    ('.reshape(sizes["rows"]', ".reshape(7", r"`expected(sizes, inputs, precision)` .* stopped with ValueError", 0),
+    ("    return None\n", "    return 1 / 0\n", r"`refuse(sizes)` .* stopped with ZeroDivisionError", 0),
+    # Results of `arrays`.
+    (
+        '    return inputs, {"out"',
+        '    return {**inputs, "out"',
+        "`arrays(sizes)` .*must return a pair of mappings",
+        "def arrays",
+    ),
+    (
+        '"x": ((sizes["columns"],), sizes["dtype"])',
+        '"x": (sizes["columns"], sizes["dtype"])',
+        "the shape 20 for 'x'",
+        "def arrays",
+    ),
+    ('"x": ((sizes["columns"],), sizes["dtype"])', '"x": (sizes["columns"],)', r"`(shape, dtype)`", "def arrays"),
+    (
+        '"int64"),\n        "indices"',
+        '"int46"),\n        "indices"',
+        "the dtype 'int46' for 'starts', which NumPy",
+        "def arrays",
+    ),
+    (
+        '"int64"),\n        "indices"',
+        '"bool"),\n        "indices"',
+        "the dtype 'bool' for 'starts'.* whole numbers",
+        "def arrays",
+    ),
+    ('"x": ((sizes["columns"],)', '"x": ((sizes["columns"] / 2,)', r"the shape (10.0,) for 'x'", "def arrays"),
+    (
+        '    return inputs, {"out"',
+        '    return inputs, {"x"',
+        "calls an array 'x': every array needs a name of its own",
+        "def arrays",
+    ),
+    # Results of `fill`.
+    ("    return list(inputs)\n", "", "`fill(.*returns None: it must return the names of the inputs", "def fill"),
+    (
+        "    return list(inputs)\n",
+        '    return ["y"]\n',
+        "returns the name 'y', which is not among the inputs",
+        "def fill",
+    ),
+    (
+        "    return list(inputs)\n",
+        '    return ["x"]\n',
+        "doesn't return the name of the input 'starts' in round 0",
+        "def fill",
+    ),
+    ('("entries", "x")', '("entries",)', "leaves elements of the input 'x' unwritten", "def fill"),
+    ("[name][...] = generator", "[name] = generator", "replaces an array of `inputs`: write into it", "def fill"),
+    (
+        '[sizes["seed"], round]',
+        'sizes["seed"]',
+        "writes the same inputs in every round: seed the generator",
+        "def fill",
+    ),
+    # Results of `cost`.
+    ("SimpleNamespace(flops=flops", "dict(flops=flops", "must return a `SimpleNamespace` with `flops`", "def cost"),
+    ("flops=flops, ", "flop=flops, ", "must return a `SimpleNamespace` with `flops`", "def cost"),
+    (
+        "bytes=int(sum(sizes_of_arrays))",
+        "bytes=sizes_of_arrays",
+        "as `bytes`: it must be a number of at least 0",
+        "def cost",
+    ),
+    ("precision=sizes", "precision=len, other=sizes", "as `precision`: it must be a text", "def cost"),
+    # Results of `expected`.
+    ('return {"out": (exact,', 'return {"ou": (exact,', "lacks the output 'out'", "def expected"),
+    (
+        'return {"out": (exact,',
+        'return {"y": (exact, 0), "out": (exact,',
+        "returns 'y', which is no output",
+        "def expected",
+    ),
+    ('return {"out": (exact, product', "return (exact, (product", "isn't valid Python", None),
+    (
+        '    return {"out": (exact, ',
+        '    return exact\n    return {"out": (exact, ',
+        "returns an array of the shape (30,): it must return",
+        "def expected",
+    ),
+    (
+        "(exact, product_factor(",
+        "(exact + product_factor(",
+        "returns an array of the shape (30,) for 'out': it must return `(array, bound)`",
+        "def expected",
+    ),
+    (
+        ".sum(axis=1)",
+        ".sum(axis=1)[:, None]",
+        "an array of the shape (30, 1) for 'out', which has (30,)",
+        "def expected",
+    ),
+    (
+        ".sum(axis=1)",
+        ".sum(axis=1, dtype=np.float32)",
+        "an array of float32 for 'out': compute it in float64",
+        "def expected",
+    ),
+    (
+        "precision) * exact)",
+        "precision) * exact[1:])",
+        "returns a bound of an array of the shape (29,)",
+        "def expected",
+    ),
+    ("precision) * exact)", "precision) * -exact)", "NaN, infinity or a negative bound for 'out'", "def expected"),
+    ("    products = inputs", '    inputs["x"] *= 2\n    products = inputs', "changes the input 'x'", "def expected"),
+    # Others.
+    (
+        "def cost(sizes):",
+        "def rounds(sizes):\n    return 0\n\n\ndef cost(sizes):",
+        "`rounds(sizes)` .*returns 0",
+        "def rounds",
+    ),
+    (
+        "def fill(inputs, sizes, round, data)",
+        "def fill(inputs, sizes, data, round)",
+        "must be `fill(inputs, sizes, round, data)`",
+        0,
+    ),
+    (
+        "def expected(sizes, inputs, precision)",
+        "def expected(sizes, inputs)",
+        "must be `expected(sizes, inputs, precision)`",
+        0,
+    ),
+]
+
+
+def pattern(sentence):
+    """The pattern of a sentence, in which only `.*` has a meaning."""
+    return re.escape(sentence).replace(r"\.\*", ".*")
+
+
+@pytest.mark.parametrize(("old", "new", "sentence", "where"), WORKLOAD, ids=lambda value: str(value)[:40])
+def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, old, new, sentence, where):
+    path = spmv / "__init__.py"
+    line = edit(path, old, new)
+    message = refusal()
+    assert re.search(pattern(sentence), message), message
+    assert str(path) in message
+    assert "gathered.py" not in message
+    if isinstance(where, str):
+        where, line = 0, path.read_text().partition(where)[0].count("\n") + 1
+    assert where is None or f"line {line + where} of {path}" in message, (line, message)
+
+
+VARIANT = [
+    ('DEVICE = "host"', 'DEVICE = "cpu"', "has DEVICE = 'cpu': it must be one of host"),
+    ('DEVICE = "host"', 'DEVISE = "host"', "did you mean `DEVICE`?"),
+    ('RUNTIME = "blas"', 'RUNTIME = "numpy"', "`RUNTIME` in line 6 of .* is 'numpy': it must be one of numba"),
+    ('RUNTIME = "blas"\n', "", "doesn't say whose threads it uses: add RUNTIME"),
+    ('LIMITS = {"rows"', 'LIMITS = {"row"', "`LIMITS` in line 7 of .* names 'row', .* Did you mean 'rows'?"),
+    ("(1, 1048576)", "1048576", "`LIMITS` in line 7 of .*: it must be a mapping of sizes or tunings"),
+    (
+        "LIMITS =",
+        'REQUIRES = ("scipy")\nLIMITS =',
+        "`REQUIRES` in line 7 of .* is 'scipy': it must be names in a tuple",
+    ),
+    ("LIMITS =", "PEER = 1\nLIMITS =", "`PEER` in line 7 of .* is 1: it must be `True` or `False`"),
+    ("LIMITS =", 'ENVIRONMENT = {"OMP_SCHEDULE": "{chunk}"}\nLIMITS =', "names 'chunk', which is none of its tunings"),
+    ("LIMITS =", 'SOURCE = "spmv.c"\nLIMITS =', "`SOURCE` in line 7 of .* has no such file"),
+    ("LIMITS =", 'MACROS = ("thread",)\nLIMITS =', "names 'thread', .* Did you mean 'threads'?"),
+    (
+        "(problem, *, threads: int = 1)",
+        "(problem, threads: int = 1)",
+        "line 10 of .* Its tunings are keyword-only arguments.",
+    ),
+    ("(problem, *, threads: int = 1)", "(*, threads: int = 1)", "must be `setup(problem, *, <tuning>)`"),
+    ("(problem, *, threads: int = 1)", "(problem, *, thread: int = 1)", "spmv/gathered has no tuning named threads"),
+    ("threads: int = 1", "threads=1", "The tuning 'threads' of `setup` in line 10 of .* has no annotation"),
+    ("threads: int = 1", "threads: np.int64 = 1", "is annotated with np.int64: it must have `int`"),
+    ("def setup(", "def set_up(", "did you mean `setup`?"),
+    ("    def run():", "    def run()", "isn't valid Python: expected ':' in line 13"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), VARIANT, ids=lambda value: value[:40])
+def test_a_mistake_in_a_variant_is_refused_when_planning_and_blames_it(spmv, old, new, sentence):
+    edit(spmv / "gathered.py", old, new)
+    message = refusal()
+    assert re.search(pattern(sentence), message), message
+    assert "gathered" in message
+    assert "__init__.py" not in message
+
+
+NAMES = [
+    ({"row": 30, "columns": 20, "per_row": 5}, None, "spmv has no size named row: its sizes are rows"),
+    (SIZES | {"per_row": 21}, None, "per_row=21 of spmv exceeds columns=20"),
+    (SIZES | {"rows": 2.5}, None, "rows=2.5 of spmv must be a whole number of at least 1"),
+    (SIZES | {"dtype": "float16"}, None, "dtype='float16' of spmv must be one of float64, float32"),
+    (SIZES, {"gatherd": {}}, "There is no variant 'gatherd' of spmv: .*choose one of by_row, gathered"),
+    (SIZES, {"by_row": {}}, "spmv/by_row needs a value for its tuning 'threads'"),
+    (SIZES, {"by_row": {"thread": 1}}, "spmv/by_row has no tuning named thread: it takes threads"),
+]
+
+
+@pytest.mark.parametrize(("sizes", "variants", "sentence"), NAMES, ids=lambda value: str(value)[:40])
+def test_a_misspelt_name_of_an_experiment_is_refused_with_the_known_ones(spmv, sizes, variants, sentence):
+    assert re.search(sentence, refusal(sizes, variants))
+
+
+def test_at_small_sizes_the_refusal_names_them(spmv):
+    edit(spmv / "__init__.py", '.reshape(sizes["rows"]', ".reshape(7")
+    message = refusal(SIZES | {"rows": 10**7})
+    sizes = "rows=3, columns=3, per_row=3, dtype=float64, seed=1"
+    assert message.endswith(f"The sizes were {sizes}: if no case can have them, let `refuse` say so.")
+
+
+SETUP = "    return run\n"
+RUNS = [
+    ("np.add.reduceat(problem.entries", "np.add.reduceat(problem.entry", "AttributeError: .*entry", 14),
+    ("problem.starts[:-1]", "problem.starts", "IndexError", 14),
+    (SETUP, "", "TypeError: `setup` returned an object of type NoneType; it must return a callable", None),
+    (SETUP, "    return problem.out\n", "TypeError: `setup` returned an object of type ndarray", None),
+    (SETUP, '    return [("products", 3)]\n', "TypeError: `setup` returned an object of type list", None),
+    ("    def run():", "    def run(problem):", "TypeError: .*missing 1 required positional argument: 'problem'", None),
+    ("import numpy as np", "import nunpy as np", "ModuleNotFoundError: No module named 'nunpy'", 3),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence", "line"), RUNS, ids=lambda value: str(value)[:40])
+def test_a_variant_that_stops_is_blamed_with_its_line(spmv, monkeypatch, old, new, sentence, line):
+    path = spmv / "gathered.py"
+    edit(path, old, new)
+    answers = answers_of_worker(monkeypatch)
+    message = answers[-1]["error"]
+    assert re.match(f"The variant stopped with {sentence}", message), message
+    assert message.endswith(f"(line {line} of {path})" if line else f"({path})")
+
+
+def test_a_workload_that_stops_in_a_worker_is_blamed(spmv, monkeypatch):
+    path = spmv / "__init__.py"
+    line = edit(path, "    products = inputs", "    products = undefined + inputs")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert message.startswith("`expected(sizes, inputs, precision)` of the workload stopped with NameError")
+    assert f"(line {line} of {path})" in message
+
+
+def answers_of_worker(monkeypatch):
+    """What a worker of the copy's `gathered` answers, in this process."""
+    case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})
+    job = {"workload": "spmv", "variant": "gathered", "case": case.slug, "data": {}, "reference": None} | LIMITS
+    lines, output, host = iter([json.dumps(job), "go {}"]), io.StringIO(), devices.load("host")
+    monkeypatch.setattr(host, "receive", lambda: next(lines))
+    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # this process may have any number of them
+    monkeypatch.setattr(host, "flusher", lambda: lambda: None)
+    monkeypatch.setattr(sys, "argv", ["worker", "host"])
+    monkeypatch.setattr(sys, "stdout", output)
+    with pytest.raises((SystemExit, Exception)):
+        worker.main()
+    return [json.loads(line) for line in output.getvalue().splitlines()]
+
+
+def test_every_workload_of_the_project_passes_the_trial():
+    """At the toy sizes of `smoke.yaml`."""
+    config = configuration.load(["config/config.yaml", "config/smoke.yaml"])
+    for experiment in config["experiments"].values():
+        sizes = next(grid(experiment["sizes"]))
+        trial.check(experiment["workload"], workloads.complete(experiment["workload"], sizes))

@@ -1,0 +1,89 @@
+"""What a user asks of Snakemake that it can't do: each is a sentence that names the nearest thing that it can."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.workflow import invocation
+from planned import snakemake_workflow
+
+FIGURES = SimpleNamespace(
+    paths={"gemm_tilings": Path("/mine/gemm/paper/tilings.py"), "mlp_errors": workloads.HOME / "mlp/paper/errors.py"},
+    constants={"gemm_tilings": {"EXPERIMENTS": ["gemm_tiles", "gone"]}, "mlp_errors": {"EXPERIMENTS": ["quick"]}},
+)
+
+
+def rule(name, *outputs, inputs=()):
+    """A rule without wildcards."""
+    producer = {"has_wildcards": lambda: False, "is_producer": lambda path: path in outputs}
+    return SimpleNamespace(name=name, input=list(inputs), output=list(outputs), **producer)
+
+
+RULES = [
+    rule("figures"),
+    rule("table", "results/table.csv", inputs=[len]),
+    rule("all", inputs=["results/paper.pdf", "results/report.zip"]),
+]
+
+
+def require(*targets):
+    """Require these targets of a workflow with RULES and the experiments `quick` and `gemm_tile`."""
+    workflow = SimpleNamespace(
+        dag_settings=SimpleNamespace(targets=set(targets)),
+        rules=RULES,
+        is_rule=lambda name: name in [rule.name for rule in RULES],
+    )
+    invocation.require_known_targets(workflow, ["quick", "gemm_tile"], FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("figurs", "Nothing makes figurs: did you mean figures?"),
+        ("results/paper.pf", "Nothing makes results/paper.pf: did you mean results/paper.pdf?"),
+        ("elsewhere/0815", "Nothing makes elsewhere/0815."),
+        ("results/figures/gemm_tilngs.pdf", "There is no figure gemm_tilngs: did you mean gemm_tilings?"),
+        (
+            "results/figures/gemm_tilings.pdf",
+            "The figure gemm_tilings can't be drawn: EXPERIMENTS in /mine/gemm/paper/tilings.py names gemm_tiles (did "
+            "you mean gemm_tile?), gone, which the configuration lacks.",
+        ),
+        ("results/figures/mlp_errors.svg", "mlp_errors is not a figure of this run: it shows data or artefacts"),
+        ("results/tables/qick/samples.csv", "The configuration has no experiment qick: did you mean quick?"),
+        ("results/plans/other.json", "The configuration has no experiment other."),
+    ],
+)
+def test_an_unknown_target_is_a_sentence_with_the_nearest_name(target, sentence):
+    with pytest.raises(SystemExit) as error:
+        require("figures", target)
+    assert str(error.value).startswith(f"ladder: {sentence}")
+
+
+def test_rules_files_that_a_rule_makes_and_files_that_exist_are_accepted(tmp_path):
+    (tmp_path / "there").touch()
+    require("figures", "results/table.csv", "./results//table.csv", str(tmp_path / "there"))
+    require()
+
+
+def test_a_users_figure_that_requires_a_misspelt_experiment_is_reported(monkeypatch):
+    lines = []
+    monkeypatch.setattr(invocation.logger, "warning", lines.append)
+    invocation.report_misspelt(["quick", "gemm_tile"], FIGURES)
+    invocation.report_misspelt(["other"], FIGURES)
+    (line,) = lines
+    assert line.startswith("ladder: The figure gemm_tilings can't be drawn: EXPERIMENTS in /mine/gemm/paper/tilings.py")
+
+
+@pytest.mark.parametrize(
+    ("methods", "refused"), [((), None), (("conda",), None), (("conda", "apptainer"), "apptainer")]
+)
+def test_jobs_run_in_no_container_that_no_rule_names(methods, refused):
+    workflow = snakemake_workflow(deployment_settings=SimpleNamespace(deployment_method=set(methods)))
+    if refused:
+        with pytest.raises(LadderError, match=rf"^`--sdm {refused}` can't be used: .* the key `wrapper`"):
+            invocation.require_deployment(workflow)
+    else:
+        invocation.require_deployment(workflow)

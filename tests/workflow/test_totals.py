@@ -1,0 +1,72 @@
+"""The totals that a run on a cluster announces: jobs, nodes, GPUs, hours at most, and skipped cases."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from ladder.workflow import totals
+from ladder.workflow.resources import JobResources
+from planned import CLUSTER, experiment, job_of, planned
+
+CASES = {
+    "blas": {"threads": [1, 2, 9]},
+    "mpi": {"ranks": 2, "mode": "ship"},
+    "cublas": {},
+    "mpi_cublas": {"ranks": [2, 3], "mode": "ship"},
+}
+GPU = CLUSTER["gpu"] | {"launcher": "srun", "minutes": 60}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+def announced(**gpu):
+    """The lines for a study that measures all of its cases."""
+    plan = planned(
+        {"one": experiment(CASES, "gemv", {"n": 7, "m": 5}, protocol={"cap": 90})}, CLUSTER | {"gpu": GPU | gpu}
+    )
+    resources, jobs = JobResources(plan), [SimpleNamespace(rule=SimpleNamespace(name="stamp"))]
+    for item in plan.cases:
+        if not item.skipped:
+            wildcards = job_of(item.case)
+            values = {
+                name: value(wildcards, **{"attempt": 1} if name == "runtime" else {}) if callable(value) else value
+                for name, value in resources.measuring.items()
+            }
+            jobs.append(SimpleNamespace(rule=SimpleNamespace(name="measure"), wildcards=wildcards, resources=values))
+    return totals.summary(plan, jobs)
+
+
+def test_jobs_are_counted_by_kind_of_nodes_with_their_gpus_and_hours():
+    assert announced() == [
+        "ladder: 6 jobs for the cluster, at most 5 node-hours by their time limits; the protocols plan 0.15 h of "
+        "sampling:",
+        "  cpu: 2 jobs on 1 node each; at most 1 node-hours.",
+        "  mpi: 1 job on 2 nodes each; at most 1 node-hours.",
+        "  gpu: 3 jobs on 1 node each with 1 to 3 GPUs; at most 3 node-hours; 1 on 1 GPU of 4, whole nodes all the "
+        "same: see the key `share`.",
+        "ladder: 1 case of the whole plan can't run on these nodes: 1 (needs 9 cores, 8 available).",
+    ]
+
+
+def test_a_case_that_shares_its_node_takes_a_part_of_it():
+    lines = announced(share=True)
+    assert "at most 4.25 node-hours" in lines[0]
+    assert lines[3].endswith("at most 2.25 node-hours; 1 on 1 GPU of 4, of which 1 share nodes.")
+
+
+def test_without_jobs_the_totals_are_zero():
+    (line,) = totals.summary(planned({}, CLUSTER), [])
+    assert line == "ladder: 0 jobs for the cluster, at most 0 node-hours by their time limits."
+
+
+def test_the_most_frequent_reasons_are_named_and_the_others_counted(monkeypatch):
+    reasons = ["a", "a", "b", "b", "c", "c", "d"]
+    items = [SimpleNamespace(case=SimpleNamespace(key=i), skipped=reason) for i, reason in enumerate(reasons)]
+    (line,) = totals.skipped_line(SimpleNamespace(cases=items))
+    assert line.endswith(
+        "7 cases of the whole plan can't run on these nodes: 2 (a), 2 (b), 2 (c), 1 for other reasons."
+    )
