@@ -15,6 +15,8 @@ from ladder.records.files import require_utf8
 from ladder.records.holders import working_folder
 from ladder.verbs import VERBS
 
+INTERRUPTED = 130  # the exit status after Ctrl-C, as shells have it
+
 
 def main(arguments=None):
     """Run one verb; a LadderError becomes a sentence on standard error and the exit status 1."""
@@ -42,6 +44,10 @@ def main(arguments=None):
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except KeyboardInterrupt:  # by Ctrl-C, or by OpenBLAS if no thread can be started
+        cause = "Interrupted." if processes.can_start_thread() else processes.AT_LIMIT
+        print(f"ladder {options.verb}: {cause}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except MemoryError as error:
         print(f"ladder {options.verb}: Out of memory: {error}. Lower the sizes.", file=sys.stderr)
         sys.exit(1)
@@ -66,7 +72,5 @@ def parser(names=VERBS):
 if __name__ == "__main__":
     try:
         main()
-    except KeyboardInterrupt:  # Ctrl-C needs no message, but OpenBLAS sends it if no thread can be started
-        if not processes.can_start_thread():
-            print(f"ladder: {processes.AT_LIMIT}", file=sys.stderr)
-        sys.exit(130)
+    except KeyboardInterrupt:  # before the verb began, or at a second Ctrl-C
+        sys.exit(INTERRUPTED)

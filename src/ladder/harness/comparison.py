@@ -75,7 +75,10 @@ def compare_cases(
         for block in itertools.cycle(BLOCKS):
             block_start = time.monotonic()
             measure_block(block, cases, results, protocol, data, reference, variables)
-            require_same_conditions(cases, results)
+            require_same_conditions(
+                {f"The processes of case {name.upper()}": (cases[name], results[name]) for name in cases},
+                "The two cases",
+            )
             times = {name: [result["samples"] for result in results[name]] for name in cases}
             verdict = compare(times["a"], times["b"], paired=paired)
             pair_count = len(times["a"])
@@ -102,16 +105,19 @@ def measure_block(block, cases, results, protocol, data, reference, variables=No
             worker.stop()
 
 
-def require_same_conditions(cases, results):
-    """Refuse processes that ran under different conditions, within each case and between the two.
+def require_same_conditions(results_by_name, all_cases):
+    """Refuse processes that ran under different conditions, within each case and between the cases.
 
-    Between the cases, only conditions that both report are compared, and the conditions of libraries only if both
-    cases set the same variables.
+    `results_by_name` is {name of the processes in a message: (case, results)}, `all_cases` the name of all cases.
+    Between the cases, only conditions that all report are compared, and the conditions of libraries only if all cases
+    set the same variables.
     """
-    for name in results:
-        agreement.require_same(results[name], f"The processes of case {name.upper()}")
-    with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases.values()}) == 1
-    agreement.require_same(agreement.shared_conditions([*results["a"], *results["b"]], with_libraries), "The two cases")
+    for name, (_, results) in results_by_name.items():
+        agreement.require_same(results, name)
+    cases, results_of_cases = zip(*results_by_name.values(), strict=True)
+    with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases}) == 1
+    every_result = [result for results in results_of_cases for result in results]
+    agreement.require_same(agreement.shared_conditions(every_result, with_libraries), all_cases)
 
 
 def report(comparison):

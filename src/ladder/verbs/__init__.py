@@ -13,6 +13,7 @@ VERBS = (
     "reference",
     "build",
     "precompile",
+    "run",
     "measure",
     "campaign",
     "turns",

@@ -1,0 +1,108 @@
+"""A session of the verb `run`: from the words of its command line to the printed ranking and the exit status."""
+
+from dataclasses import replace
+
+from ladder.catalogue import workloads
+from ladder.errors import enumerate_words, pluralize
+from ladder.harness import case_files, ranking_report
+from ladder.harness.case_arguments import cases_of
+from ladder.harness.ranking import BLOCK, Ranking, rank
+from ladder.machine import programs
+from ladder.records.files import require_writable
+
+INTERRUPTED = 130  # the exit status after Ctrl-C, as a shell has it
+
+
+def run(words, sweep, limits, rate, launcher=None, json=None):
+    """Measure the cases of a command line, print their ranking, and return the exit status.
+
+    The status is 1 if a variant failed, unless that was one tuning of a sweep, and INTERRUPTED after Ctrl-C. `rate` is
+    the function of `RankingProgress`. Raises LadderError.
+    """
+    if launcher:
+        programs.split_command(launcher, "--launcher")
+    if json:
+        require_writable(json)
+    cases = cases_of(words, sweep)
+    report = ranking_report.RankingProgress(rate)
+    report.say(introduction(cases))
+    files = {case: case_files.provide(case, report.say) for case in cases}
+    if sweep:
+        ranking, was_interrupted = measure(Ranking(cases, None, sweep_limits(limits)), files, report, launcher)
+        if len(ranking.measured) > 1 and not was_interrupted:
+            print(f"Of {pluralize(len(cases), 'case')}, in {pluralize(BLOCK, 'process')} each; chosen, not yet tested:")
+            print(*ranking_report.table(ranking, rate), sep="\n", flush=True)
+            finalists = finalists_of(ranking)
+            names = enumerate_words([ranking.labels[case] for case in finalists])
+            report = ranking_report.RankingProgress(rate)
+            report.say(f"Confirms the fastest on fresh processes: {names}.")
+            ranking, was_interrupted = measure(Ranking(finalists, finalists[0], limits), files, report, launcher)
+    else:
+        ranking, was_interrupted = measure(Ranking(cases, cases[0], limits), files, report, launcher)
+    print_ranking(ranking, rate, was_interrupted)
+    if json:
+        ranking_report.write(json, ranking, rate, was_interrupted)
+    return INTERRUPTED if was_interrupted else int(bool(ranking.failures) and not sweep)
+
+
+def measure(ranking, files, report, launcher):
+    """Measure a ranking; returns it, and whether Ctrl-C ended it. Raises LadderError."""
+    try:
+        rank(ranking, files, report, launcher)
+    except KeyboardInterrupt:
+        return ranking, True
+    finally:
+        report.clear()
+    return ranking, False
+
+
+def introduction(cases):
+    """A line on what the cases have in common: their workload and sizes, with the defaults filled in."""
+    first = cases[0]
+    shared = {name: value for name, value in first.sizes.items() if all(case.sizes[name] == value for case in cases)}
+    tunings = {
+        name: value for name, value in first.tuning.items() if all(case.tuning.get(name) == value for case in cases)
+    }
+    pairs = " ".join(f"{name}={value}" for name, value in {**shared, "cache": first.cache, **tunings}.items())
+    return f"{pluralize(len(cases), 'case')} of {first.workload}: {pairs}"
+
+
+def sweep_limits(limits):
+    """The limits of each case of a sweep: one block of turns, after which the fastest are measured again."""
+    return replace(limits, processes=BLOCK, most_processes=BLOCK, seconds=min(limits.seconds, 0.5))
+
+
+def finalists_of(ranking):
+    """The cases of a sweep that are measured again: the fastest of each variant.
+
+    Of a single variant these are its fastest case and, as the baseline, the case that has the defaults of all tunings,
+    or else the second fastest.
+    """
+    by_variant = {}
+    for case in ranking.measured:
+        by_variant.setdefault(case.variant, case)
+    if len(by_variant) > 1:
+        return sorted(by_variant.values(), key=ranking.cases.index)
+    winner, second, *_ = ranking.measured
+    defaults = [case for case in ranking.measured if has_defaults(case) and case != winner]
+    return [*(defaults or [second])[:1], winner]
+
+
+def has_defaults(case):
+    """Whether every tuning of a case that has a default has it."""
+    defaults = workloads.defaults(case.workload, case.variant)
+    return bool(defaults) and all(case.tuning.get(name, value) == value for name, value in defaults.items())
+
+
+def print_ranking(ranking, rate, was_interrupted):
+    """Print the ranking, and why measuring has ended."""
+    if not ranking.measured:
+        print("Interrupted before any case was measured.")
+        return
+    print(*ranking_report.table(ranking, rate), sep="\n")
+    for case, reason in ranking.failures.items():
+        print(f"{ranking.labels[case]}: {reason}")
+    counts = sorted({len(ranking.results[case]) for case in ranking.measured})
+    processes = pluralize(counts[-1], "process") if len(counts) == 1 else f"{counts[0]} or {counts[-1]} processes"
+    end = "Interrupted: this is the ranking so far." if was_interrupted else ranking.end
+    print(f"{end} {processes} of each case.")
