@@ -281,6 +281,24 @@ def test_a_failing_variant_ends_in_an_error(variant, sentence):
     assert sentence in refusal_of(case_of(variant))
 
 
+def test_a_wrong_result_is_located():
+    """The variant adds 1 to the last element."""
+    name = write_variant("located", run="np.matmul(problem.a, problem.b, out=problem.out); problem.out[-1, -1] += 1")
+    refusal = refusal_of(case_of(name))
+    m, n = (workloads.complete("gemm", SIZES)[size] for size in "mn")
+    assert f"Element [{m - 1}, {n - 1}] is " in refusal
+    assert f"1 of the {m * n} compared elements is wrong, in 1 of {m} rows ({m - 1}) and 1 of {n} columns" in refusal
+    assert "kept a copy" not in refusal
+
+
+def test_a_copy_of_the_inputs_is_named_as_a_cause():
+    kept = "problem.kept = problem.a.copy(), problem.b.copy()"
+    name = write_variant("kept", setup=kept, run="np.matmul(*problem.kept, out=problem.out)")
+    assert "(round 2)" in (refusal := refusal_of(case_of(name)))
+    assert refusal.endswith("or in a step of `prepare` (`ladder.harness.steps`).")
+    assert "`setup` may have kept a copy of its inputs" in refusal
+
+
 def test_a_phase_named_total_is_refused():
     with pytest.raises(LadderError, match="is called `total`"):
         measure.require_phases([{"phases": [{"sum": 1.0}]}, {"phases": [{"sum": 1.0, "total": 2.0}]}])
