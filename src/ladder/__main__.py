@@ -14,8 +14,7 @@ from ladder.records import locks
 from ladder.records.files import require_utf8
 from ladder.records.holders import working_folder
 from ladder.verbs import VERBS
-
-INTERRUPTED = 130  # the exit status after Ctrl-C, as shells have it
+from ladder.verbs.arguments import INTERRUPTED
 
 
 def main(arguments=None):
@@ -44,8 +43,8 @@ def main(arguments=None):
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
-    except KeyboardInterrupt:  # by Ctrl-C, or by OpenBLAS if no thread can be started
-        cause = "Interrupted." if processes.can_start_thread() else processes.AT_LIMIT
+    except KeyboardInterrupt as interruption:  # by Ctrl-C, or by OpenBLAS if no thread can be started
+        cause = str(interruption) or ("Interrupted." if processes.can_start_thread() else processes.AT_LIMIT)
         print(f"ladder {options.verb}: {cause}", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except MemoryError as error:

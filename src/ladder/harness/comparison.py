@@ -6,6 +6,7 @@ reached. The outcome so far never ends it, because repeated testing would inflat
 
 import itertools
 import json
+import math
 import time
 from dataclasses import asdict, dataclass, field
 
@@ -15,6 +16,7 @@ from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.preconditions import require_met
+from ladder.harness.progress import Silence, percent
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
 from ladder.records import agreement
@@ -32,7 +34,8 @@ PAIRS = 2  # per block
 class Comparison:
     """The cases `a` and `b`, their samples in seconds (`times["a"][i]` are those of process i), and the verdict.
 
-    `conditions` holds the conditions under which the processes of each case ran.
+    `conditions` holds the conditions under which the processes of each case ran. After Ctrl-C, `was_interrupted`, the
+    two may have different numbers of processes.
     """
 
     cases: dict
@@ -40,10 +43,11 @@ class Comparison:
     paired: bool
     verdict: Verdict
     conditions: dict = field(default_factory=dict)
+    was_interrupted: bool = False
 
     @property
     def pairs(self):
-        return len(self.times["a"])
+        return min(map(len, self.times.values()))
 
 
 def parse_key(key):
@@ -55,14 +59,26 @@ def parse_key(key):
 
 
 def compare_cases(
-    a, b, samples=10, pairs=10, max_pairs=30, detect=0.05, cap=600.0, paired=False, data=None, reference=None
+    a,
+    b,
+    samples=10,
+    pairs=10,
+    max_pairs=30,
+    detect=0.05,
+    cap=600.0,
+    paired=False,
+    data=None,
+    reference=None,
+    progress=None,
 ):
     """Compare cases a and b in at least `pairs` pairs of processes with `samples` samples each; returns a Comparison.
 
     Measuring ends after the block of two pairs that brings `Verdict.detectable` down to `detect`. It also ends, even
-    before `pairs`, if another block would exceed `max_pairs` or `cap` seconds. One block is always measured. Raises
-    LadderError if a worker fails.
+    before `pairs`, if another block would exceed `max_pairs` or `cap` seconds. One block is always measured. Ctrl-C
+    ends it too, once both cases have a process. `progress` shows the result of each block. Raises LadderError if a
+    worker fails.
     """
+    progress = progress or Silence()
     cases = {"a": a, "b": b}
     for case in cases.values():
         workloads.complete(case.workload, case.sizes)
@@ -72,21 +88,43 @@ def compare_cases(
     results = {"a": [], "b": []}
     with hold_machine(a, b), lease_devices(a, b) as variables:
         deadline = time.monotonic() + cap
-        for block in itertools.cycle(BLOCKS):
-            block_start = time.monotonic()
-            measure_block(block, cases, results, protocol, data, reference, variables)
-            require_same_conditions(
-                {f"The processes of case {name.upper()}": (cases[name], results[name]) for name in cases},
-                "The two cases",
-            )
-            times = {name: [result["samples"] for result in results[name]] for name in cases}
-            verdict = compare(times["a"], times["b"], paired=paired)
-            pair_count = len(times["a"])
-            is_precise = pair_count >= pairs and verdict.detectable <= detect
-            now = time.monotonic()
-            if is_precise or pair_count + PAIRS > max_pairs or now + (now - block_start) > deadline:
-                conditions = {name: results[name][0].get("system", {}) for name in cases}
-                return Comparison(cases, times, paired, verdict, conditions)
+        try:
+            for block in itertools.cycle(BLOCKS):
+                block_start = time.monotonic()
+                measure_block(block, cases, results, protocol, data, reference, variables)
+                comparison = comparison_of(cases, results, paired)
+                progress.show(state(comparison, detect))
+                is_precise = comparison.pairs >= pairs and comparison.verdict.detectable <= detect
+                now = time.monotonic()
+                if is_precise or comparison.pairs + PAIRS > max_pairs or now + (now - block_start) > deadline:
+                    return comparison
+        except KeyboardInterrupt:
+            if not all(results.values()):
+                raise
+            return comparison_of(cases, results, paired, was_interrupted=True)
+        finally:
+            progress.clear()
+
+
+def comparison_of(cases, results, paired, was_interrupted=False):
+    """The Comparison of the results so far; after an interruption, a process without its partner counts if unpaired."""
+    require_same_conditions(
+        {f"The processes of case {name.upper()}": (cases[name], results[name]) for name in cases}, "The two cases"
+    )
+    count = min(map(len, results.values())) if paired else None
+    times = {name: [result["samples"] for result in results[name][:count]] for name in cases}
+    conditions = {name: results[name][0].get("system", {}) for name in cases}
+    verdict = compare(times["a"], times["b"], paired=paired)
+    return Comparison(cases, times, paired, verdict, conditions, was_interrupted)
+
+
+def state(comparison, detect):
+    """The result so far, as a line of progress."""
+    verdict = comparison.verdict
+    return (
+        f"{comparison.pairs} pairs: A takes {verdict.ratio:.4g} times as long as B; a difference of "
+        f"{percent(verdict.detectable)} would be detected, target {percent(detect)}."
+    )
 
 
 def measure_block(block, cases, results, protocol, data, reference, variables=None):
@@ -122,7 +160,7 @@ def require_same_conditions(results_by_name, all_cases):
 
 def report(comparison):
     """The comparison as text: the median of each case, the verdict, and the detectable difference."""
-    verdict, lines = comparison.verdict, []
+    verdict, lines = comparison.verdict, ["Interrupted: this is the comparison so far."] * comparison.was_interrupted
     for name, case in comparison.cases.items():
         median = np.median(np.concatenate(comparison.times[name]))
         lines.append(f"{name.upper()}  {median:.4g} s  {case.key}")
@@ -130,7 +168,9 @@ def report(comparison):
         f"{answer(verdict)}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
         f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
-    lines.append(f"A difference of {100 * verdict.detectable:.1f} % would have been detected.")
+    is_bounded = math.isfinite(verdict.detectable)
+    difference = f"A difference of {100 * verdict.detectable:.1f} %" if is_bounded else "With one process, none"
+    lines.append(f"{difference} would have been detected.")
     return "\n".join(lines)
 
 
@@ -150,6 +190,7 @@ def write(path, comparison):
         **asdict(comparison.verdict),
         "paired": comparison.paired,
         "pairs": comparison.pairs,
+        "interrupted": comparison.was_interrupted,
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),

@@ -40,3 +40,8 @@ class Silence(Progress):
         """Print nothing."""
 
     show = say
+
+
+def percent(fraction):
+    """A precision in per cent; above 100 % it says nothing."""
+    return f"{100 * fraction:.2g} %" if fraction < 1 else "more than 100 %"

@@ -21,6 +21,7 @@ from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.measure import cost_of_results
 from ladder.harness.precompile import precompile
 from ladder.harness.preconditions import require_met
+from ladder.harness.progress import percent
 from ladder.records.case import Case
 from ladder.statistics import intervals
 from ladder.statistics.verdicts import THRESHOLD, compare
@@ -221,8 +222,3 @@ def expected_precision(precision, count, later_count):
     threshold = min(THRESHOLD, precision)
     width = math.log((1 + precision) / (1 + threshold))
     return (1 + threshold) * math.exp(width * math.sqrt(count / later_count)) - 1
-
-
-def percent(fraction):
-    """A precision in per cent; above 100 % it says nothing."""
-    return f"{100 * fraction:.2g} %" if fraction < 1 else "more than 100 %"

@@ -6,8 +6,7 @@ from dataclasses import asdict
 
 from ladder.catalogue import sources
 from ladder.errors import pluralize
-from ladder.harness.progress import Progress
-from ladder.harness.ranking import percent
+from ladder.harness.progress import Progress, percent
 from ladder.machine import description, revision
 from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import EQUAL, UNDECIDED

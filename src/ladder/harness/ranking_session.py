@@ -10,14 +10,11 @@ from ladder.harness.ranking import BLOCK, Ranking, rank
 from ladder.machine import programs
 from ladder.records.files import require_writable
 
-INTERRUPTED = 130  # the exit status after Ctrl-C, as a shell has it
-
 
 def run(words, sweep, limits, rate, launcher=None, json=None):
-    """Measure the cases of a command line, print their ranking, and return the exit status.
+    """Measure the cases of a command line and print their ranking; returns it, and whether Ctrl-C ended it.
 
-    The status is 1 if a variant failed, unless that was one tuning of a sweep, and INTERRUPTED after Ctrl-C. `rate` is
-    the function of `RankingProgress`. Raises LadderError.
+    `rate` is the function of `RankingProgress`. Raises LadderError.
     """
     if launcher:
         programs.split_command(launcher, "--launcher")
@@ -42,7 +39,7 @@ def run(words, sweep, limits, rate, launcher=None, json=None):
     print_ranking(ranking, rate, was_interrupted)
     if json:
         ranking_report.write(json, ranking, rate, was_interrupted)
-    return INTERRUPTED if was_interrupted else int(bool(ranking.failures) and not sweep)
+    return ranking, was_interrupted
 
 
 def measure(ranking, files, report, launcher):

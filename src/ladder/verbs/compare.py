@@ -1,8 +1,11 @@
 """Measure two cases side by side: is A faster or slower than B, equal to it within some per cent, or undecided?"""
 
+import sys
+
 from ladder.harness import comparison
+from ladder.harness.progress import Progress
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import above, at_least_one, at_least_two, data_paths
+from ladder.verbs.arguments import INTERRUPTED, above, at_least_one, at_least_two, data_paths
 
 # This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
@@ -40,7 +43,10 @@ def run(options):
         paired=options.paired,
         data=data_paths(options.data, *cases),
         reference=options.reference,
+        progress=Progress(),
     )
     print(comparison.report(result))
     if options.json:
         comparison.write(options.json, result)
+    if result.was_interrupted:
+        sys.exit(INTERRUPTED)

@@ -2,7 +2,7 @@
 
 import sys
 
-from ladder.verbs.arguments import above, at_least_one, at_least_two
+from ladder.verbs.arguments import INTERRUPTED, above, at_least_one, at_least_two
 
 # This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
@@ -36,16 +36,18 @@ def run(options):
     from ladder.store import shares
 
     ceilings = shares.of_this_machine()
-    sys.exit(
-        ranking_session.run(
-            options.words,
-            options.sweep,
-            limits(options),
-            lambda *arguments: shares.rate(ceilings, *arguments),
-            launcher=options.launcher,
-            json=options.json,
-        )
+    ranking, was_interrupted = ranking_session.run(
+        options.words,
+        options.sweep,
+        limits(options),
+        lambda *arguments: shares.rate(ceilings, *arguments),
+        launcher=options.launcher,
+        json=options.json,
     )
+    if was_interrupted:
+        sys.exit(INTERRUPTED)
+    if ranking.failures and not options.sweep:  # of a sweep, some combinations may be impossible
+        sys.exit(1)
 
 
 def limits(options):
