@@ -29,9 +29,9 @@ from ladder.statistics.verdicts import THRESHOLD, compare
 # Turns between two looks at the precision: one in each order of the cases.
 BLOCK = 2
 # A target is out of reach if the width that is expected at the limits exceeds it by this factor, since that is a guess.
-OUT_OF_REACH = 1.5
-# Processes from which on widths are extrapolated; with fewer, Student's t makes intervals too wide.
-MIN_PROCESSES = 6
+OUT_OF_REACH = 2
+# Processes from which on widths are extrapolated; with fewer, a single slow process determines the width.
+MIN_PROCESSES = 10
 
 
 @dataclass(frozen=True)

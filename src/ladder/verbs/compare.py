@@ -7,6 +7,10 @@ from ladder.harness.progress import Progress
 from ladder.records.files import require_writable
 from ladder.verbs.arguments import INTERRUPTED, above, at_least_one, at_least_two, data_paths
 
+EXAMPLES = """\
+  ladder compare gemm/tiled/form=nn,m=512,n=512,k=512,dtype=float64,source=random,seed=1,cache=cold,threads=1 \\
+                 gemm/blas/form=nn,m=512,n=512,k=512,dtype=float64,source=random,seed=1,cache=cold,threads=1
+`ladder run` does the same with words in place of whole keys."""
 # This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
 

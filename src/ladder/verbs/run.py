@@ -4,6 +4,9 @@ import sys
 
 from ladder.verbs.arguments import INTERRUPTED, above, at_least_one, at_least_two
 
+EXAMPLES = """\
+  ladder run gemm/tiled gemm/blas m=512 n=512 k=512 threads=1 --quick
+  ladder run gemm/cuda_tiled m=4096 n=4096 k=4096 --sweep bm=32,64,128 bn=32,64,128"""
 # This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
 
