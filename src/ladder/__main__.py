@@ -30,7 +30,7 @@ def main(arguments=None):
             stream.reconfigure(errors="backslashreplace")  # in case the locale lacks a character
     require_verb(arguments)
     selected = [name for name in arguments[:1] if name in VERBS]  # the other verbs' modules aren't imported
-    options = parser(selected).parse_args(arguments)
+    options = parse(arguments, selected)
     try:
         require_utf8(Path(__file__).absolute().parents[2], working_folder())
         # Jobs that time nothing share the lock, so that no job of any run works while another one takes samples.
@@ -58,6 +58,17 @@ def main(arguments=None):
         reason = f"{error.filename or 'A file'} can't be used: {error.strerror}" if error.strerror else error
         print(f"ladder {options.verb}: {reason}.", file=sys.stderr)
         sys.exit(1)
+
+
+def parse(arguments, names):
+    """The parsed arguments. Words of a verb may also follow its options, which a parser of verbs can't express."""
+    top = parser(names)
+    options, rest = top.parse_known_args(arguments)
+    if rest and (not hasattr(options, "words") or any(word.startswith("-") for word in rest)):
+        top.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        options.words += rest
+    return options
 
 
 def require_verb(arguments):

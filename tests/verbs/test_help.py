@@ -43,6 +43,20 @@ def test_the_version_is_that_of_the_package_and_its_citation(capsys):
     assert f"\nversion: {ladder.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
+def test_words_may_follow_options(monkeypatch):
+    words = []
+    monkeypatch.setattr("ladder.verbs.run.run", lambda options: words.append((options.words, options.sweep)))
+    main(["run", "gemm/blas", "--quick", "m=1", "--sweep", "threads=1,2", "n=1"])
+    assert words == [(["gemm/blas", "m=1", "n=1"], ["threads=1,2"])]
+
+
+@pytest.mark.parametrize("line", [["run", "gemm/blas", "--quik"], ["status", "now"]])
+def test_unknown_options_and_words_are_refused(capsys, line):
+    status, _, message = printed(capsys, *line)
+    assert status == 2
+    assert f"unrecognized arguments: {line[-1]}" in message
+
+
 def test_a_word_that_is_no_verb_is_a_sentence(capsys):
     status, _, sentence = printed(capsys, "comapre", "a", "b")
     assert (status, sentence) == (

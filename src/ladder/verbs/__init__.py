@@ -5,7 +5,7 @@ for its help. `python -m ladder VERB` imports only the module of that verb, so t
 """
 
 # The verbs that users call, in the order of the help.
-FOR_USERS = ("run", "compare", "measure", "list", "status", "data", "artefact", "train", "generate", "publish")
+FOR_USERS = ("new", "run", "compare", "measure", "list", "status", "data", "artefact", "train", "generate", "publish")
 VERBS = (
     "list",
     "status",
@@ -14,6 +14,7 @@ VERBS = (
     "reference",
     "build",
     "precompile",
+    "new",
     "run",
     "measure",
     "campaign",

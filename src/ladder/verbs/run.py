@@ -6,7 +6,7 @@ from ladder.verbs.arguments import INTERRUPTED, above, at_least_one, at_least_tw
 
 EXAMPLES = """\
   ladder run gemm/tiled gemm/blas m=512 n=512 k=512 threads=1 --quick
-  ladder run gemm/cuda_tiled m=4096 n=4096 k=4096 --sweep bm=32,64,128 bn=32,64,128"""
+  ladder run gemm/cuda_tiled m=4096 n=4096 k=4096 --sweep bm=32,64,128 --sweep bn=32,64,128"""
 # This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
 
@@ -17,7 +17,7 @@ def add_arguments(parser):
     )
     parser.add_argument("--quick", action="store_true", help="a verdict in seconds, less precise")
     parser.add_argument(
-        "--sweep", nargs="+", default=[], metavar="NAME=V,V", help="try all combinations of these values of tunings"
+        "--sweep", action="append", default=[], metavar="NAME=V,V", help="values of a tuning to try; may be repeated"
     )
     parser.add_argument("--samples", type=at_least_one, help="samples per process (default: 10; --quick: 5)")
     parser.add_argument(
