@@ -236,16 +236,17 @@ def test_a_variant_that_fails_gives_an_exit_status(workers, capsys):
 def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys, monkeypatch):
     """Blocks of 8 are twice as fast as the default, 16; blocks of 64 fail."""
     monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
-    monkeypatch.setattr(ranking, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
     monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
     workers.fail = lambda case, number: LadderError("It is wrong.") if case.tuning["block"] == 64 else None
     assert run("gemm/cuda_naive", "m=17", "n=5", "k=9", "--sweep", "block=4,8,16,64") == 0
     printed = capsys.readouterr()
     assert "gemm/cuda_naive block=64: It is wrong." in printed.err
+    assert "unknown" in printed.out  # the intervals of two processes
     assert (
         "Confirms the fastest on fresh processes: gemm/cuda_naive block=16 and gemm/cuda_naive block=8." in printed.err
     )
-    swept, confirmed = printed.out.split("chosen, not yet tested:\n")[1].split("\n    case")
+    swept, confirmed = printed.out.split("chosen but not tested:\n")[1].split("\n    case")
     assert [line.split()[2] for line in swept.splitlines()[1:]] == ["block=8", "block=4", "block=16"]
     assert [line.split()[2] for line in confirmed.splitlines()[1:3]] == ["block=8", "block=16"]
     assert "faster" in confirmed

@@ -17,7 +17,7 @@ from ladder.errors import LadderError, pluralize
 from ladder.harness import turns
 from ladder.harness.case_arguments import labels
 from ladder.harness.comparison import require_same_conditions
-from ladder.harness.leases import hold_machine, lease_devices
+from ladder.harness.leases import lease_devices
 from ladder.harness.measure import cost_of_results
 from ladder.harness.precompile import precompile
 from ladder.harness.preconditions import require_met
@@ -30,6 +30,8 @@ from ladder.statistics.verdicts import THRESHOLD, compare
 BLOCK = 2
 # A target is out of reach if the width that is expected at the limits exceeds it by this factor, since that is a guess.
 OUT_OF_REACH = 2
+# The part of a block's time that must be left for another one as long as a case has fewer processes than it needs.
+FIRST_BLOCKS = 0.5
 # Processes from which on widths are extrapolated; with fewer, a single slow process determines the width.
 MIN_PROCESSES = 10
 
@@ -56,14 +58,15 @@ class Limits:
         return counts | {"target": 0.0, "cap": self.seconds, "phase_passes": 1, "energy": False}
 
 
-QUICK = Limits(samples=5, seconds=0.3, processes=4, most_processes=6, detect=0.1, cap=10.0)
+QUICK = Limits(samples=5, seconds=0.3, processes=4, most_processes=6, detect=0.1, cap=12.0)
 
 
 @dataclass
 class Ranking:
     """Cases with the results of their processes so far, and the sentences on cases that failed, {case: sentence}.
 
-    All cases are compared with `baseline`, unless it is None. `end` says why measuring has ended.
+    All cases are compared with `baseline`, unless it is None. `labels` are their names in messages, and `end` says why
+    measuring has ended.
     """
 
     cases: list
@@ -71,10 +74,11 @@ class Ranking:
     limits: Limits
     results: dict = field(default_factory=dict)
     failures: dict = field(default_factory=dict)
+    labels: dict = field(default_factory=dict)
     end: str | None = None
 
     def __post_init__(self):
-        self.labels = labels(self.cases)
+        self.labels = self.labels or labels(self.cases)
         self.results = {case: [] for case in self.cases}
 
     @property
@@ -127,6 +131,7 @@ class Ranking:
 def rank(ranking, files, report, launcher=None):
     """Measure the cases of a ranking, which keeps the results so far if it is interrupted.
 
+    The caller holds the machine.
     `files` is {case: (paths of data, path of the reference)}. `report` has the methods `say(sentence)` and
     `update(ranking)`, which is called after each group of processes. A case that fails is dropped.
     Raises LadderError if the baseline fails, or if every case does.
@@ -134,20 +139,19 @@ def rank(ranking, files, report, launcher=None):
     for case in ranking.cases:
         attempt(ranking, case, lambda case=case: require_measurable(case, files[case][1]), report)
     protocol = ranking.limits.protocol()
-    with hold_machine(*ranking.cases):
-        for case in filter(compilation.is_needed, ranking.remaining):
-            if not compilation.note_path(case).exists():
-                report.say(f"Compiles {case.workload}/{case.variant}, once for all sizes.")
-            precompile(case, protocol)
-        with lease_devices(*ranking.remaining) as leases:
-            start = partial(turns.start_worker, protocol=protocol, launcher=launcher, prelude=())
-            began = time.monotonic()
-            while ranking.end is None:
-                block_start = time.monotonic()
-                measure_block(ranking, files, start, leases, launcher, report)
-                require_comparable(ranking)
-                now = time.monotonic()
-                ranking.end = reason_to_end(ranking, began + ranking.limits.cap - now, now - block_start)
+    for case in filter(compilation.is_needed, ranking.remaining):
+        if not compilation.note_path(case).exists():
+            report.say(f"Compiles {case.workload}/{case.variant}, once for all sizes.")
+        precompile(case, protocol)
+    with lease_devices(*ranking.remaining) as leases:
+        start = partial(turns.start_worker, protocol=protocol, launcher=launcher, prelude=())
+        began = time.monotonic()
+        while ranking.end is None:
+            block_start = time.monotonic()
+            measure_block(ranking, files, start, leases, launcher, report)
+            require_comparable(ranking)
+            now = time.monotonic()
+            ranking.end = reason_to_end(ranking, began + ranking.limits.cap - now, now - block_start)
 
 
 def require_measurable(case, reference):
@@ -204,6 +208,8 @@ def reason_to_end(ranking, seconds_left, block_seconds):
     target = percent(limits.detect)
     if count >= limits.processes and precision <= limits.detect:
         return f"The target is reached, a precision of {target}."
+    if count < limits.processes:
+        block_seconds *= FIRST_BLOCKS  # the first block is slower than later ones
     blocks_left = min((limits.most_processes - count) // BLOCK, int(seconds_left / max(block_seconds, 1e-9)))
     if blocks_left < 1:
         limit = "number of processes" if count + BLOCK > limits.most_processes else "time"

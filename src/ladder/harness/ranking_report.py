@@ -12,6 +12,7 @@ from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
 PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
+MIN_PROCESSES = 3  # of an interval that is printed; that of two processes says nothing
 HEADINGS = ("", "case", "median", "95 % interval", "rate", "of ceiling", "error/bound")
 HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 
@@ -24,10 +25,12 @@ class RankingProgress(Progress):
 
     def __init__(self, rate, stream=None):
         super().__init__(stream)
-        self.rate, self.cases, self.processes = rate, set(), 0
+        self.rate, self.ranking, self.cases, self.processes = rate, None, set(), 0
 
     def update(self, ranking):
         """Show the results of further processes."""
+        if ranking is not self.ranking:
+            self.ranking, self.cases, self.processes = ranking, set(), 0
         for case in ranking.remaining:
             if case not in self.cases and ranking.results[case]:
                 self.cases.add(case)
@@ -43,13 +46,13 @@ class RankingProgress(Progress):
 def row(ranking, case, rate):
     """The cells of a case below HEADINGS, without its rank."""
     summary, check = ranking.summary(case), ranking.worst_check(case)
+    has_interval = summary.processes >= MIN_PROCESSES
     value, unit, share = rate(case, ranking.cost(case), summary.median)
-    is_bounded = math.isfinite(summary.high)
     return [
         "",
         ranking.labels[case],
         engineering(summary.median, "s"),
-        f"{engineering(summary.low, 's')} – {engineering(summary.high, 's')}" if is_bounded else "unknown",
+        f"{engineering(summary.low, 's')} – {engineering(summary.high, 's')}" if has_interval else "unknown",
         engineering(value, unit),
         "" if share is None else f"{100 * share:.0f} %",
         f"{check['error'] / check['bound'] if check['bound'] else 0.0:.2g}" if check else "unchecked",

@@ -6,6 +6,7 @@ from ladder.catalogue import workloads
 from ladder.errors import enumerate_words, pluralize
 from ladder.harness import case_files, ranking_report
 from ladder.harness.case_arguments import cases_of
+from ladder.harness.leases import hold_machine
 from ladder.harness.ranking import BLOCK, Ranking, rank
 from ladder.machine import programs
 from ladder.records.files import require_writable
@@ -24,33 +25,34 @@ def run(words, sweep, limits, rate, launcher=None, json=None):
     report = ranking_report.RankingProgress(rate)
     report.say(introduction(cases))
     files = {case: case_files.provide(case, report.say) for case in cases}
-    if sweep:
-        ranking, was_interrupted = measure(Ranking(cases, None, sweep_limits(limits)), files, report, launcher)
-        if len(ranking.measured) > 1 and not was_interrupted:
-            print(f"Of {pluralize(len(cases), 'case')}, in {pluralize(BLOCK, 'process')} each; chosen, not yet tested:")
-            print(*ranking_report.table(ranking, rate), sep="\n", flush=True)
-            finalists = finalists_of(ranking)
-            names = enumerate_words([ranking.labels[case] for case in finalists])
-            report = ranking_report.RankingProgress(rate)
-            report.say(f"Confirms the fastest on fresh processes: {names}.")
-            ranking, was_interrupted = measure(Ranking(finalists, finalists[0], limits), files, report, launcher)
-    else:
-        ranking, was_interrupted = measure(Ranking(cases, cases[0], limits), files, report, launcher)
+    ranking = Ranking(cases, None if sweep else cases[0], sweep_limits(limits) if sweep else limits)
+    was_interrupted = False
+    try:
+        with hold_machine(*cases):
+            rank(ranking, files, report, launcher)
+            if sweep and len(ranking.measured) > 1:
+                report.clear()
+                print_sweep(ranking, rate)
+                finalists = finalists_of(ranking)
+                ranking = Ranking(finalists, finalists[0], limits, labels=ranking.labels)
+                names = enumerate_words([ranking.labels[case] for case in finalists])
+                report.say(f"Confirms the fastest on fresh processes: {names}.")
+                rank(ranking, files, report, launcher)
+    except KeyboardInterrupt:
+        was_interrupted = True
+    finally:
+        report.clear()
     print_ranking(ranking, rate, was_interrupted)
     if json:
         ranking_report.write(json, ranking, rate, was_interrupted)
     return ranking, was_interrupted
 
 
-def measure(ranking, files, report, launcher):
-    """Measure a ranking; returns it, and whether Ctrl-C ended it. Raises LadderError."""
-    try:
-        rank(ranking, files, report, launcher)
-    except KeyboardInterrupt:
-        return ranking, True
-    finally:
-        report.clear()
-    return ranking, False
+def print_sweep(ranking, rate):
+    """Print the first, short measurement of a sweep."""
+    cases, processes = pluralize(len(ranking.cases), "case"), pluralize(BLOCK, "process")
+    print(f"Of {cases}, in {processes} each, by which the fastest is chosen but not tested:")
+    print(*ranking_report.table(ranking, rate), sep="\n", flush=True)
 
 
 def introduction(cases):

@@ -27,7 +27,7 @@ def add_arguments(parser):
         "--processes", type=at_least_two, help="maximum number of processes per case (default: 30; --quick: 6)"
     )
     parser.add_argument(
-        "--cap", type=above(0), help="maximum seconds, except for the first two processes (default: 120; --quick: 10)"
+        "--cap", type=above(0), help="maximum seconds, except for the first two processes (default: 120; --quick: 12)"
     )
     parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
     parser.add_argument("--json", help="file for the ranking and all samples")
