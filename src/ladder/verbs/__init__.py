@@ -5,7 +5,20 @@ for its help. `python -m ladder VERB` imports only the module of that verb, so t
 """
 
 # The verbs that users call, in the order of the help.
-FOR_USERS = ("new", "run", "compare", "measure", "list", "status", "data", "artefact", "train", "generate", "publish")
+FOR_USERS = (
+    "new",
+    "run",
+    "profile",
+    "compare",
+    "measure",
+    "list",
+    "status",
+    "data",
+    "artefact",
+    "train",
+    "generate",
+    "publish",
+)
 VERBS = (
     "list",
     "status",
@@ -16,6 +29,7 @@ VERBS = (
     "precompile",
     "new",
     "run",
+    "profile",
     "measure",
     "campaign",
     "turns",
