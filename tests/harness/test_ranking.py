@@ -12,7 +12,7 @@ import pytest
 from conftest import TESTS
 from ladder.__main__ import main
 from ladder.errors import LadderError
-from ladder.harness import ranking, ranking_report, ranking_session, turns
+from ladder.harness import ranking, ranking_report, ranking_session, sweeps, turns
 from ladder.harness.case_arguments import cases_of
 from ladder.harness.ranking import Limits, Ranking, expected_precision, rank
 from ladder.statistics.verdicts import compare
@@ -260,7 +260,33 @@ def test_the_fastest_of_each_variant_are_confirmed():
     swept = Ranking(cases, None, Limits())
     for case, seconds in zip(cases, (3.0, 2.0, 1.0), strict=True):
         swept.results[case] = [{"samples": [seconds]}] * 2
-    assert ranking_session.finalists_of(swept) == [cases[0], cases[2]]
+    assert sweeps.final(swept, Limits()).cases == [cases[0], cases[2]]
+
+
+@pytest.mark.parametrize(("budget", "count"), [("0.1s", 2), ("7", 4), ("1000", 6)])
+def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
+    """Two combinations take 4 s on two cores; the fastest is one of those that were tried."""
+    monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+    monkeypatch.setattr(sweeps, "time", ranking.time)
+    monkeypatch.setattr(sweeps.cpus, "cores", lambda: 2)
+    workers.duration = 1.0
+    words = ["gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8,16,24,32"]
+    assert run(*words, "--budget", budget, "--quick") == 0
+    within = f"{count} of 6 cases within the budget" if count < 6 else "6 cases"
+    assert capsys.readouterr().out.startswith(f"{within}, 2 processes each")
+    tried = {case.tuning["block"] for case in workers.timed}
+    assert len(tried) == count
+
+
+def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsys, monkeypatch):
+    monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+    workers.fail = lambda case, number: LadderError("It is wrong.")
+    assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8", "--budget", "9") == 1
+    assert "ladder run: Every combination failed; the sentences above say why." in capsys.readouterr().err
 
 
 def test_options_replace_the_limits(monkeypatch):

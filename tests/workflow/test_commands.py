@@ -76,7 +76,7 @@ SENTENCES = [
     (["run", "m=1"], "No variant is named"),
     (["run", "gemm/blas", "m=1", "n=1"], "gemm needs a value for its size 'k'"),
     (["run", "gemm/blas", "m=1", "n=1", "k=1", "threads=1000000"], "asks for 1000000 threads"),
-    (["run", "gemm/blas", "m=1", "n=1", "k=1", "--launcher", "'"], "--launcher is \"'\""),
+    (["run", "gemm/blas", "m=1", "n=1", "k=1", "--launcher", "'"], '--launcher is "\'"'),
     (["run", "gemm/blas", "m=1", "n=1", "k=1", "--json", "file/x"], "file/x can't be written"),
     (["profile", "gemm/blas", "m=1"], "gemm needs a value for its size 'n'"),
     (["new", "gemm/mine", "--folder", "file"], "file/gemm can't be used: Not a directory."),

@@ -19,6 +19,12 @@ def add_arguments(parser):
     parser.add_argument(
         "--sweep", action="append", default=[], metavar="NAME=V,V", help="values of a tuning to try; may be repeated"
     )
+    parser.add_argument(
+        "--budget",
+        type=seconds,
+        metavar="SECONDS",
+        help="try the combinations of --sweep in random order for this time",
+    )
     parser.add_argument("--samples", type=at_least_one, help="samples per process (default: 10; --quick: 5)")
     parser.add_argument(
         "--detect", type=above(0), help="relative difference to be detectable at the end (default: 0.05; --quick: 0.1)"
@@ -44,6 +50,7 @@ def run(options):
         options.sweep,
         limits(options),
         lambda *arguments: shares.rate(ceilings, *arguments),
+        budget=options.budget,
         launcher=options.launcher,
         json=options.json,
     )
@@ -51,6 +58,11 @@ def run(options):
         sys.exit(INTERRUPTED)
     if ranking.failures and not options.sweep:  # of a sweep, some combinations may be impossible
         sys.exit(1)
+
+
+def seconds(text):
+    """A time such as 30 or 30s, for argparse."""
+    return above(0)(text.removesuffix("s"))
 
 
 def limits(options):
