@@ -239,7 +239,10 @@ def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys, 
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
     monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
     workers.fail = lambda case, number: LadderError("It is wrong.") if case.tuning["block"] == 64 else None
-    assert run("gemm/cuda_naive", "m=17", "n=5", "k=9", "--sweep", "block=4,8,16,64") == 0
+    assert run("gemm/cuda_naive", "m=17", "n=5", "k=9", "--sweep", "block=4,8,16,64", "--json", "swept.json") == 0
+    document = json.loads(Path("swept.json").read_text(encoding="utf-8"))
+    assert [len(document["sweep"]["cases"]), len(document["cases"])] == [3, 2]
+    assert list(document["sweep"]["failures"].values()) == ["It is wrong."]
     printed = capsys.readouterr()
     assert "gemm/cuda_naive block=64: It is wrong." in printed.err
     assert "unknown" in printed.out  # the intervals of two processes

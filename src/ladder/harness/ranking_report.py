@@ -61,7 +61,7 @@ def row(ranking, case, rate):
 
 def table(ranking, rate):
     """The ranking as lines of a table, fastest first; empty without results."""
-    has_baseline = ranking.baseline is not None and len(ranking.measured) > 1 and ranking.results[ranking.baseline]
+    has_baseline = len(ranking.measured) > 1 and ranking.baseline in ranking.measured
     rows = []
     for rank, case in enumerate(ranking.measured, 1):
         cells = row(ranking, case, rate)
@@ -115,15 +115,13 @@ def engineering(value, unit):
     return f"{number:.{digits}f} {PREFIXES[exponent]}{unit}"
 
 
-def write(path, ranking, rate, was_interrupted):
-    """Write the ranking as JSON, with all samples and the machine's description."""
+def document(ranking, rate):
+    """The ranking as a dict for JSON, with all samples."""
     cases = []
     for case in ranking.measured:
-        summary, (value, unit, share) = (
-            ranking.summary(case),
-            rate(case, ranking.cost(case), ranking.summary(case).median),
-        )
-        is_compared = ranking.baseline is not None and ranking.results[ranking.baseline]
+        summary = ranking.summary(case)
+        value, unit, share = rate(case, ranking.cost(case), summary.median)
+        is_compared = case != ranking.baseline and ranking.baseline in ranking.measured
         cases.append(
             {
                 "case": case.key,
@@ -132,18 +130,25 @@ def write(path, ranking, rate, was_interrupted):
                 "unit": unit,
                 "share": share,
                 "check": ranking.worst_check(case),
-                "verdict": asdict(ranking.verdict(case)) if is_compared and case != ranking.baseline else None,
+                "verdict": asdict(ranking.verdict(case)) if is_compared else None,
                 "times": ranking.times(case),
                 "conditions": ranking.results[case][0].get("system", {}),
             }
         )
-    document = {
+    return {
         "baseline": ranking.baseline and ranking.baseline.key,
         "cases": cases,
         "failures": {case.key: reason for case, reason in ranking.failures.items()},
         "end": ranking.end,
+    }
+
+
+def write(path, ranking, rate, was_interrupted, sweep=None):
+    """Write a ranking, and the one of the sweep before it, as JSON with the machine's description."""
+    contents = document(ranking, rate) | {
+        "sweep": sweep and document(sweep, rate),
         "interrupted": was_interrupted,
         "description": description.describe(),
         "source": revision.of_files([path for case in ranking.measured for path in sources.code(case)]),
     }
-    write_atomically(path, json.dumps(document, indent=1) + "\n")
+    write_atomically(path, json.dumps(contents, indent=1) + "\n")

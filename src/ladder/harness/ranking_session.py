@@ -23,6 +23,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, json=None):
     report = ranking_report.RankingProgress(rate)
     report.say(introduction(cases))
     files = {case: case_files.provide(case, report.say) for case in cases}
+    swept = None
     ranking = Ranking(cases, None, sweeps.limits_of(limits)) if sweep else Ranking(cases, cases[0], limits)
     was_interrupted = False
     try:
@@ -32,7 +33,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, json=None):
                 report.clear()
                 print(sweeps.headline(ranking, len(cases)))
                 print(*ranking_report.table(ranking, rate), sep="\n", flush=True)
-                ranking = sweeps.final(ranking, limits)
+                swept, ranking = ranking, sweeps.final(ranking, limits)
                 names = enumerate_words([ranking.labels[case] for case in ranking.cases])
                 report.say(f"Confirms the fastest on fresh processes: {names}.")
             rank(ranking, files, report, launcher)
@@ -42,7 +43,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, json=None):
         report.clear()
     print_ranking(ranking, rate, was_interrupted)
     if json:
-        ranking_report.write(json, ranking, rate, was_interrupted)
+        ranking_report.write(json, ranking, rate, was_interrupted, swept)
     return ranking, was_interrupted
 
 
