@@ -263,7 +263,9 @@ def test_the_fastest_of_each_variant_are_confirmed():
     swept = Ranking(cases, None, Limits())
     for case, seconds in zip(cases, (3.0, 2.0, 1.0), strict=True):
         swept.results[case] = [{"samples": [seconds]}] * 2
-    assert sweeps.final(swept, Limits()).cases == [cases[0], cases[2]]
+    final = sweeps.final(swept, Limits())
+    assert (final.cases, final.baseline) == ([cases[0], cases[2]], cases[0])
+    assert not any(final.results.values()), "the finalists are measured on fresh processes"
 
 
 @pytest.mark.parametrize(("budget", "count"), [("0.1s", 2), ("7", 4), ("1000", 6)])

@@ -72,10 +72,10 @@ class Ranking:
     cases: list
     baseline: Case | None
     limits: Limits
-    results: dict = field(default_factory=dict)
-    failures: dict = field(default_factory=dict)
     labels: dict = field(default_factory=dict)
-    end: str | None = None
+    results: dict = field(init=False)
+    failures: dict = field(init=False, default_factory=dict)
+    end: str | None = field(init=False, default=None)
 
     def __post_init__(self):
         self.labels = self.labels or labels(self.cases)
