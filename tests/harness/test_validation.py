@@ -213,3 +213,9 @@ def test_unwritten_elements_have_a_place():
     array[3, :2] = np.nan
     with pytest.raises(LadderError, match=r"in 1 of 4 rows \(3\) and 2 of 3 columns \(0 to 1\)\."):
         validation.require_finite({"out": array}, {"out": ((4, 3), "float64")})
+
+
+def test_the_numbers_of_rows_may_be_a_range():
+    place = validation.compare("x", [0.0, 1, 0, 1], np.zeros(4), 0.5, range(100, 10**12)).place
+    assert place.startswith("Element [101] is 1")
+    assert place.endswith("in 2 of 4 elements (101 to 103).")

@@ -35,7 +35,7 @@ def extent(wrong, rows=None):
     for axis, name in enumerate(names):
         others = tuple(other for other in range(wrong.ndim) if other != axis)
         positions = np.flatnonzero(wrong.any(axis=others))
-        numbers = positions if axis or rows is None else np.asarray(rows)[positions]
-        span = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        first, last = (position if axis or rows is None else rows[position] for position in positions[[0, -1]])
+        span = f"{first}" if first == last else f"{first} to {last}"
         parts.append(f"{len(positions)} of {wrong.shape[axis]} {name} ({span})")
     return " and ".join(parts)

@@ -80,8 +80,8 @@ def ratio_cells(ranking, case):
     if case == ranking.baseline:
         return ["1", "", "baseline"]
     verdict = ranking.verdict(case)
-    is_bounded = math.isfinite(verdict.high)
-    interval = f"{verdict.low:.4g} – {verdict.high:.4g}" if is_bounded else "unknown"
+    has_interval = min(len(ranking.results[each]) for each in (case, ranking.baseline)) >= MIN_PROCESSES
+    interval = f"{verdict.low:.4g} – {verdict.high:.4g}" if has_interval else "unknown"
     return [f"{verdict.ratio:.4g}", interval, verdict_words(verdict)]
 
 

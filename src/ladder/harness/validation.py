@@ -129,7 +129,8 @@ def compare(name, actual, expected, bound, rows=None):
 
     The Check's `error` is the maximum of |actual - expected| / bound, so its `bound` is 1. Different shapes give an
     infinite error, as do a NaN or an infinity in one of the arrays. Elements whose bound is 0 must match exactly.
-    If the arrays are some rows of the result, `rows` holds their numbers, for the Check's `place`.
+    If the arrays are some rows of the result, `rows` holds their numbers in order, and perhaps further ones, for the
+    Check's `place`.
     """
     actual, expected, bound = np.asarray(actual), np.asarray(expected), np.asarray(bound, dtype=np.float64)
     if actual.shape != expected.shape:
