@@ -1,19 +1,23 @@
 """The command line: `python -m ladder VERB` runs one verb of `ladder.verbs`, as each rule of the workflow does."""
 
 import argparse
+import ast
 import contextlib
 import importlib
 import io
 import os
 import sys
+import textwrap
 from pathlib import Path
 
-from ladder.errors import LadderError
+import ladder
+from ladder.errors import LadderError, did_you_mean
 from ladder.machine import processes
 from ladder.records import locks
 from ladder.records.files import require_utf8
 from ladder.records.holders import working_folder
-from ladder.verbs import VERBS
+from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
+from ladder.verbs.arguments import INTERRUPTED
 
 
 def main(arguments=None):
@@ -24,8 +28,9 @@ def main(arguments=None):
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # in case the locale lacks a character
+    require_verb(arguments)
     selected = [name for name in arguments[:1] if name in VERBS]  # the other verbs' modules aren't imported
-    options = parser(selected or VERBS).parse_args(arguments)
+    options = parse(arguments, selected)
     try:
         require_utf8(Path(__file__).absolute().parents[2], working_folder())
         # Jobs that time nothing share the lock, so that no job of any run works while another one takes samples.
@@ -42,6 +47,10 @@ def main(arguments=None):
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except KeyboardInterrupt as interruption:  # by Ctrl-C, or by OpenBLAS if no thread can be started
+        cause = str(interruption) or ("Interrupted." if processes.can_start_thread() else processes.AT_LIMIT)
+        print(f"ladder {options.verb}: {cause}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except MemoryError as error:
         print(f"ladder {options.verb}: Out of memory: {error}. Lower the sizes.", file=sys.stderr)
         sys.exit(1)
@@ -51,22 +60,65 @@ def main(arguments=None):
         sys.exit(1)
 
 
+def parse(arguments, names):
+    """The parsed arguments. Words of a verb may also follow its options, which a parser of verbs can't express."""
+    top = parser(names)
+    options, rest = top.parse_known_args(arguments)
+    if rest and (not hasattr(options, "words") or any(word.startswith("-") for word in rest)):
+        top.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        options.words += rest
+    return options
+
+
+def require_verb(arguments):
+    """Exit with a sentence if the first word isn't a verb."""
+    name = next(iter(arguments), "-")
+    if not name.startswith("-") and name not in VERBS:
+        print(
+            f"ladder: There is no verb {name!r}.{did_you_mean(name, VERBS)} `ladder --help` lists all.", file=sys.stderr
+        )
+        sys.exit(2)
+
+
 def parser(names=VERBS):
-    """The command line's parser, with a subparser for each of these verbs."""
-    top = argparse.ArgumentParser(prog="ladder", description="Measure numerical kernels and write about them.")
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+    """The command line's parser, with a subparser for each of these verbs; its help describes all verbs."""
+    top = argparse.ArgumentParser(
+        prog="ladder",
+        description="Measure numerical kernels and write about them.",
+        epilog=overview(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"ladder {ladder.__version__}")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", title="verbs", help="one of those below")
     for name in names:
         module = importlib.import_module(f"ladder.verbs.{name}")
-        verb = verbs.add_parser(name, help=module.__doc__, description=module.__doc__)
+        verb = verbs.add_parser(name, description=module.__doc__)
+        if examples := getattr(module, "EXAMPLES", None):
+            verb.epilog, verb.formatter_class = f"examples:\n{examples}", argparse.RawDescriptionHelpFormatter
         module.add_arguments(verb)
         verb.set_defaults(run=module.run, times=getattr(module, "TIMES", False))
     return top
 
 
+def overview():
+    """The verbs in two groups, with what each does, and examples."""
+    others = [name for name in VERBS if name not in FOR_USERS]
+    groups = {"for users": FOR_USERS, "steps of the workflow": others}
+    lines = [line for title, names in groups.items() for line in ("", f"{title}:", *map(summary, names))]
+    return "\n".join([*lines[1:], "", "examples:", EXAMPLES])
+
+
+def summary(name):
+    """A verb with what it does, read without importing its module."""
+    path = Path(__file__).with_name("verbs") / f"{name}.py"
+    sentence = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    indent = " " * 20
+    return textwrap.fill(sentence, 100, initial_indent=f"  {name:<18}", subsequent_indent=indent)
+
+
 if __name__ == "__main__":
     try:
         main()
-    except KeyboardInterrupt:  # Ctrl-C needs no message, but OpenBLAS sends it if no thread can be started
-        if not processes.can_start_thread():
-            print(f"ladder: {processes.AT_LIMIT}", file=sys.stderr)
-        sys.exit(130)
+    except KeyboardInterrupt:  # before the verb began, or at a second Ctrl-C
+        sys.exit(INTERRUPTED)

@@ -1,4 +1,7 @@
-"""LadderError, whose message is printed to the user without a traceback, and counts with their nouns for messages."""
+"""LadderError, whose message is printed to the user without a traceback, and parts of such messages."""
+
+# The similarity, difflib's ratio, from which on a name is taken for a misspelling of another.
+MIN_SIMILARITY = 0.65
 
 
 class LadderError(Exception):
@@ -9,3 +12,17 @@ def pluralize(count, noun):
     """A count and its noun, whose plural is regular: `1 thread`, `2 threads`, `2 processes`."""
     ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
     return f"{count} {noun}{ending}"
+
+
+def did_you_mean(name, names):
+    """The end of a message about an unknown name: the one or two most similar known names, or nothing."""
+    import difflib  # here, because most processes make no mistake
+
+    near = difflib.get_close_matches(str(name), list(map(str, names)), 2, MIN_SIMILARITY)
+    return f" Did you mean {enumerate_words(map(repr, near), 'or')}?" if near else ""
+
+
+def enumerate_words(words, conjunction="and"):
+    """The words as a list in a sentence: `a`, `a and b`, `a, b and c`."""
+    *first, last = words
+    return f"{', '.join(first)} {conjunction} {last}" if first else last

@@ -262,6 +262,51 @@ def test_testing_whether_a_file_can_be_written_leaves_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def interrupt_after(monkeypatch, count):
+    """Have Ctrl-C be pressed during the process after so many of a simulated worker's."""
+    go, calls = comparison.Worker.go, []
+
+    def press(worker, variables=None):
+        calls.append(worker)
+        if len(calls) > count:
+            raise KeyboardInterrupt
+        return go(worker, variables)
+
+    monkeypatch.setattr(comparison.Worker, "go", press)
+
+
+@pytest.mark.parametrize(("count", "paired", "processes"), [(5, False, (3, 2)), (5, True, (2, 2)), (2, False, (1, 1))])
+def test_ctrl_c_gives_the_verdict_so_far(simulated_workers, monkeypatch, capsys, count, paired, processes):
+    monkeypatch.setattr(comparison, "BLOCKS", ("abba", "abba"))
+    interrupt_after(monkeypatch, count)
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", TWICE, PLAIN, "--samples", "3", "--json", "c.json", *(["--paired"] if paired else [])])
+    assert ended.value.code == 130
+    printed = capsys.readouterr().out
+    assert printed.startswith("Interrupted: this is the comparison so far.\n")
+    assert "would have been detected." in printed
+    document = json.loads(Path("c.json").read_text(encoding="utf-8"))
+    assert document["interrupted"] is True
+    assert (len(document["times"]["a"]), len(document["times"]["b"])) == processes
+
+
+def test_ctrl_c_before_both_cases_have_a_process_is_a_sentence(simulated_workers, monkeypatch, capsys):
+    interrupt_after(monkeypatch, 1)
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", TWICE, PLAIN, "--json", "c.json"])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "ladder compare: Interrupted.\n"
+    assert not Path("c.json").exists()
+
+
+def test_every_block_is_reported(simulated_workers, capsys):
+    main(["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "4"])
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["2 pairs", "4 pairs"]
+    assert "A takes 2" in lines[1]
+    assert "would be detected, target 5 %" in lines[1]
+
+
 def test_pairs_are_measured_in_whole_blocks_within_the_limit(simulated_workers):
     assert compare_keys(PLAIN, PLAIN, samples=2, max_pairs=5, detect=0.0).pairs == 4
 

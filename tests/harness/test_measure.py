@@ -16,6 +16,7 @@ import pytest
 
 from conftest import PROTOCOL, TESTS
 from ladder import devices
+from ladder.__main__ import main
 from ladder.catalogue import sources, workloads
 from ladder.catalogue.sources import fingerprint
 from ladder.data import dataset
@@ -24,6 +25,7 @@ from ladder.errors import LadderError
 from ladder.harness import measure, preconditions, worker, workers
 from ladder.harness.plausibility import require_plausible
 from ladder.harness.workers import Worker
+from ladder.machine import processes
 from ladder.planning import configuration
 from ladder.records import files, record
 from ladder.records.case import Case
@@ -279,6 +281,53 @@ def test_threads_are_read_back():
 )
 def test_a_failing_variant_ends_in_an_error(variant, sentence):
     assert sentence in refusal_of(case_of(variant))
+
+
+def test_ctrl_c_keeps_the_results_so_far(monkeypatch, capsys):
+    monkeypatch.setattr(measure, "results_of", lambda *arguments: interrupted([1.0, 2.0]))
+    with pytest.raises(SystemExit) as ended:
+        main(measure_command(case_of())[3:])
+    assert ended.value.code == 130
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in lines[:2]] == ["1 process", "2 processes"]
+    sentence = "Interrupted, so no record was written. The results of 2 processes are in out/record.interrupted.json."
+    assert lines[2] == f"ladder measure: {sentence}"
+    kept = json.loads(Path("out/record.interrupted.json").read_text(encoding="utf-8"))
+    assert [process["samples"] for process in kept["processes"]] == [[1.0], [2.0]]
+    assert not Path("out/record.json").exists()
+
+
+def test_ctrl_c_leaves_nothing_in_a_workflow(monkeypatch, capsys):
+    monkeypatch.setattr(measure, "results_of", lambda *arguments: interrupted([1.0]))
+    monkeypatch.setitem(processes.run_parents, processes.PARENT, "1")
+    with pytest.raises(SystemExit):
+        main(measure_command(case_of())[3:])
+    assert capsys.readouterr().err == "ladder measure: Interrupted.\n"
+    assert not Path("out").exists()
+
+
+def interrupted(seconds):
+    """Results with one sample each, and then Ctrl-C."""
+    yield from ({"samples": [value]} for value in seconds)
+    raise KeyboardInterrupt
+
+
+def test_a_wrong_result_is_located():
+    """The variant adds 1 to the last element."""
+    name = write_variant("located", run="np.matmul(problem.a, problem.b, out=problem.out); problem.out[-1, -1] += 1")
+    refusal = refusal_of(case_of(name))
+    m, n = (workloads.complete("gemm", SIZES)[size] for size in "mn")
+    assert f"Element [{m - 1}, {n - 1}] is " in refusal
+    assert f"1 of the {m * n} compared elements is wrong, in 1 of {m} rows ({m - 1}) and 1 of {n} columns" in refusal
+    assert "kept a copy" not in refusal
+
+
+def test_a_copy_of_the_inputs_is_named_as_a_cause():
+    kept = "problem.kept = problem.a.copy(), problem.b.copy()"
+    name = write_variant("kept", setup=kept, run="np.matmul(*problem.kept, out=problem.out)")
+    assert "(round 2)" in (refusal := refusal_of(case_of(name)))
+    assert refusal.endswith("or in a step of `prepare` (`ladder.harness.steps`).")
+    assert "`setup` may have kept a copy of its inputs" in refusal
 
 
 def test_a_phase_named_total_is_refused():

@@ -153,3 +153,69 @@ def test_the_first_check_that_fails_is_named():
     validation.require([good], "round 1")
     with pytest.raises(LadderError, match=r"\(round 2\): the error of 'b' is 1\.1, but at most 1 is allowed"):
         validation.require([good, bad, worse], "round 2")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rows", "sentences"),
+    [
+        ({}, None, ""),
+        (
+            {(2, 1): 3.5, (2, 4): 2.25},
+            None,
+            "Element [2, 1] is 3.5, but 2 is expected. 2 of the 15 compared elements are wrong, in 1 of 3 rows (2) "
+            "and 2 of 5 columns (1 to 4).",
+        ),
+        (
+            {(0, 1): 1.5, (2, 1): 3.5},
+            [0, 7, 64],
+            "Element [64, 1] is 3.5, but 2 is expected. 2 of the 15 compared elements are wrong, in 2 of 3 rows "
+            "(0 to 64) and 1 of 5 columns (1).",
+        ),
+        (
+            {(1, 0): math.nan},
+            None,
+            "Element [1, 0] is nan, but 2 is expected. 1 of the 15 compared elements is wrong, in 1 of 3 rows (1) "
+            "and 1 of 5 columns (0).",
+        ),
+    ],
+)
+def test_a_check_says_which_elements_are_wrong(wrong, rows, sentences):
+    actual = np.full((3, 5), 2.0)
+    for index, value in wrong.items():
+        actual[index] = value
+    check = validation.compare("x", actual, np.full((3, 5), 2.0), 0.125, rows)
+    assert check.place == sentences
+
+
+def test_the_place_fits_any_number_of_dimensions():
+    assert "is 1, but 0 is expected." in validation.compare("x", 1.0, 0.0, 0.5).place
+    assert "in 1 of 4 elements (3)." in validation.compare("x", [0.0, 0, 0, 1], np.zeros(4), 0.5).place
+    cube = np.zeros((2, 3, 4))
+    cube[1, 2, 3] = 1
+    place = validation.compare("x", cube, np.zeros((2, 3, 4)), 0.5).place
+    assert place.startswith("Element [1, 2, 3] is 1, but 0 is expected.")
+    assert place.endswith(
+        "positions of axis 0 (1) and 1 of 3 positions of axis 1 (2) and 1 of 4 positions of axis 2 (3)."
+    )
+    assert validation.compare("x", np.zeros((2, 3)), np.zeros((3, 2)), 1.0).place == (
+        "Its shape is (2, 3), but (3, 2) is expected."
+    )
+
+
+def test_a_refusal_has_the_place_and_the_hint():
+    check = validation.compare("x", [0.0, 1.0], np.zeros(2), 0.5)
+    with pytest.raises(LadderError, match=r"at most 1 is allowed\. Element \[1\] is 1, .* \(1\)\. It was kept\.$"):
+        validation.require([check], "round 2", "It was kept.")
+
+
+def test_unwritten_elements_have_a_place():
+    array = np.ones((4, 3))
+    array[3, :2] = np.nan
+    with pytest.raises(LadderError, match=r"in 1 of 4 rows \(3\) and 2 of 3 columns \(0 to 1\)\."):
+        validation.require_finite({"out": array}, {"out": ((4, 3), "float64")})
+
+
+def test_the_numbers_of_rows_may_be_a_range():
+    place = validation.compare("x", [0.0, 1, 0, 1], np.zeros(4), 0.5, range(100, 10**12)).place
+    assert place.startswith("Element [101] is 1")
+    assert place.endswith("in 2 of 4 elements (101 to 103).")

@@ -57,6 +57,19 @@ def test_unknown_keys_are_refused_by_name(config, key):
     message = refusal_of(config)
     assert f"wrong at {key}: " in message
     assert "'colour'" in message
+    assert "Did you mean" not in message
+
+
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        ({"protocl": {}, "experiments": {}}, "protocol"),
+        ({"protocol": {"sample": 1}, "experiments": {}}, "samples"),
+        (configure(varients={}), "variants"),
+    ],
+)
+def test_the_nearest_key_is_named(config, key):
+    assert f"was unexpected). Did you mean '{key}'? See config/README.md" in refusal_of(config)
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,14 @@ def test_modules_in_the_working_folder_replace_none_of_python_s(tmp_path):
     assert "usage" in subprocess.run(line, cwd=tmp_path, env=variables, capture_output=True, text=True).stdout
 
 
-def test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch):
-    def press(options):
-        raise KeyboardInterrupt
+def press_ctrl_c(options):
+    raise KeyboardInterrupt
 
-    monkeypatch.setattr("ladder.verbs.describe.run", press)
+
+def test_ctrl_c_ends_a_verb_with_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr("ladder.verbs.describe.run", press_ctrl_c)
     assert exit_code(monkeypatch) == 130
+    assert capsys.readouterr().err == "ladder describe: Interrupted.\n"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), BlockingIOError(11, "unavailable")])
@@ -73,8 +75,9 @@ def test_a_limit_of_processes_ends_a_verb_with_a_sentence(monkeypatch, capsys, e
 
 def test_an_interrupt_of_openblas_is_told_from_ctrl_c(monkeypatch, capsys):
     monkeypatch.setattr(processes, "can_start_thread", lambda: False)
-    test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch)
-    assert capsys.readouterr().err.startswith("ladder: No more processes and threads can be started")
+    monkeypatch.setattr("ladder.verbs.describe.run", press_ctrl_c)
+    assert exit_code(monkeypatch) == 130
+    assert capsys.readouterr().err.startswith("ladder describe: No more processes and threads can be started")
 
 
 def test_a_working_folder_whose_name_is_not_utf_8_is_refused(monkeypatch, capsys, tmp_path):

@@ -77,6 +77,13 @@ SENTENCES = [
     ),
     (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' is not a case"),
     (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
+    (["run", "m=1"], "No variant is named"),
+    (["run", "gemm/blas", "m=1", "n=1"], "gemm needs a value for its size 'k'"),
+    (["run", "gemm/blas", "m=1", "n=1", "k=1", "threads=1000000"], "asks for 1000000 threads"),
+    (["run", "gemm/blas", "m=1", "n=1", "k=1", "--launcher", "'"], '--launcher is "\'"'),
+    (["run", "gemm/blas", "m=1", "n=1", "k=1", "--json", "file/x"], "file/x can't be written"),
+    (["profile", "gemm/blas", "m=1"], "gemm needs a value for its size 'n'"),
+    (["new", "gemm/mine", "--folder", "file"], "file/gemm can't be used: Not a directory."),
     (["train", "backprop", "blas", "images=10"], "needs a value"),
     (["generate", "gemm", "network.bin", "latents.txt", "x.png"], "gemm generates nothing from files"),
     (["generate", "x", "network.bin", "latents.txt", "x.png"], "There is no workload 'x'"),
@@ -164,7 +171,7 @@ def test_every_verb_is_tried():
     assert tried == set(verbs)
 
 
-@pytest.mark.parametrize("arguments", [[], ["nothing"], ["list", "--cores", "0"], ["data", "x"]])
+@pytest.mark.parametrize("arguments", [[], ["run", "gemm/blas", "--quik"], ["list", "--cores", "0"], ["data", "x"]])
 def test_a_wrong_command_line_is_a_usage_message(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         commands.main(arguments)

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from ladder.catalogue import blame, contracts, forms, literals
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean
 from ladder.records.files import abbreviate, require_utf8
 
 HOME = Path(__file__).parents[1] / "workloads"
@@ -140,7 +140,9 @@ def require_workload(workload):
         return
     if path := module_path(workload, "__init__"):
         contracts.refuse_misspelt(path, contracts.WORKLOAD)
-    raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.")
+    raise LadderError(
+        f"There is no workload {workload!r}: choose one of {', '.join(names())}.{did_you_mean(workload, names())}"
+    )
 
 
 @functools.cache
@@ -173,7 +175,7 @@ def variant_path(workload, variant):
     if path is None or variant == "__init__":
         raise LadderError(
             f"There is no variant {variant!r} of {workload}: write {folders(workload)[0].name}/{variant}.py, "
-            f"or choose one of {', '.join(variants(workload))}."
+            f"or choose one of {', '.join(variants(workload))}.{did_you_mean(variant, variants(workload))}"
         )
     if "DEVICE" not in literals.read(path):
         contracts.refuse_misspelt(path, contracts.VARIANT)
@@ -255,7 +257,10 @@ def require_tuning(workload, variant, tuning):
     """Refuse a tuning that the variant's `setup` doesn't accept."""
     takes, name = tunings(workload, variant), f"{workload}/{variant}"
     if unknown := sorted(set(tuning) - set(takes)):
-        raise LadderError(f"{name} has no tuning named {', '.join(unknown)}: it takes {', '.join(takes) or 'none'}.")
+        raise LadderError(
+            f"{name} has no tuning named {', '.join(unknown)}: it takes {', '.join(takes) or 'none'}."
+            f"{did_you_mean(unknown[0], takes)}"
+        )
     for key, (kind, is_required) in takes.items():
         if key not in tuning:
             if is_required:
@@ -377,6 +382,7 @@ def complete(workload, sizes):
     if unknown := set(sizes) - set(module.SIZES):
         raise LadderError(
             f"{workload} has no size named {', '.join(sorted(unknown))}: its sizes are {', '.join(module.SIZES)}."
+            f"{did_you_mean(min(unknown), module.SIZES)}"
         )
     full = {
         name: require_size(workload, name, kind, sizes.get(name, default_of(kind)))

@@ -5,6 +5,7 @@ reached. The outcome so far never ends it, because repeated testing would inflat
 """
 
 import itertools
+import math
 import time
 from dataclasses import asdict, dataclass, field
 
@@ -14,6 +15,7 @@ from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.preconditions import require_met
+from ladder.harness.progress import Silence, percent
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
 from ladder.records import agreement
@@ -30,7 +32,8 @@ PAIRS = 2  # per block
 class Comparison:
     """The cases `a` and `b`, their samples in seconds (`times["a"][i]` are those of process i), and the verdict.
 
-    `conditions` holds the conditions under which the processes of each case ran.
+    `conditions` holds the conditions under which the processes of each case ran. After Ctrl-C, `was_interrupted`, the
+    two may have different numbers of processes.
     """
 
     cases: dict
@@ -38,10 +41,11 @@ class Comparison:
     paired: bool
     verdict: Verdict
     conditions: dict = field(default_factory=dict)
+    was_interrupted: bool = False
 
     @property
     def pairs(self):
-        return len(self.times["a"])
+        return min(map(len, self.times.values()))
 
 
 def parse_key(key):
@@ -53,14 +57,26 @@ def parse_key(key):
 
 
 def compare_cases(
-    a, b, samples=10, pairs=10, max_pairs=30, detect=0.05, cap=600.0, paired=False, data=None, reference=None
+    a,
+    b,
+    samples=10,
+    pairs=10,
+    max_pairs=30,
+    detect=0.05,
+    cap=600.0,
+    paired=False,
+    data=None,
+    reference=None,
+    progress=None,
 ):
     """Compare cases a and b in at least `pairs` pairs of processes with `samples` samples each; returns a Comparison.
 
     Measuring ends after the block of two pairs that brings `Verdict.detectable` down to `detect`. It also ends, even
-    before `pairs`, if another block would exceed `max_pairs` or `cap` seconds. One block is always measured. Raises
-    LadderError if a worker fails.
+    before `pairs`, if another block would exceed `max_pairs` or `cap` seconds. One block is always measured. Ctrl-C
+    ends it too, once both cases have a process. `progress` shows the result of each block. Raises LadderError if a
+    worker fails.
     """
+    progress = progress or Silence()
     cases = {"a": a, "b": b}
     for case in cases.values():
         workloads.complete(case.workload, case.sizes)
@@ -70,18 +86,43 @@ def compare_cases(
     results = {"a": [], "b": []}
     with hold_machine(a, b), lease_devices(a, b) as variables:
         deadline = time.monotonic() + cap
-        for block in itertools.cycle(BLOCKS):
-            block_start = time.monotonic()
-            measure_block(block, cases, results, protocol, data, reference, variables)
-            require_same_conditions(cases, results)
-            times = {name: [result["samples"] for result in results[name]] for name in cases}
-            verdict = compare(times["a"], times["b"], paired=paired)
-            pair_count = len(times["a"])
-            is_precise = pair_count >= pairs and verdict.detectable <= detect
-            now = time.monotonic()
-            if is_precise or pair_count + PAIRS > max_pairs or now + (now - block_start) > deadline:
-                conditions = {name: results[name][0].get("system", {}) for name in cases}
-                return Comparison(cases, times, paired, verdict, conditions)
+        try:
+            for block in itertools.cycle(BLOCKS):
+                block_start = time.monotonic()
+                measure_block(block, cases, results, protocol, data, reference, variables)
+                comparison = comparison_of(cases, results, paired)
+                progress.show(state(comparison, detect))
+                is_precise = comparison.pairs >= pairs and comparison.verdict.detectable <= detect
+                now = time.monotonic()
+                if is_precise or comparison.pairs + PAIRS > max_pairs or now + (now - block_start) > deadline:
+                    return comparison
+        except KeyboardInterrupt:
+            if not all(results.values()):
+                raise
+            return comparison_of(cases, results, paired, was_interrupted=True)
+        finally:
+            progress.clear()
+
+
+def comparison_of(cases, results, paired, was_interrupted=False):
+    """The Comparison of the results so far; after an interruption, a process without its partner counts if unpaired."""
+    require_same_conditions(
+        {f"The processes of case {name.upper()}": (cases[name], results[name]) for name in cases}, "The two cases"
+    )
+    count = min(map(len, results.values())) if paired else None
+    times = {name: [result["samples"] for result in results[name][:count]] for name in cases}
+    conditions = {name: results[name][0].get("system", {}) for name in cases}
+    verdict = compare(times["a"], times["b"], paired=paired)
+    return Comparison(cases, times, paired, verdict, conditions, was_interrupted)
+
+
+def state(comparison, detect):
+    """The result so far, as a line of progress."""
+    verdict = comparison.verdict
+    return (
+        f"{comparison.pairs} pairs: A takes {verdict.ratio:.4g} times as long as B; a difference of "
+        f"{percent(verdict.detectable)} would be detected, target {percent(detect)}."
+    )
 
 
 def measure_block(block, cases, results, protocol, data, reference, variables=None):
@@ -100,21 +141,24 @@ def measure_block(block, cases, results, protocol, data, reference, variables=No
             worker.stop()
 
 
-def require_same_conditions(cases, results):
-    """Refuse processes that ran under different conditions, within each case and between the two.
+def require_same_conditions(results_by_name, all_cases):
+    """Refuse processes that ran under different conditions, within each case and between the cases.
 
-    Between the cases, only conditions that both report are compared, and the conditions of libraries only if both
-    cases set the same variables.
+    `results_by_name` is {name of the processes in a message: (case, results)}, `all_cases` the name of all cases.
+    Between the cases, only conditions that all report are compared, and the conditions of libraries only if all cases
+    set the same variables.
     """
-    for name in results:
-        agreement.require_same(results[name], f"The processes of case {name.upper()}")
-    with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases.values()}) == 1
-    agreement.require_same(agreement.shared_conditions([*results["a"], *results["b"]], with_libraries), "The two cases")
+    for name, (_, results) in results_by_name.items():
+        agreement.require_same(results, name)
+    cases, results_of_cases = zip(*results_by_name.values(), strict=True)
+    with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases}) == 1
+    every_result = [result for results in results_of_cases for result in results]
+    agreement.require_same(agreement.shared_conditions(every_result, with_libraries), all_cases)
 
 
 def report(comparison):
     """The comparison as text: the median of each case, the verdict, and the detectable difference."""
-    verdict, lines = comparison.verdict, []
+    verdict, lines = comparison.verdict, ["Interrupted: this is the comparison so far."] * comparison.was_interrupted
     for name, case in comparison.cases.items():
         median = np.median(np.concatenate(comparison.times[name]))
         lines.append(f"{name.upper()}  {median:.4g} s  {case.key}")
@@ -122,7 +166,9 @@ def report(comparison):
         f"{answer(verdict)}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
         f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
-    lines.append(f"A difference of {100 * verdict.detectable:.1f} % would have been detected.")
+    is_bounded = math.isfinite(verdict.detectable)
+    difference = f"A difference of {100 * verdict.detectable:.1f} %" if is_bounded else "With one process, none"
+    lines.append(f"{difference} would have been detected.")
     return "\n".join(lines)
 
 
@@ -142,6 +188,7 @@ def document(comparison):
         **asdict(comparison.verdict),
         "paired": comparison.paired,
         "pairs": comparison.pairs,
+        "interrupted": comparison.was_interrupted,
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),

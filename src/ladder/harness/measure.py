@@ -12,12 +12,13 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import code, fingerprint
-from ladder.errors import LadderError
+from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible
 from ladder.harness.precompile import precompile
 from ladder.harness.preconditions import require_granted, require_met
+from ladder.harness.progress import Silence, percent
 from ladder.harness.workers import Worker
 from ladder.machine import description, identity, revision, variables
 from ladder.records import agreement, campaigns, record
@@ -42,19 +43,27 @@ def start_workers(case, protocol, data, reference, launcher, prelude=()):
 
 
 def results_of(workers, protocol, variables, start_worker):
-    """The results of these workers in order, and of further ones from `start_worker()` until the median converges."""
+    """Yield the results of these workers in order, and of further ones from `start_worker()` until it converges."""
     results = []
     deadline = time.monotonic() + protocol["cap"]
     for worker in workers:  # the loop appends to this list
         results.append(worker.go(variables))
         worker.stop()
+        yield results[-1]
         if len(results) < len(workers):
             continue
         is_required, is_allowed = (len(results) < protocol[name] for name in ("processes", "most_processes"))
         if is_required or (is_allowed and not is_converged(results, protocol) and time.monotonic() < deadline):
             workers.append(start_worker())
             workers[-1].wait_ready()
-    return results
+
+
+class Interruption(KeyboardInterrupt):
+    """Ctrl-C during a measurement, with the results so far."""
+
+    def __init__(self, results):
+        super().__init__()
+        self.results = results
 
 
 def is_converged(results, protocol):
@@ -78,13 +87,24 @@ def cost_of_results(case, results):
 
 
 def measure(
-    case, out, protocol, machine, data=None, reference=None, ceilings=None, granted=None, launcher=None, prelude=()
+    case,
+    out,
+    protocol,
+    machine,
+    data=None,
+    reference=None,
+    ceilings=None,
+    granted=None,
+    launcher=None,
+    prelude=(),
+    progress=None,
 ):
     """Measure a case and write its record to `out`. Raises LadderError, and writes nothing, if anything is wrong.
 
     `granted` is the number of cores that Snakemake grants the job; `prelude` holds the variables that a cluster node's
-    prelude has set.
+    prelude has set. `progress` shows the result of each process. Ctrl-C raises Interruption.
     """
+    progress = progress or Silence()
     require_granted(case, granted)
     workloads.require_sound(case)
     require_met(case, reference)
@@ -97,7 +117,7 @@ def measure(
         with start_workers(*job) as workers, lease_devices(case) as leases:
             clocks = partial(devices.of(case).clocks, leases)
             started, clocks_before, start = datetime.now(UTC), clocks(), time.monotonic()
-            results = results_of(workers, protocol, leases, start_worker=partial(Worker, *job))
+            results = collect(results_of(workers, protocol, leases, partial(Worker, *job)), protocol, progress)
             wall, clocks_after = time.monotonic() - start, clocks()
     times = {"started": started.isoformat(timespec="seconds"), "wall": wall}
     times["clocks"] = {"before": clocks_before, "after": clocks_after}
@@ -107,6 +127,24 @@ def measure(
     source = {"sources": sources, "source": revision.combine(revision_before, revision.of_files(code(case)))}
     place = {"machine": machine, "campaign": campaigns.of_run(), "description": description.describe()}
     record.write(out, document | times | source | place)
+
+
+def collect(new_results, protocol, progress):
+    """The list of the results that an iterator yields. Raises Interruption with those so far."""
+    results = []
+    try:
+        for new_result in new_results:
+            results.append(new_result)
+            summary = intervals.summary([result["samples"] for result in results])
+            progress.show(
+                f"{pluralize(len(results), 'process')}: median {summary.median:.4g} s, known within "
+                f"{percent(summary.relative_half_width)}, target {percent(protocol['target'])}."
+            )
+    except KeyboardInterrupt:
+        raise Interruption(results) from None
+    finally:
+        progress.clear()
+    return results
 
 
 def document_of(case, results, protocol, variables_of_worker):

@@ -113,8 +113,8 @@ def measure_group(group, jobs, start, leases, results, walls):
     try:
         for turn, case in group:
             workers.append((case, start(turn, case, *jobs[case])))
-        for _, worker in workers:
-            worker.wait_ready()
+        for case, worker in workers:
+            named(case, worker.wait_ready)
         for _, worker in workers:
             worker.prepare(leases)
         for case, worker in workers:
@@ -140,4 +140,12 @@ def named(case, action):
     try:
         return action()
     except LadderError as error:
-        raise LadderError(f"{case.key}: {error}") from None
+        raise CaseError(case, error) from None
+
+
+class CaseError(LadderError):
+    """The error of one of several cases; `reason` is its message without the name of the case."""
+
+    def __init__(self, case, error):
+        super().__init__(f"{case.key}: {error}")
+        self.case, self.reason = case, str(error)

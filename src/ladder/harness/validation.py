@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ladder.errors import LadderError
+from ladder.harness.mismatches import extent, mismatches
 
 # The significant bits of a product's operands on tensor cores, which sum in float32. In tf32x3 an operand is the sum of
 # two TF32 numbers; the product of the two low parts is omitted.
@@ -31,11 +32,15 @@ MAX_SHORT_LENGTH = 64
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: the largest error and the bound that it must not exceed, in the same unit."""
+    """One comparison: the largest error and the bound that it must not exceed, in the same unit.
+
+    `place` says in sentences which elements are wrong; it is empty if none is.
+    """
 
     name: str
     error: float
     bound: float
+    place: str = ""
 
     @property
     def passed(self):
@@ -119,18 +124,24 @@ def poison(outputs):
         array[...] = np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).min
 
 
-def compare(name, actual, expected, bound):
+def compare(name, actual, expected, bound, rows=None):
     """The Check of `actual` against the float64 array `expected`, elementwise within `bound`.
 
     The Check's `error` is the maximum of |actual - expected| / bound, so its `bound` is 1. Different shapes give an
     infinite error, as do a NaN or an infinity in one of the arrays. Elements whose bound is 0 must match exactly.
+    If the arrays are some rows of the result, `rows` holds their numbers in order, and perhaps further ones, for the
+    Check's `place`.
     """
     actual, expected, bound = np.asarray(actual), np.asarray(expected), np.asarray(bound, dtype=np.float64)
-    if actual.shape != expected.shape or not all(np.isfinite(array).all() for array in (actual, expected, bound)):
-        return Check(name, float("inf"), 1.0)
+    if actual.shape != expected.shape:
+        return Check(name, float("inf"), 1.0, f"Its shape is {actual.shape}, but {expected.shape} is expected.")
+    if not all(np.isfinite(array).all() for array in (actual, expected, bound)):
+        invalid = ~(np.isfinite(actual) & np.isfinite(expected) & np.isfinite(bound))
+        return Check(name, float("inf"), 1.0, mismatches(invalid, invalid, actual, expected, rows))
     difference = np.abs(actual.astype(np.float64) - expected)
     excess = np.divide(difference, bound, out=np.where(difference > 0, np.inf, 0.0), where=bound > 0)
-    return Check(name, float(excess.max(initial=0.0)), 1.0)
+    error = float(excess.max(initial=0.0))
+    return Check(name, error, 1.0, "" if error <= 1 else mismatches(excess, excess > 1, actual, expected, rows))
 
 
 def require_finite(outputs, expected_kinds):
@@ -141,24 +152,21 @@ def require_finite(outputs, expected_kinds):
             raise LadderError(
                 f"The result {name!r} is {array.dtype} {array.shape}, but {np.dtype(dtype)} {tuple(shape)} is expected."
             )
-        invalid = array.size - int(np.isfinite(array).sum())
-        if invalid:
+        invalid = ~np.isfinite(array)
+        if count := int(invalid.sum()):
             raise LadderError(
-                f"{invalid} of the {array.size} elements of the result {name!r} are NaN or infinite: "
-                "the variant left them unwritten or computed nonsense."
+                f"{count} of the {array.size} elements of the result {name!r} are NaN or infinite: "
+                f"the variant left them unwritten or computed nonsense. They are in {extent(invalid)}."
             )
 
 
-def require(checks, where):
-    """Raise LadderError naming the first failed check."""
+def require(checks, where, hint=""):
+    """Raise LadderError naming the first failed check and its wrong elements; `hint` is a sentence on the cause."""
     for check in checks:
+        if check.passed:
+            continue
         if check.error == np.inf:
-            raise LadderError(
-                f"The result is wrong ({where}): {check.name!r} isn't exact although it must be, isn't finite, "
-                "or has the wrong shape."
-            )
-        if not check.passed:
-            raise LadderError(
-                f"The result is wrong ({where}): the error of {check.name!r} is {check.error:.3g}, "
-                f"but at most {check.bound:.3g} is allowed."
-            )
+            problem = f"{check.name!r} isn't exact although it must be, isn't finite, or has the wrong shape."
+        else:
+            problem = f"the error of {check.name!r} is {check.error:.3g}, but at most {check.bound:.3g} is allowed."
+        raise LadderError(" ".join(filter(None, [f"The result is wrong ({where}): {problem}", check.place, hint])))

@@ -26,6 +26,11 @@ from ladder.machine import processes
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
 
+# Why a variant may be wrong whose first round was right.
+KEPT_INPUTS = (
+    "The first round was right, and inputs are rewritten between rounds: `setup` may have kept a copy of its inputs or "
+    "something computed from them. Do that in the timed function, or in a step of `prepare` (`ladder.harness.steps`)."
+)
 # Error numbers of a disk that is full or read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -138,7 +143,7 @@ def run_case(case, workload, variant, job, pause=lambda: None):
             return [], None
         validation.require_finite(outputs, problem.output_kinds)
         new_checks, points = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
-        validation.require(new_checks, f"round {round + 1}")
+        validation.require(new_checks, f"round {round + 1}", KEPT_INPUTS if round else "")
         return new_checks, points
 
     begin(0)
@@ -191,7 +196,7 @@ def run_case(case, workload, variant, job, pause=lambda: None):
         "check": check_end - check_start,
         "total": check_end - start,
         **times_of_phases,
-        "checks": [vars(worst) for worst in worst_by_name(checks)],
+        "checks": [{"name": c.name, "error": c.error, "bound": c.bound} for c in worst_by_name(checks)],
         "facts": facts,
         "curve": curves.thin(curves.validate(curve, case, workload.CURVE)),
         "threads": threads,

@@ -24,16 +24,16 @@ HINTS = {-signal.SIGKILL: " (out of memory?)", -signal.SIGINT: " (too few proces
 
 
 class Worker:
-    """A started worker process and its pipes."""
+    """A started worker process and its pipes; `profiler` holds the first words of its command line, if it has one."""
 
-    def __init__(self, case, protocol, data=None, reference=None, launcher=None, prelude=()):
+    def __init__(self, case, protocol, data=None, reference=None, launcher=None, prelude=(), profiler=()):
         self.case, self.device = case, devices.of(case)
         variables = environment.of_worker(case, prelude)
         command = self.device.command(case, launcher, variables)
         self.is_launched = bool(command)
         self.is_ready, self.is_late, self.has_answered = False, False, False
         self.process = subprocess.Popen(
-            [*command, sys.executable, "-m", "ladder.harness.worker", workloads.device(case)],
+            [*profiler, *command, sys.executable, "-m", "ladder.harness.worker", workloads.device(case)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=variables,

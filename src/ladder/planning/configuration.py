@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean
 from ladder.planning.yaml_files import parse, read
 from ladder.records import documents
 from ladder.records.files import abbreviate
@@ -215,7 +215,11 @@ def is_whole(_, value):
 
 
 def advice(error):
-    """A hint, with a trailing blank, for a value that YAML has read as another type; empty for other errors."""
+    """A hint, with a trailing blank, for an unknown key or a value that YAML has read as another type; else empty."""
+    if error.validator == "additionalProperties":
+        known = error.schema.get("properties", {})
+        unknown = next((key for key in error.instance if key not in known), "")
+        return f"{did_you_mean(unknown, known)} ".lstrip()
     if error.validator != "type":
         return ""
     value = error.instance

@@ -1,10 +1,24 @@
 """The verbs (subcommands) of the command line, one module each; the module's docstring is the verb's help.
 
-A module has `add_arguments(parser)` and `run(options)`, which gets the parsed arguments. `python -m ladder VERB`
-imports only the module of that verb, so that a job starts fast.
+A module has `add_arguments(parser)` and `run(options)`, which gets the parsed arguments, and may have `EXAMPLES`, lines
+for its help. `python -m ladder VERB` imports only the module of that verb, so that a job starts fast.
 """
 
-# In the order of the help.
+# The verbs that users call, in the order of the help.
+FOR_USERS = (
+    "new",
+    "run",
+    "profile",
+    "compare",
+    "measure",
+    "list",
+    "status",
+    "data",
+    "artefact",
+    "train",
+    "generate",
+    "publish",
+)
 VERBS = (
     "list",
     "status",
@@ -14,6 +28,9 @@ VERBS = (
     "reference",
     "build",
     "precompile",
+    "new",
+    "run",
+    "profile",
     "measure",
     "campaign",
     "turns",
@@ -37,3 +54,9 @@ VERBS = (
     "proof",
     "describe",
 )
+
+EXAMPLES = """\
+  ladder run gemm/tiled gemm/blas m=512 n=512 k=512 --quick
+  ladder run gemm/cuda_tiled m=4096 n=4096 k=4096 --sweep bm=32,64,128
+  ladder list --rungs
+  ladder VERB --help"""

@@ -9,6 +9,8 @@ from ladder.errors import LadderError
 from ladder.records import documents
 from ladder.records.files import write_atomically
 
+INTERRUPTED = 130  # the exit status after Ctrl-C, as shells have it
+
 
 def at_least_one(text):
     """A count of at least one, for argparse."""

@@ -1,10 +1,17 @@
 """Measure two cases side by side: is A faster or slower than B, equal to it within some per cent, or undecided?"""
 
+import sys
+
 from ladder.harness import comparison
+from ladder.harness.progress import Progress
 from ladder.records.files import require_writable
 from ladder.verbs import stored_comparison
-from ladder.verbs.arguments import above, add_json, at_least_one, at_least_two, data_paths, print_json
+from ladder.verbs.arguments import INTERRUPTED, above, add_json, at_least_one, at_least_two, data_paths, print_json
 
+EXAMPLES = """\
+  ladder compare gemm/tiled/form=nn,m=512,n=512,k=512,dtype=float64,source=random,seed=1,cache=cold,threads=1 \\
+                 gemm/blas/form=nn,m=512,n=512,k=512,dtype=float64,source=random,seed=1,cache=cold,threads=1
+`ladder run` does the same with words in place of whole keys."""
 # This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
 
@@ -46,8 +53,11 @@ def run(options):
         paired=options.paired,
         data=data_paths(options.data, *cases),
         reference=options.reference,
+        progress=Progress(),
     )
     if options.json != "-":
         print(comparison.report(result))
     if options.json:
         print_json(options, {"results": [comparison.document(result)]})
+    if result.was_interrupted:
+        sys.exit(INTERRUPTED)

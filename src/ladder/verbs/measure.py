@@ -1,11 +1,15 @@
 """Measure one case and write its record."""
 
-from ladder.harness.measure import measure
-from ladder.machine import description, programs, variables
+from pathlib import Path
+
+from ladder.errors import pluralize
+from ladder.harness.measure import Interruption, measure
+from ladder.harness.progress import Progress, Silence
+from ladder.machine import description, processes, programs, variables
 from ladder.planning import configuration
 from ladder.records.case import Case
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import add_measuring, data_paths, parse_object, read_ceilings
+from ladder.verbs.arguments import add_measuring, data_paths, parse_object, read_ceilings, write_json
 
 # This verb times a case, and holds the machine's lock itself while it does.
 TIMES = True
@@ -31,15 +35,29 @@ def run(options):
     data = data_paths(options.data, case)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
     label = description.label() if options.machine == "auto" else options.machine
-    measure(
-        case,
-        options.out,
-        protocol,
-        label,
-        data,
-        options.reference,
-        ceilings,
-        options.granted,
-        options.launcher,
-        variables.of_prelude() if options.prelude else {},
-    )
+    is_job = bool(processes.run_parents)  # of a workflow, which keeps no parts of results
+    try:
+        measure(
+            case,
+            options.out,
+            protocol,
+            label,
+            data,
+            options.reference,
+            ceilings,
+            options.granted,
+            options.launcher,
+            variables.of_prelude() if options.prelude else {},
+            progress=Silence() if is_job else Progress(),
+        )
+    except Interruption as interruption:
+        if is_job or not interruption.results:
+            raise
+        keep(case, interruption.results, Path(options.out).with_suffix(".interrupted.json"))
+
+
+def keep(case, results, path):
+    """Write the results of an interrupted measurement. Raises KeyboardInterrupt with a sentence on them."""
+    write_json(path, {"case": case.key, "processes": results})
+    count = pluralize(len(results), "process")
+    raise KeyboardInterrupt(f"Interrupted, so no record was written. The results of {count} are in {path}.")

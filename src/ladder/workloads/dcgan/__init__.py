@@ -110,6 +110,7 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
 
     def compare_chunk(start):
         part = slice(start, start + CHUNK)
-        return compare("pictures", outputs["pictures"][part], expected[index[part]], tolerance)
+        rows = range(start, len(index))
+        return compare("pictures", outputs["pictures"][part], expected[index[part]], tolerance, rows)
 
     return chunked.map_threads(compare_chunk, range(0, len(index), CHUNK)), None

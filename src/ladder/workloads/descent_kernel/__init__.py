@@ -131,15 +131,22 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 
         def compare_indices(rows):
             index = np.arange(rows.start * n, rows.start * n + out[rows].size, dtype=np.float64).reshape(-1, n)
-            return compare(kernel, out[rows], index, unit_roundoff(precision) * index)
+            return compare(kernel, out[rows], index, unit_roundoff(precision) * index, numbers_of(rows))
 
         return [worst_of_rows(compare_indices, n)], None
     if kernel == "product":
         matrix, x = inputs["matrix"], inputs["x"]
-        return [
-            worst_of_rows(lambda rows: compare_elements(kernel, out[rows], precision, matrix[rows], x), len(x))
-        ], None
+
+        def compare_products(rows):
+            return compare_elements(kernel, out[rows], precision, matrix[rows], x, rows=numbers_of(rows))
+
+        return [worst_of_rows(compare_products, len(x))], None
     return [compare_elements(kernel, out, precision, *inputs.values())], None
+
+
+def numbers_of(rows):
+    """The numbers of the rows in a slice."""
+    return range(rows.start, rows.stop)
 
 
 def worst_of_rows(compare_rows, n):
@@ -154,17 +161,18 @@ def compare_hash(key, a, b):
     n = len(b)
 
     def compare_rows(rows):
-        return compare("A", a[rows], hashed_elements(rows.start * n, a[rows].size, key).reshape(-1, n), 0)
+        expected = hashed_elements(rows.start * n, a[rows].size, key).reshape(-1, n)
+        return compare("A", a[rows], expected, 0, numbers_of(rows))
 
     return [worst_of_rows(compare_rows, n), compare("b", b, hashed_elements(n * n, n, key), 0)]
 
 
-def compare_elements(kernel, out, precision, *operands):
-    """The Check of a kernel whose results are rounded at most once."""
+def compare_elements(kernel, out, precision, *operands, rows=None):
+    """The Check of a kernel whose results are rounded at most once; `rows` are the numbers of the compared rows."""
     if kernel == "scale":
         operands = *operands, np.array(ALPHA, out.dtype)
     expected = OPERATIONS[kernel](*(operand.astype(np.float64) for operand in operands))
-    return compare(kernel, out, expected, unit_roundoff(precision) * np.abs(expected))
+    return compare(kernel, out, expected, unit_roundoff(precision) * np.abs(expected), rows)
 
 
 def compare_sums(kernel, out, precision, x=None, y=None, matrix=None):

@@ -154,7 +154,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     by_rows, by_columns = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
     directions = {} if is_full else {"rows": (*by_rows, signs[:n]), "columns": (*by_columns, signs[n:])}
     if has_whole_inputs(sizes, round):
-        checks = [compare("product, whole numbers", out[rows], expected, 0.0)]
+        checks = [compare("product, whole numbers", out[rows], expected, 0.0, rows)]
         if not is_full:  # elements that aren't whole numbers are detected directly, other errors by exact sums
             scaled = out * 4.0 ** whole_bits(k + 1, sizes["dtype"])
             checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
@@ -164,11 +164,13 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     # k roundings of the products and one of the addend.
     factor = product_factor(k + 1, precision)
     scale = np.einsum("ik,kj->ij", np.abs(a[rows]), np.abs(b)) + np.abs(addend)
-    checks = [compare("product", out[rows], expected, factor * scale)]
+    checks = [compare("product", out[rows], expected, factor * scale, rows)]
     if precision != "tf32x3":
         squares = np.einsum("ik,kj->ij", np.square(a[rows]), np.square(b)) + np.square(addend)
         random_sign_factor = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact)
-        checks.append(compare("product, random signs", out[rows], expected, random_sign_factor * np.sqrt(squares)))
+        checks.append(
+            compare("product, random signs", out[rows], expected, random_sign_factor * np.sqrt(squares), rows)
+        )
     for name, operands in directions.items():
         checks += projections(f"{name} projected", *operands, precision)
     return checks, None

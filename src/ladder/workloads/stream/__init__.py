@@ -66,19 +66,20 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         elements = slice(start, start + PART)
         results = slice(start // BLOCK, (start + PART) // BLOCK) if sizes["kernel"] == "read" else elements
         parts = (array[elements].astype(np.float64, copy=False) for array in inputs.values())
-        return compare_part(sizes["kernel"], outputs["out"][results], precision, *parts)
+        numbers = range(results.start, len(outputs["out"]))
+        return compare_part(sizes["kernel"], outputs["out"][results], numbers, precision, *parts)
 
     checks = chunked.map_threads(compare_from, range(0, sizes["elements"], PART))
     return [max(checks, key=lambda check: check.error)], None
 
 
-def compare_part(kernel, out, precision, a, b=None):
-    """The Check of a part of the result with the same part of the inputs."""
+def compare_part(kernel, out, numbers, precision, a, b=None):
+    """The Check of a part of the result, whose elements have these numbers, with the same part of the inputs."""
     if kernel == "copy":
-        return compare("copy", out, a, 0.0)
+        return compare("copy", out, a, 0.0, numbers)
     if kernel == "triad":
         expected = a + FACTOR * b
-        return compare("triad", out, expected, product_factor(2, precision) * expected)
+        return compare("triad", out, expected, product_factor(2, precision) * expected, numbers)
     sums = np.add.reduceat(a, np.arange(0, len(a), BLOCK))
     factor = growing_sum_factor(BLOCK, precision) + growing_sum_factor(BLOCK, np.float64)
-    return compare("sums", out, sums, factor * sums)
+    return compare("sums", out, sums, factor * sums, numbers)

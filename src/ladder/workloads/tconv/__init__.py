@@ -92,7 +92,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     index = np.arange(len(image)) if checks_all else sampled_images(len(image), sizes["seed"])
     squares = np.square(weights), np.square(bias)
     bounds = bound(image[index], *squares, precision)
-    checks = [compare("elements", out[index], convolve(image[index], weights) + bias, bounds)]
+    checks = [compare("elements", out[index], convolve(image[index], weights) + bias, bounds, index)]
     if not checks_all:
         signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], sizes["k"])
         projected = np.einsum("rsji,j->rsi", weights, signs)[:, :, None]

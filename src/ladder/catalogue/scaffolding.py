@@ -1,0 +1,128 @@
+"""New variants and workloads to start from, written as files that run and keep the contracts.
+
+A new variant is a copy of an existing one, by default of the first rung on its device, which is the plainest. A new
+workload comes from `templates/`. No file is ever overwritten.
+"""
+
+import ast
+import re
+from pathlib import Path
+from string import Template
+
+from ladder.catalogue import contracts, literals, native_sources, sources, workloads
+from ladder.errors import LadderError
+from ladder.records.case import NAME
+
+TEMPLATES = Path(__file__).with_name("templates")
+WORKLOAD = "workload"  # the word before the slash that requests a workload
+FILES = {"__init__.py": "workload.py.txt", "plain.py": "variant.py.txt"}
+OTHER_CONSTANT = re.compile(r"(?!SOURCE )[A-Z_]+ = ")
+SIZE = 256  # of every required size in the command that tries what was written
+
+
+def create(name, device="host", origin=None, folder=None):
+    """Write a variant, `workload/variant`, or a workload, `workload/` before its name, below a folder of workloads.
+
+    `origin` names the variant to copy, by default the first rung on the device. By default the folder is the user's
+    first one, or else the project's. Returns the paths, and the words of a `ladder run` that tries it. Raises
+    LadderError.
+    """
+    workload, _, new_name = name.partition("/")
+    if not NAME.fullmatch(new_name):
+        raise LadderError(
+            f"{name!r} can't be made: write workload/variant, such as gemm/mine, or {WORKLOAD}/ and the name of a new "
+            "workload; names have lower-case letters, digits and '_'."
+        )
+    root = Path(folder) if folder else [*workloads.roots()[1:], workloads.HOME][0]
+    if workload == WORKLOAD:
+        return create_workload(new_name, root)
+    return create_variant(workload, new_name, device, origin, root)
+
+
+def create_workload(name, root):
+    """Write a workload with one variant. Raises LadderError if it exists."""
+    if any(folder.exists() for folder in [*workloads.folders(name), root / name]):
+        raise LadderError(f"There is a folder {name} of a workload already: choose another name.")
+    contents = {
+        root / name / file: Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(name=name)
+        for file, template in FILES.items()
+    }
+    return write(contents), [f"{name}/plain", f"elements={SIZE}"]
+
+
+def create_variant(workload, name, device, origin, root):
+    """Write a copy of a variant under another name. Raises LadderError if a file of that name exists."""
+    workloads.require_workload(workload)
+    for folder in {*workloads.folders(workload), root / workload}:
+        if paths := sorted(folder.glob(f"{name}.*")):
+            raise LadderError(f"{paths[0]} exists already: choose another name.")
+    origin = origin or first_rung(workload, device)
+    path = workloads.variant_path(workload, origin)
+    native = [source.path for source in native_sources.of_module(path)]
+    headers = {header for source in native for header in local_headers(source)}
+    folder = root / workload
+    contents = {folder / f"{name}.py": renamed(path, workload, origin, name)}
+    contents |= {folder / f"{name}{source.suffix}": source.read_text(encoding="utf-8") for source in native}
+    # Headers are looked up beside the source that includes them.
+    contents |= {
+        folder / header.name: header.read_text(encoding="utf-8")
+        for header in sorted(headers)
+        if not (folder / header.name).exists()
+    }
+    kinds = workloads.load(workload).SIZES
+    sizes = [f"{size}={SIZE if kind is int else 0.5}" for size, kind in kinds.items() if isinstance(kind, type)]
+    return write(contents), [f"{workload}/{name}", f"{workload}/{origin}", *sizes]
+
+
+def first_rung(workload, device):
+    """The first rung of a workload on a device. Raises LadderError if it has none."""
+    constants = {name: workloads.constants(workload, name) for name in workloads.rungs(workload)}
+    rungs = [name for name, values in constants.items() if values["DEVICE"] == device and not values.get("PEER")]
+    if not rungs:
+        devices = sorted({values["DEVICE"] for values in constants.values()})
+        raise LadderError(
+            f"{workload} has no rung on the device {device!r} to begin with, only on {', '.join(devices)}: name a "
+            "variant with --from."
+        )
+    return rungs[0]
+
+
+def renamed(path, workload, origin, name):
+    """The text of a variant's module under another name, with a docstring of its own, and not a peer any more.
+
+    The old name is replaced where it is a whole text, for example as an argument of a launch or as SOURCE, but not in
+    other constants: a DEVICE or a RUNTIME may have the same name.
+    """
+    text = path.read_text(encoding="utf-8")
+    docstring = literals.parse(path)[0] if ast.get_docstring(ast.parse(text)) else None
+    lines = text.splitlines()[docstring.end_lineno if docstring else 0 :]
+    source = literals.read(path).get("SOURCE", "")
+    names = {origin: name, source: name + Path(source).suffix}
+    pattern = re.compile(rf"""(["'])({"|".join(re.escape(old) for old in names if old)})\1""")
+    lines = [
+        line if OTHER_CONSTANT.match(line) else pattern.sub(lambda match: f'"{names[match[2]]}"', line)
+        for line in lines
+        if not line.startswith("PEER ")
+    ]
+    return "\n".join([f'"""{workload}/{name}: your idea in a line; this is a copy of `{origin}`."""', *lines, ""])
+
+
+def local_headers(source):
+    """The headers in a source's folder that it includes, at any depth."""
+    for header in native_sources.read(source).references:
+        if header.path.parent == source.parent:
+            yield header.path
+        yield from local_headers(header.path)
+
+
+def write(contents):
+    """Write new files, {path: text}, which keep the contracts of their kinds; returns their paths."""
+    for path, text in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    for path in contents:
+        if path.suffix == ".py":
+            contracts.require(path, contracts.WORKLOAD if path.stem == "__init__" else contracts.VARIANT)
+    sources.forget()  # what was read before these files existed
+    return list(contents)

@@ -1,0 +1,119 @@
+"""Cases from the words of a command line, such as `gemm/tiled gemm/blas m=512 n=512 k=512 threads=1`.
+
+A word with a slash is a variant, or a case's whole key; every other word is a pair, name=value, of a size, a tuning,
+the cache protocol or an environment variable. A tuning goes to the variants that take it. Missing sizes and tunings get
+their defaults; counts such as `threads`, which have none, are 1.
+"""
+
+import itertools
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError, did_you_mean
+from ladder.harness.comparison import parse_key
+from ladder.records.case import VARIABLE, Case, from_text
+
+
+def cases_of(words, sweep=()):
+    """The cases that the words of a command line request, without duplicates, in their order.
+
+    `sweep` holds words such as `tile=8,16,32`; a variant gets the product of the values of those tunings that it takes.
+    Raises LadderError for a word that names nothing, and for cases of several workloads.
+    """
+    keys, pairs = [word for word in words if is_key(word)], pairs_of([word for word in words if not is_key(word)])
+    values = {name: [from_text(value) for value in text.split(",")] for name, text in pairs_of(sweep).items()}
+    cases = [parse_key(key) for key in keys if key.count("/") > 1]
+    names = [variant_of(key) for key in keys if key.count("/") == 1]
+    if not keys:
+        raise LadderError("No variant is named: write workload/variant, for example gemm/blas.")
+    if others := sorted({*(case.workload for case in cases), *(workload for workload, _ in names)})[1:]:
+        raise LadderError(f"Only variants of one workload can be ranked: run those of {others[0]} separately.")
+    if names:
+        workload, variants = names[0][0], [variant for _, variant in names]
+        require_pairs(workload, variants, pairs, values)
+        sizes = workloads.complete(workload, parsed(pairs, workloads.load(workload).SIZES))
+        cases += [case for variant in variants for case in cases_of_variant(workload, variant, sizes, pairs, values)]
+    elif pairs or values:
+        raise LadderError("A whole key has all sizes and tunings already: leave the pairs name=value to variants.")
+    return list({case.key: case for case in cases}.values())
+
+
+def is_key(word):
+    """Whether a word names a variant or a case: it has a slash, and not in a value such as PATH=/usr."""
+    return "/" in word.partition("=")[0]
+
+
+def variant_of(word):
+    """The (workload, variant) of a word. Raises LadderError unless both exist and keep their contracts."""
+    workload, variant = word.split("/")
+    workloads.require_contract(workload)
+    workloads.require_contract(workload, variant)
+    return workload, variant
+
+
+def pairs_of(words):
+    """{name: text} of words name=value."""
+    pairs = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not text:
+            is_workload = word in workloads.names()
+            hint = (
+                f": write {word}/variant, for example {word}/{next(iter(workloads.rungs(word)))}" if is_workload else ""
+            )
+            raise LadderError(f"{word!r} is neither a variant, workload/variant, nor a pair, name=value{hint}.")
+        if name in pairs:
+            raise LadderError(f"{name} has two values, {pairs[name]} and {text}: try several with --sweep {name}=…")
+        pairs[name] = text
+    return pairs
+
+
+def require_pairs(workload, variants, pairs, sweep):
+    """Refuse names that are neither sizes nor tunings, several values of one name, and a sweep of other names."""
+    sizes = workloads.load(workload).SIZES
+    tunings = {name: None for variant in variants for name in workloads.tunings(workload, variant)}
+    known = [*sizes, *tunings, "cache"]
+    for name in pairs:
+        if name not in known and not VARIABLE.fullmatch(name):
+            raise LadderError(
+                f"{name!r} is neither a size of {workload} ({', '.join(sizes)}) nor a tuning of "
+                f"{', '.join(variants)} ({', '.join(tunings) or 'none'}).{did_you_mean(name, known)}"
+            )
+        if "," in pairs[name] and not VARIABLE.fullmatch(name):
+            raise LadderError(f"{name}={pairs[name]} has several values: try them with --sweep {name}={pairs[name]}.")
+    for name in sweep:
+        if name not in tunings:
+            raise LadderError(
+                f"--sweep {name}: no variant has this tuning; the tunings are {', '.join(tunings) or 'none'}."
+                f"{did_you_mean(name, tunings)}"
+            )
+
+
+def parsed(pairs, names):
+    """The values of those pairs whose name is among the names."""
+    return {name: from_text(text) for name, text in pairs.items() if name in names}
+
+
+def cases_of_variant(workload, variant, sizes, pairs, sweep):
+    """The cases of a variant: one for each combination of the values in `sweep` that it takes."""
+    takes = workloads.tunings(workload, variant)
+    counts = {name: 1 for name, (_, is_required) in takes.items() if is_required and name in workloads.COUNTS}
+    variables = {name: text for name, text in pairs.items() if VARIABLE.fullmatch(name)}
+    swept = {name: values for name, values in sweep.items() if name in takes}
+    for values in itertools.product(*swept.values()):
+        tuning = counts | parsed(pairs, takes) | dict(zip(swept, values, strict=True))
+        yield Case(workload, variant, sizes, tuning, pairs.get("cache", "cold"), variables)
+
+
+def labels(cases):
+    """A short name of each case, {case: workload/variant with the tunings that tell it from the others}."""
+    tunings = {case: {**case.tuning, **case.variables} for case in cases}
+    names = sorted({name for tuning in tunings.values() for name in tuning})
+    differing = [
+        name for name in names if len({str(tuning[name]) for tuning in tunings.values() if name in tuning}) > 1
+    ]
+    by_case = {}
+    for case, tuning in tunings.items():
+        words = [f"{name}={tuning[name]}" for name in differing if name in tuning]
+        by_case[case] = " ".join([f"{case.workload}/{case.variant}", *words])
+    is_unique = len(set(by_case.values())) == len(by_case)
+    return by_case if is_unique else {case: case.key for case in cases}

@@ -1,0 +1,41 @@
+"""Which elements of a result are wrong, in words: the worst one, and how many by row and column."""
+
+import numpy as np
+
+AXES = {1: ("elements",), 2: ("rows", "columns")}
+
+
+def mismatches(excess, wrong, actual, expected, rows=None):
+    """Sentences on the element with the largest excess, and on all that are wrong.
+
+    All arrays have one shape; `wrong` holds a bool for each element. If the arrays are some rows of a larger one,
+    `rows` holds their numbers.
+    """
+    index = np.unravel_index(np.argmax(excess), excess.shape)
+    place = [int(i) for i in index]
+    if rows is not None and place:
+        place[0] = int(rows[place[0]])
+    worst = f"Element {place} is {text(actual[index])}, but {text(expected[index])} is expected."
+    if wrong.size == 1:
+        return worst
+    count = int(wrong.sum())
+    verb = "is" if count == 1 else "are"
+    return f"{worst} {count} of the {wrong.size} compared elements {verb} wrong, in {extent(wrong, rows)}."
+
+
+def text(number):
+    """A number with enough digits to see an error in float64, and without the name of its type."""
+    return f"{float(number):.15g}"
+
+
+def extent(wrong, rows=None):
+    """The part of an array whose elements are wrong, by axis: `1 of 65 rows (64) and 5 of 65 columns (0 to 4)`."""
+    names = AXES.get(wrong.ndim, [f"positions of axis {axis}" for axis in range(wrong.ndim)])
+    parts = []
+    for axis, name in enumerate(names):
+        others = tuple(other for other in range(wrong.ndim) if other != axis)
+        positions = np.flatnonzero(wrong.any(axis=others))
+        first, last = (position if axis or rows is None else rows[position] for position in positions[[0, -1]])
+        span = f"{first}" if first == last else f"{first} to {last}"
+        parts.append(f"{len(positions)} of {wrong.shape[axis]} {name} ({span})")
+    return " and ".join(parts)

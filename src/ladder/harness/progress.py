@@ -1,0 +1,47 @@
+"""Progress on standard error: sentences that stay and, in a terminal, one line that is overwritten."""
+
+import sys
+
+ERASE = "\r\x1b[K"  # to the end of the line
+
+
+class Progress:
+    """What a verb says while it measures."""
+
+    def __init__(self, stream=None):
+        self.stream = stream or sys.stderr
+        self.is_terminal = self.stream.isatty()
+        self.has_state = False
+
+    def say(self, sentence):
+        """Print a line that stays."""
+        self.clear()
+        print(sentence, file=self.stream, flush=True)
+
+    def show(self, state):
+        """Show the current state, in place of the previous one in a terminal; elsewhere it is a line like others."""
+        if not self.is_terminal:
+            self.say(state)
+            return
+        print(f"{ERASE}{state}", end="", file=self.stream, flush=True)
+        self.has_state = True
+
+    def clear(self):
+        """Erase the current state."""
+        if self.has_state:
+            print(ERASE, end="", file=self.stream, flush=True)
+        self.has_state = False
+
+
+class Silence(Progress):
+    """The progress of a job, whose log needs no progress."""
+
+    def say(self, sentence):
+        """Print nothing."""
+
+    show = say
+
+
+def percent(fraction):
+    """A precision in per cent; above 100 % it says nothing."""
+    return f"{100 * fraction:.2g} %" if fraction < 1 else "more than 100 %"

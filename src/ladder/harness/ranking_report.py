@@ -1,0 +1,154 @@
+"""A ranking as text and as JSON: medians, rates, checks, ratios and verdicts."""
+
+import json
+import math
+from dataclasses import asdict
+
+from ladder.catalogue import sources
+from ladder.errors import pluralize
+from ladder.harness.progress import Progress, percent
+from ladder.machine import description, revision
+from ladder.records.files import write_atomically
+from ladder.statistics.verdicts import EQUAL, UNDECIDED
+
+PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
+MIN_PROCESSES = 3  # of an interval that is printed; that of two processes says nothing
+HEADINGS = ("", "case", "median", "95 % interval", "rate", "of ceiling", "error/bound")
+HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
+
+
+class RankingProgress(Progress):
+    """The progress of a ranking: a line on each case after its first process, then the precision so far.
+
+    `rate(case, cost, seconds)` is a case's rate with its unit and its share of the machine's ceiling, or None.
+    """
+
+    def __init__(self, rate, stream=None):
+        super().__init__(stream)
+        self.rate, self.ranking, self.cases, self.processes = rate, None, set(), 0
+
+    def update(self, ranking):
+        """Show the results of further processes."""
+        if ranking is not self.ranking:
+            self.ranking, self.cases, self.processes = ranking, set(), 0
+        for case in ranking.remaining:
+            if case not in self.cases and ranking.results[case]:
+                self.cases.add(case)
+                _, label, median, _, rate, share, check = row(ranking, case, self.rate)
+                of_ceiling = f", {share} of the ceiling" * bool(share)
+                self.say(f"{label}: {median}, {rate}{of_ceiling}; right, with a largest error of {check} of its bound.")
+        if (count := ranking.processes) > self.processes and count > 1:
+            self.processes = count
+            precision, target = percent(ranking.precision()), percent(ranking.limits.detect)
+            self.show(f"{pluralize(count, 'process')} of each case: a precision of {precision}, target {target}.")
+
+
+def row(ranking, case, rate):
+    """The cells of a case below HEADINGS, without its rank."""
+    summary, check = ranking.summary(case), ranking.worst_check(case)
+    has_interval = summary.processes >= MIN_PROCESSES
+    value, unit, share = rate(case, ranking.cost(case), summary.median)
+    return [
+        "",
+        ranking.labels[case],
+        engineering(summary.median, "s"),
+        f"{engineering(summary.low, 's')} – {engineering(summary.high, 's')}" if has_interval else "unknown",
+        engineering(value, unit),
+        "" if share is None else f"{100 * share:.0f} %",
+        f"{check['error'] / check['bound'] if check['bound'] else 0.0:.2g}" if check else "unchecked",
+    ]
+
+
+def table(ranking, rate):
+    """The ranking as lines of a table, fastest first; empty without results."""
+    has_baseline = len(ranking.measured) > 1 and ranking.baseline in ranking.measured
+    rows = []
+    for rank, case in enumerate(ranking.measured, 1):
+        cells = row(ranking, case, rate)
+        cells[0] = f"{rank}."
+        rows.append(cells + (ratio_cells(ranking, case) if has_baseline else []))
+    if not rows:
+        return []
+    lines = aligned([[*HEADINGS, *(HEADINGS_OF_RATIO if has_baseline else ())], *rows])
+    if has_baseline:
+        lines.append(f"Ratios are times divided by that of {ranking.labels[ranking.baseline]}.")
+    return lines
+
+
+def ratio_cells(ranking, case):
+    """The ratio of a case's time to that of the baseline, its interval, and the verdict."""
+    if case == ranking.baseline:
+        return ["1", "", "baseline"]
+    verdict = ranking.verdict(case)
+    has_interval = min(len(ranking.results[each]) for each in (case, ranking.baseline)) >= MIN_PROCESSES
+    interval = f"{verdict.low:.4g} – {verdict.high:.4g}" if has_interval else "unknown"
+    return [f"{verdict.ratio:.4g}", interval, verdict_words(verdict)]
+
+
+def verdict_words(verdict):
+    """A verdict in words; of an undecided one, the difference that would have been detected."""
+    if verdict.outcome == EQUAL:
+        return f"equal within {verdict.within} %"
+    if verdict.outcome == UNDECIDED and verdict.detectable < 1:
+        return f"undecided; {percent(verdict.detectable)} would have been detected"
+    return verdict.outcome
+
+
+def aligned(rows):
+    """Rows of cells as lines whose columns are aligned; columns without any text below the heading are omitted."""
+    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        for cells in zip(*columns, strict=True)
+    ]
+
+
+def engineering(value, unit):
+    """A quantity with three digits and a prefix: 5.34 ms, 50.3 GFLOP/s."""
+    exponent = 3 * math.floor(math.log10(value) / 3) if value > 0 else 0
+    if float(f"{value / 10.0**exponent:.3g}") >= 1000:  # it is rounded up to the next prefix
+        exponent += 3
+    exponent = min(max(exponent, min(PREFIXES)), max(PREFIXES))
+    number = value / 10.0**exponent
+    digits = max(0, 2 - math.floor(math.log10(float(f"{number:.3g}")))) if number > 0 else 0
+    return f"{number:.{digits}f} {PREFIXES[exponent]}{unit}"
+
+
+def document(ranking, rate):
+    """The ranking as a dict for JSON, with all samples."""
+    cases = []
+    for case in ranking.measured:
+        summary = ranking.summary(case)
+        value, unit, share = rate(case, ranking.cost(case), summary.median)
+        is_compared = case != ranking.baseline and ranking.baseline in ranking.measured
+        cases.append(
+            {
+                "case": case.key,
+                **asdict(summary),
+                "rate": value,
+                "unit": unit,
+                "share": share,
+                "check": ranking.worst_check(case),
+                "verdict": asdict(ranking.verdict(case)) if is_compared else None,
+                "times": ranking.times(case),
+                "conditions": ranking.results[case][0].get("system", {}),
+            }
+        )
+    return {
+        "baseline": ranking.baseline and ranking.baseline.key,
+        "cases": cases,
+        "failures": {case.key: reason for case, reason in ranking.failures.items()},
+        "end": ranking.end,
+    }
+
+
+def write(path, ranking, rate, was_interrupted, sweep=None):
+    """Write a ranking, and the one of the sweep before it, as JSON with the machine's description."""
+    contents = document(ranking, rate) | {
+        "sweep": sweep and document(sweep, rate),
+        "interrupted": was_interrupted,
+        "description": description.describe(),
+        "source": revision.of_files([path for case in ranking.measured for path in sources.code(case)]),
+    }
+    write_atomically(path, json.dumps(contents, indent=1) + "\n")

@@ -1,0 +1,72 @@
+"""A session of the verb `run`: from the words of its command line to the printed ranking and the exit status."""
+
+from ladder.errors import enumerate_words, pluralize
+from ladder.harness import case_files, ranking_report, sweeps
+from ladder.harness.case_arguments import cases_of
+from ladder.harness.leases import hold_machine
+from ladder.harness.ranking import Ranking, rank
+from ladder.machine import programs
+from ladder.records.files import require_writable
+
+
+def run(words, sweep, limits, rate, budget=None, launcher=None, json=None):
+    """Measure the cases of a command line and print their ranking; returns it, and whether Ctrl-C ended it.
+
+    `rate` is the function of `RankingProgress`, `budget` the maximum number of seconds for trying the cases of a sweep.
+    Raises LadderError.
+    """
+    if launcher:
+        programs.split_command(launcher, "--launcher")
+    if json:
+        require_writable(json)
+    cases = cases_of(words, sweep)
+    report = ranking_report.RankingProgress(rate)
+    report.say(introduction(cases))
+    files = {case: case_files.provide(case, report.say) for case in cases}
+    swept = None
+    ranking = Ranking(cases, None, sweeps.limits_of(limits)) if sweep else Ranking(cases, cases[0], limits)
+    was_interrupted = False
+    try:
+        with hold_machine(*cases):
+            if sweep:
+                sweeps.explore(ranking, files, report, launcher, budget)
+                report.clear()
+                print(sweeps.headline(ranking, len(cases)))
+                print(*ranking_report.table(ranking, rate), sep="\n", flush=True)
+                swept, ranking = ranking, sweeps.final(ranking, limits)
+                names = enumerate_words([ranking.labels[case] for case in ranking.cases])
+                report.say(f"Confirms the fastest on fresh processes: {names}.")
+            rank(ranking, files, report, launcher)
+    except KeyboardInterrupt:
+        was_interrupted = True
+    finally:
+        report.clear()
+    print_ranking(ranking, rate, was_interrupted)
+    if json:
+        ranking_report.write(json, ranking, rate, was_interrupted, swept)
+    return ranking, was_interrupted
+
+
+def introduction(cases):
+    """A line on what the cases have in common: their workload and sizes, with the defaults filled in."""
+    first = cases[0]
+    shared = {name: value for name, value in first.sizes.items() if all(case.sizes[name] == value for case in cases)}
+    tunings = {
+        name: value for name, value in first.tuning.items() if all(case.tuning.get(name) == value for case in cases)
+    }
+    pairs = " ".join(f"{name}={value}" for name, value in {**shared, "cache": first.cache, **tunings}.items())
+    return f"{pluralize(len(cases), 'case')} of {first.workload}: {pairs}"
+
+
+def print_ranking(ranking, rate, was_interrupted):
+    """Print the ranking, and why measuring has ended."""
+    if not ranking.measured:
+        print("Interrupted before any case was measured.")
+        return
+    print(*ranking_report.table(ranking, rate), sep="\n")
+    for case, reason in ranking.failures.items():
+        print(f"{ranking.labels[case]}: {reason}")
+    counts = sorted({len(ranking.results[case]) for case in ranking.measured})
+    processes = pluralize(counts[-1], "process") if len(counts) == 1 else f"{counts[0]} or {counts[-1]} processes"
+    end = "Interrupted: this is the ranking so far." if was_interrupted else ranking.end
+    print(f"{end} {processes} of each case.")

@@ -1,0 +1,78 @@
+"""Sweeps over tunings: all combinations are tried in a few processes, and the fastest are measured again.
+
+The time by which the fastest was chosen favours it, so only fresh processes decide how fast it is. With a budget of
+time the combinations are tried in random order (J. Bergstra and Y. Bengio, Random Search for Hyper-Parameter
+Optimization, Journal of Machine Learning Research 13, 2012).
+"""
+
+import random
+import time
+from dataclasses import replace
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError, pluralize
+from ladder.harness.ranking import BLOCK, Ranking, rank
+from ladder.machine import cpus
+
+
+def limits_of(limits):
+    """The limits of each case of a sweep: one block of turns."""
+    return replace(limits, processes=BLOCK, most_processes=BLOCK, seconds=min(limits.seconds, 0.5))
+
+
+def explore(ranking, files, report, launcher=None, budget=None):
+    """Measure the cases of a sweep; with a budget, at least one and as many as can be begun in so many seconds.
+
+    Cases that weren't begun are removed from the ranking. Arguments are those of `rank`; raises LadderError likewise.
+    """
+    if budget is None:
+        rank(ranking, files, report, launcher)
+        return
+    order, deadline = random.Random(1).sample(ranking.cases, len(ranking.cases)), time.monotonic() + budget
+    begun = set()
+    for start in range(0, len(order), cpus.cores()):
+        part = Ranking(order[start : start + cpus.cores()], None, ranking.limits, labels=ranking.labels)
+        begun.update(part.cases)
+        try:
+            rank(part, files, report, launcher)
+        except LadderError:
+            if part.remaining:
+                raise
+        finally:
+            ranking.results |= part.results
+            ranking.failures |= part.failures
+        if time.monotonic() > deadline and ranking.measured:
+            break
+    ranking.cases = [case for case in ranking.cases if case in begun]
+    if not ranking.measured:
+        raise LadderError("Every combination failed; the sentences above say why.")
+
+
+def headline(ranking, count):
+    """The line above the table of a sweep of `count` cases."""
+    tried = pluralize(count, "case")
+    if len(ranking.cases) < count:
+        tried = f"{len(ranking.cases)} of {tried} within the budget"
+    return f"{tried}, {pluralize(BLOCK, 'process')} each, by which the fastest is chosen but not tested:"
+
+
+def final(ranking, limits):
+    """The Ranking, not yet measured, of the fastest cases of a sweep.
+
+    With several variants, these are the fastest of each. Of a single one they are its fastest case and, as the
+    baseline, the case that has the defaults of all tunings, or else the second fastest.
+    """
+    by_variant = {}
+    for case in ranking.measured:
+        by_variant.setdefault(case.variant, case)
+    finalists = sorted(by_variant.values(), key=ranking.cases.index)
+    if len(finalists) == 1:
+        winner, *others = ranking.measured
+        finalists = [*(list(filter(has_defaults, others)) or others)[:1], winner]
+    return Ranking(finalists, finalists[0], limits, labels=ranking.labels)
+
+
+def has_defaults(case):
+    """Whether every tuning of a case that has a default has it."""
+    defaults = workloads.defaults(case.workload, case.variant)
+    return bool(defaults) and all(case.tuning.get(name, value) == value for name, value in defaults.items())

@@ -1,0 +1,35 @@
+"""Rates of single cases and their shares of this machine's ceilings, as its ceiling experiments measured them."""
+
+from pathlib import Path
+
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.machine import description
+from ladder.records import documents
+from ladder.store import peaks
+from ladder.store.ceilings import BANDWIDTH, FLOPS, RAISES_BANDWIDTH, stated_ceiling
+
+FOLDER = "results/ceilings"
+
+
+def of_this_machine():
+    """The ceilings of this machine, as the verb `ceilings` writes them; without rows if they weren't measured."""
+    path = Path(FOLDER, f"{description.label()}.json")
+    return documents.read(path, "ceilings") if path.is_file() else peaks.NONE
+
+
+def rate(ceilings, case, cost, seconds):
+    """(rate, unit, share of the ceiling or None) of a case that takes `seconds` for a `cost` with flops and bytes.
+
+    The rate is that of arithmetic, or of memory if the workload says so by CEILING or has no arithmetic. Only the cold
+    rate of memory has a ceiling.
+    """
+    kind = stated_ceiling(case.workload)
+    is_memory = kind in (BANDWIDTH, RAISES_BANDWIDTH) or not cost.flops
+    value, unit = (cost.bytes, "B/s") if is_memory else (cost.flops, "FLOP/s")
+    kinds, precision = ((BANDWIDTH,), None) if is_memory else ((FLOPS,), cost.precision)
+    device = devices.of(case).CEILINGS
+    threads = case.cores if device == "host" else None
+    best = peaks.best(ceilings, kinds, device, threads, precision=precision)
+    has_ceiling = best and (case.cache == "cold" or not is_memory)
+    return value / seconds, unit, value / seconds / (best * max(workloads.gpus(case), 1)) if has_ceiling else None

@@ -1,0 +1,30 @@
+"""Write a variant to start from, a copy of the plainest one on a device, or a new workload; both run at once."""
+
+import os
+from pathlib import Path
+
+from ladder.catalogue import scaffolding, workloads
+
+EXAMPLES = """\
+  ladder new gemm/mine --device cuda
+  ladder new gemm/mine --from tiled --folder ~/kernels
+  ladder new workload/spmv"""
+
+
+def add_arguments(parser):
+    parser.add_argument("name", help="workload/variant, or `workload/` and the name of a new workload")
+    parser.add_argument("--device", default="host", help="where its arrays live: host (default), cuda, mpi, ...")
+    parser.add_argument(
+        "--from", dest="origin", metavar="VARIANT", help="the variant to copy (default: the first rung)"
+    )
+    parser.add_argument("--folder", help="folder of workloads (default: the first of LADDER_VARIANTS or the project's)")
+
+
+def run(options):
+    paths, words = scaffolding.create(options.name, options.device, options.origin, options.folder)
+    print(*(f"Wrote {os.path.relpath(path)}." for path in paths), sep="\n")
+    folder = Path(options.folder).expanduser().absolute() if options.folder else None
+    is_searched = folder is None or any(folder.samefile(root) for root in workloads.roots())
+    variable = "" if is_searched else f"LADDER_VARIANTS={folder} "
+    print(f"Try it:  {variable}ladder run {' '.join(words)} --quick")
+    print("docs/extending.md says how it becomes part of the study.")

@@ -1,0 +1,81 @@
+"""Check and time variants side by side, and rank them; add sizes and tunings as name=value, the rest is filled in."""
+
+import sys
+
+from ladder.verbs.arguments import INTERRUPTED, above, at_least_one, at_least_two
+
+EXAMPLES = """\
+  ladder run gemm/tiled gemm/blas m=512 n=512 k=512 threads=1 --quick
+  ladder run gemm/cuda_tiled m=4096 n=4096 k=4096 --sweep bm=32,64,128 --sweep bn=32,64,128"""
+# This verb times cases, and holds the machine's lock itself while it does.
+TIMES = True
+
+
+def add_arguments(parser):
+    parser.add_argument(
+        "words", nargs="+", metavar="WORD", help="workload/variant (the first is the baseline), or name=value"
+    )
+    parser.add_argument("--quick", action="store_true", help="a verdict in seconds, less precise")
+    parser.add_argument(
+        "--sweep", action="append", default=[], metavar="NAME=V,V", help="values of a tuning to try; may be repeated"
+    )
+    parser.add_argument(
+        "--budget",
+        type=seconds,
+        metavar="SECONDS",
+        help="try the combinations of --sweep in random order for this time",
+    )
+    parser.add_argument("--samples", type=at_least_one, help="samples per process (default: 10; --quick: 5)")
+    parser.add_argument(
+        "--detect", type=above(0), help="relative difference to be detectable at the end (default: 0.05; --quick: 0.1)"
+    )
+    parser.add_argument(
+        "--processes", type=at_least_two, help="maximum number of processes per case (default: 30; --quick: 6)"
+    )
+    parser.add_argument(
+        "--cap", type=above(0), help="maximum seconds, except for the first two processes (default: 120; --quick: 12)"
+    )
+    parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
+    parser.add_argument("--json", help="file for the ranking and all samples")
+
+
+def run(options):
+    print(f"Ranks {' '.join(options.words)}.", file=sys.stderr, flush=True)  # before the imports, which take long
+    from ladder.harness import ranking_session
+    from ladder.store import shares
+
+    ceilings = shares.of_this_machine()
+    ranking, was_interrupted = ranking_session.run(
+        options.words,
+        options.sweep,
+        limits(options),
+        lambda *arguments: shares.rate(ceilings, *arguments),
+        budget=options.budget,
+        launcher=options.launcher,
+        json=options.json,
+    )
+    if was_interrupted:
+        sys.exit(INTERRUPTED)
+    if ranking.failures and not options.sweep:  # of a sweep, some combinations may be impossible
+        sys.exit(1)
+
+
+def seconds(text):
+    """A time such as 30 or 30s, for argparse."""
+    return above(0)(text.removesuffix("s"))
+
+
+def limits(options):
+    """The limits of the measurement: those of --quick or the defaults, with the options' in their place."""
+    from dataclasses import replace
+
+    from ladder.harness.ranking import QUICK, Limits
+
+    base = QUICK if options.quick else Limits()
+    named = {"samples": options.samples, "detect": options.detect, "cap": options.cap}
+    changed = replace(base, **{name: value for name, value in named.items() if value is not None})
+    if options.processes:
+        changed = replace(
+            changed, most_processes=options.processes, processes=min(changed.processes, options.processes)
+        )
+    return changed

@@ -1,0 +1,326 @@
+"""Ranking cases, with simulated workers and once with real ones."""
+
+import contextlib
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from conftest import TESTS
+from ladder.__main__ import main
+from ladder.errors import LadderError
+from ladder.harness import ranking, ranking_report, ranking_session, sweeps, turns
+from ladder.harness.case_arguments import cases_of
+from ladder.harness.ranking import Limits, Ranking, expected_precision, rank
+from ladder.statistics.verdicts import compare
+
+WORDS = ["m=17", "n=5", "k=9", "cache=warm"]
+SECONDS = {"openmp": 4e-3, "interchanged": 2e-3, "tiled": 1e-3, "blas": 1e-3}
+
+
+@pytest.fixture(autouse=True)
+def working_folder(monkeypatch, tmp_path):
+    """A folder of compiled code, and variants that are wrong on purpose."""
+    monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def workers(monkeypatch):
+    """The simulated workers in the order of their timing; `noise` and `fail` of this fixture change what they do."""
+    state = SimpleNamespace(timed=[], noise=0.01, clock=0.0, duration=0.0, fail=lambda case, number: None)
+    generator = np.random.default_rng(1)
+
+    class Simulated:
+        def __init__(self, case, protocol, *others):
+            self.case, self.count, self.has_timed = case, protocol["samples"], False
+
+        def wait_ready(self):
+            """It is."""
+
+        prepare = stop = lambda self, variables=None: None
+
+        def wait_paused(self):
+            if self.has_timed:
+                state.timed.append(self.case)
+                state.clock += state.duration
+            self.has_timed = True
+
+        def proceed(self):
+            """It does."""
+
+        def last_answer(self):
+            if error := state.fail(self.case, len(state.timed)):
+                raise error
+            block = self.case.tuning.get("block", 16)
+            seconds = SECONDS.get(self.case.variant, 1e-3) * (1 + abs(block - 8) / 8)
+            factors = generator.uniform(1 - state.noise, 1 + state.noise, 2)
+            return {
+                "samples": [seconds * factors[0]] * (self.count - 1) + [seconds * factors[1]],
+                "checks": [{"name": "product", "error": 0.25, "bound": 1.0}],
+                "facts": {},
+                "system": {"smt": "1"},
+            }
+
+    monkeypatch.setattr(turns, "Worker", Simulated)
+    monkeypatch.setattr(turns, "SETTLING", 0.0)
+    monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: False)
+    monkeypatch.setattr(ranking, "time", SimpleNamespace(monotonic=lambda: state.clock))
+    return state
+
+
+class Report:
+    """A report that keeps its sentences and the number of updates."""
+
+    def __init__(self):
+        self.sentences, self.updates = [], 0
+
+    def say(self, sentence):
+        self.sentences.append(sentence)
+
+    def update(self, ranking):
+        self.updates += 1
+
+
+def ranked(*variants, report=None, **limits):
+    """The Ranking of these variants of gemm, compared with the first."""
+    cases = cases_of([*(f"gemm/{name}" for name in variants), *WORDS])
+    result = Ranking(cases, cases[0], Limits(**limits))
+    rank(result, dict.fromkeys(cases, ({}, None)), report or Report())
+    return result
+
+
+def test_cases_take_turns_in_both_orders_and_the_fastest_comes_first(workers):
+    result = ranked("openmp", "tiled", "interchanged", processes=2, detect=100.0)
+    assert [case.variant for case in workers.timed] == [
+        "openmp", "tiled", "interchanged", "interchanged", "tiled", "openmp",
+    ]  # fmt: skip
+    assert [case.variant for case in result.measured] == ["tiled", "interchanged", "openmp"]
+
+
+def test_verdicts_are_those_of_compare_with_the_first_case(workers):
+    result = ranked("openmp", "tiled", "interchanged")
+    tiled = result.cases[1]
+    assert result.verdict(tiled) == compare(result.times(tiled), result.times(result.cases[0]))
+    assert result.verdict(tiled).outcome == "faster"
+
+
+def test_measuring_ends_at_the_target(workers):
+    result = ranked("openmp", "tiled", processes=6, detect=0.5)
+    assert result.processes == 6
+    assert result.end.startswith("The target is reached")
+
+
+def test_an_outcome_does_not_end_the_measuring(workers):
+    """A halved time is evident at once, but the target isn't reached."""
+    result = ranked("openmp", "interchanged", processes=4, most_processes=14, detect=0.012)
+    assert result.verdict(result.cases[1]).outcome == "faster"
+    assert result.processes > 4
+
+
+def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
+    workers.noise = 0.4
+    result = ranked("tiled", "blas", detect=0.01)
+    assert result.processes == ranking.MIN_PROCESSES
+    assert "out of reach: 30 processes would give" in result.end
+
+
+def test_the_number_of_processes_ends_the_measuring(workers):
+    result = ranked("tiled", "blas", processes=2, most_processes=4, detect=1e-9)
+    assert (result.processes, result.end.split(" is used up")[0]) == (4, "The number of processes")
+
+
+@pytest.mark.parametrize(("cap", "processes"), [(0.0, 2), (9.0, 4), (1e9, 6)])
+def test_no_block_starts_that_would_exceed_the_time_limit(workers, cap, processes):
+    workers.duration = 1.0  # a block of two turns of two cases takes 4 s
+    assert ranked("tiled", "blas", processes=2, most_processes=6, detect=1e-9, cap=cap).processes == processes
+
+
+def test_a_single_case_is_measured_until_its_interval_is_narrow(workers):
+    result = ranked("tiled", processes=4, detect=0.5)
+    assert result.processes == 4
+    assert result.precision() == result.summary(result.cases[0]).relative_half_width
+
+
+def test_a_case_that_fails_is_dropped_and_the_others_go_on(workers):
+    workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "tiled" else None
+    report = Report()
+    result = ranked("openmp", "tiled", "interchanged", processes=4, most_processes=4, report=report)
+    assert report.sentences == ["gemm/tiled: It is wrong."]
+    assert [case.variant for case in result.measured] == ["interchanged", "openmp"]
+    assert [len(result.results[case]) for case in result.measured] == [4, 4]
+
+
+def test_a_baseline_that_fails_ends_the_measuring(workers):
+    workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "openmp" else None
+    with pytest.raises(LadderError, match=r"gemm/openmp: It is wrong\."):
+        ranked("openmp", "tiled")
+
+
+def test_processes_under_different_conditions_are_refused(workers, monkeypatch):
+    monkeypatch.setattr(
+        ranking, "require_same_conditions", lambda results, name: (_ for _ in ()).throw(LadderError(f"{[*results]}"))
+    )
+    with pytest.raises(LadderError, match=r"The processes of gemm/openmp.*The processes of gemm/tiled"):
+        ranked("openmp", "tiled")
+
+
+@pytest.mark.parametrize(("count", "later", "expected"), [(4, 16, 0.0453), (4, 4, 0.0821)])
+def test_widths_shrink_with_the_root_of_the_number_of_processes(count, later, expected):
+    now = 1.01 * math.exp(0.069) - 1
+    assert expected_precision(now, count, later) == pytest.approx(expected, abs=2e-4)
+    assert expected_precision(math.inf, count, later) == math.inf
+
+
+def run(*line):
+    """The exit status of the verb."""
+    try:
+        main(["run", *line])
+    except SystemExit as ended:
+        return ended.code
+    return 0
+
+
+def test_the_verb_prints_medians_rates_checks_ratios_and_verdicts(workers, capsys):
+    variants = ["gemm/openmp", "gemm/interchanged", "gemm/tiled"]
+    assert run(*variants, *WORDS, "--quick", "--json", "ranked.json") == 0
+    printed = capsys.readouterr()
+    first, introduction, *lines = printed.err.splitlines()
+    assert first == f"Ranks {' '.join([*variants, *WORDS])}."
+    assert introduction.startswith("3 cases of gemm: form=nn m=17 n=5 k=9 dtype=float64")
+    assert [line.split(":")[0] for line in lines[:3]] == variants
+    assert "right, with a largest error of 0.25 of its bound" in lines[0]
+    rows = [line.split() for line in printed.out.splitlines()]
+    assert [row[1] for row in rows[1:4]] == variants[::-1]
+    assert rows[1][-1] == "faster"
+    assert rows[3][-1] == "baseline"
+    document = json.loads(Path("ranked.json").read_text(encoding="utf-8"))
+    assert [case["case"].split("/")[1] for case in document["cases"]] == ["tiled", "interchanged", "openmp"]
+    assert document["cases"][0]["verdict"]["outcome"] == "faster"
+    assert (document["interrupted"], document["baseline"].split("/")[1]) == (False, "openmp")
+    assert len(document["cases"][2]["times"]) == document["cases"][2]["processes"]
+
+
+def test_ctrl_c_gives_the_ranking_so_far(workers, capsys):
+    def press(case, number):
+        if number > 6:
+            raise KeyboardInterrupt
+
+    workers.fail = press
+    assert run("gemm/openmp", "gemm/tiled", *WORDS, "--json", "ranked.json") == 130
+    printed = capsys.readouterr().out
+    assert "Interrupted: this is the ranking so far." in printed
+    assert "gemm/tiled" in printed
+    assert "faster" in printed
+    assert json.loads(Path("ranked.json").read_text(encoding="utf-8"))["interrupted"] is True
+
+
+def test_ctrl_c_before_any_result_is_a_sentence(workers, capsys):
+    def press(case, number):
+        raise KeyboardInterrupt
+
+    workers.fail = press
+    assert run("gemm/openmp", "gemm/tiled", *WORDS) == 130
+    assert "Interrupted before any case was measured." in capsys.readouterr().out
+
+
+def test_a_variant_that_fails_gives_an_exit_status(workers, capsys):
+    workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "tiled" else None
+    assert run("gemm/openmp", "gemm/tiled", *WORDS, "--quick") == 1
+    assert "gemm/tiled: It is wrong." in capsys.readouterr().out
+
+
+def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys, monkeypatch):
+    """Blocks of 8 are twice as fast as the default, 16; blocks of 64 fail."""
+    monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+    workers.fail = lambda case, number: LadderError("It is wrong.") if case.tuning["block"] == 64 else None
+    assert run("gemm/cuda_naive", "m=17", "n=5", "k=9", "--sweep", "block=4,8,16,64", "--json", "swept.json") == 0
+    document = json.loads(Path("swept.json").read_text(encoding="utf-8"))
+    assert [len(document["sweep"]["cases"]), len(document["cases"])] == [3, 2]
+    assert list(document["sweep"]["failures"].values()) == ["It is wrong."]
+    printed = capsys.readouterr()
+    assert "gemm/cuda_naive block=64: It is wrong." in printed.err
+    assert "unknown" in printed.out  # the intervals of two processes
+    assert (
+        "Confirms the fastest on fresh processes: gemm/cuda_naive block=16 and gemm/cuda_naive block=8." in printed.err
+    )
+    swept, confirmed = printed.out.split("chosen but not tested:\n")[1].split("\n    case")
+    assert [line.split()[2] for line in swept.splitlines()[1:]] == ["block=8", "block=4", "block=16"]
+    assert [line.split()[2] for line in confirmed.splitlines()[1:3]] == ["block=8", "block=16"]
+    assert "faster" in confirmed
+    blocks = [case.tuning["block"] for case in workers.timed]
+    assert blocks.count(4) == ranking.BLOCK
+    assert blocks.count(8) >= ranking.BLOCK + Limits().processes
+
+
+def test_the_fastest_of_each_variant_are_confirmed():
+    cases = cases_of(["gemm/cuda_tiled", "gemm/cuda_naive", *WORDS], ["block=8,16"])
+    swept = Ranking(cases, None, Limits())
+    for case, seconds in zip(cases, (3.0, 2.0, 1.0), strict=True):
+        swept.results[case] = [{"samples": [seconds]}] * 2
+    final = sweeps.final(swept, Limits())
+    assert (final.cases, final.baseline) == ([cases[0], cases[2]], cases[0])
+    assert not any(final.results.values()), "the finalists are measured on fresh processes"
+
+
+@pytest.mark.parametrize(("budget", "count"), [("0.1s", 2), ("7", 4), ("1000", 6)])
+def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
+    """Two combinations take 4 s on two cores; the fastest is one of those that were tried."""
+    monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+    monkeypatch.setattr(sweeps, "time", ranking.time)
+    monkeypatch.setattr(sweeps.cpus, "cores", lambda: 2)
+    workers.duration = 1.0
+    words = ["gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8,16,24,32"]
+    assert run(*words, "--budget", budget, "--quick") == 0
+    within = f"{count} of 6 cases within the budget" if count < 6 else "6 cases"
+    assert capsys.readouterr().out.startswith(f"{within}, 2 processes each")
+    tried = {case.tuning["block"] for case in workers.timed}
+    assert len(tried) == count
+
+
+def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsys, monkeypatch):
+    monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+    workers.fail = lambda case, number: LadderError("It is wrong.")
+    assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8", "--budget", "9") == 1
+    assert "ladder run: Every combination failed; the sentences above say why." in capsys.readouterr().err
+
+
+def test_options_replace_the_limits(monkeypatch):
+    limits = []
+    monkeypatch.setattr(
+        "ladder.harness.ranking_session.run",
+        lambda *words, **_: limits.append(words[2]) or (SimpleNamespace(failures={}), False),
+    )
+    options = ["--samples", "3", "--detect", "0.2", "--processes", "2", "--cap", "7"]
+    run("gemm/blas", *options)
+    assert limits[0] == Limits(samples=3, detect=0.2, most_processes=2, processes=2, cap=7.0)
+    run("gemm/blas", "--quick")
+    assert limits[1] == ranking.QUICK
+    run("gemm/blas")
+    assert limits[2] == Limits()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(5.341e-3, "5.34 ms"), (50.26e9, "50.3 GFLOP/s"), (999.96e-6, "1.00 ms"), (0.0, "0 s"), (12.0, "12.0 s"),
+     (123e-9, "123 ns"), (2.5e15, "2500 TFLOP/s")],
+)  # fmt: skip
+def test_quantities_have_three_digits(value, text):
+    assert ranking_report.engineering(value, text.split()[1].lstrip("GTmnµ")) == text
+
+
+def test_real_workers_rank_a_right_variant_and_name_a_wrong_one(capsys):
+    line = ["gemm/blas", "gemm/wrong_last_tile", "m=65", "n=65", "k=65", "--quick", "--processes", "2"]
+    assert run(*line) == 1
+    printed = capsys.readouterr()
+    assert "gemm/wrong_last_tile: The result is wrong" in printed.err
+    assert "1.  gemm/blas" in printed.out

@@ -1,0 +1,66 @@
+"""The help of the command line, its version, and words that are no verbs."""
+
+import re
+import tomllib
+
+import pytest
+
+import ladder
+from conftest import ROOT
+from ladder.__main__ import main
+from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
+
+
+def printed(capsys, *line):
+    """The exit status, the standard output and the standard error of a command line."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(line))
+    return ended.value.code, *capsys.readouterr()
+
+
+def test_every_verb_is_in_one_group_of_the_help(capsys):
+    status, text, _ = printed(capsys, "--help")
+    for_users, steps = text.split("for users:")[1].split("steps of the workflow:")
+    assert status == 0
+    assert tuple(re.findall(r"^  ([a-z_]+) ", for_users, re.MULTILINE)) == FOR_USERS
+    assert set(re.findall(r"^  ([a-z_]+) {2,}[A-Z]", steps, re.MULTILINE)) == set(VERBS) - set(FOR_USERS)
+
+
+@pytest.mark.parametrize("line", re.findall(r"^  ladder ([a-z]+)", EXAMPLES, re.MULTILINE))
+def test_examples_are_of_verbs(line):
+    assert line in VERBS
+
+
+def test_a_verb_s_help_has_its_examples(capsys):
+    assert "  ladder run gemm/tiled gemm/blas" in printed(capsys, "run", "--help")[1]
+
+
+def test_the_version_is_that_of_the_package_and_its_citation(capsys):
+    assert printed(capsys, "--version") == (0, f"ladder {ladder.__version__}\n", "")
+    assert (
+        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"] == ladder.__version__
+    )
+    assert f"\nversion: {ladder.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_words_may_follow_options(monkeypatch):
+    words = []
+    monkeypatch.setattr("ladder.verbs.run.run", lambda options: words.append((options.words, options.sweep)))
+    main(["run", "gemm/blas", "--quick", "m=1", "--sweep", "threads=1,2", "n=1"])
+    assert words == [(["gemm/blas", "m=1", "n=1"], ["threads=1,2"])]
+
+
+@pytest.mark.parametrize("line", [["run", "gemm/blas", "--quik"], ["status", "now"]])
+def test_unknown_options_and_words_are_refused(capsys, line):
+    status, _, message = printed(capsys, *line)
+    assert status == 2
+    assert f"unrecognized arguments: {line[-1]}" in message
+
+
+def test_a_word_that_is_no_verb_is_a_sentence(capsys):
+    status, _, sentence = printed(capsys, "comapre", "a", "b")
+    assert (status, sentence) == (
+        2,
+        "ladder: There is no verb 'comapre'. Did you mean 'compare'? `ladder --help` lists all.\n",
+    )
+    assert printed(capsys, "xyz")[2] == "ladder: There is no verb 'xyz'. `ladder --help` lists all.\n"
