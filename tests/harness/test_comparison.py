@@ -285,7 +285,7 @@ def test_ctrl_c_gives_the_verdict_so_far(simulated_workers, monkeypatch, capsys,
     printed = capsys.readouterr().out
     assert printed.startswith("Interrupted: this is the comparison so far.\n")
     assert "would have been detected." in printed
-    document = json.loads(Path("c.json").read_text(encoding="utf-8"))
+    (document,) = json.loads(Path("c.json").read_text(encoding="utf-8"))["results"]
     assert document["interrupted"] is True
     assert (len(document["times"]["a"]), len(document["times"]["b"])) == processes
 

@@ -198,10 +198,10 @@ def test_the_verb_prints_medians_rates_checks_ratios_and_verdicts(workers, capsy
     assert rows[1][-1] == "faster"
     assert rows[3][-1] == "baseline"
     document = json.loads(Path("ranked.json").read_text(encoding="utf-8"))
-    assert [case["case"].split("/")[1] for case in document["cases"]] == ["tiled", "interchanged", "openmp"]
-    assert document["cases"][0]["verdict"]["outcome"] == "faster"
+    assert [case["case"].split("/")[1] for case in document["results"]] == ["tiled", "interchanged", "openmp"]
+    assert document["results"][0]["verdict"]["outcome"] == "faster"
     assert (document["interrupted"], document["baseline"].split("/")[1]) == (False, "openmp")
-    assert len(document["cases"][2]["times"]) == document["cases"][2]["processes"]
+    assert len(document["results"][2]["times"]) == document["results"][2]["processes"]
 
 
 def test_ctrl_c_gives_the_ranking_so_far(workers, capsys):
@@ -241,7 +241,7 @@ def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys, 
     workers.fail = lambda case, number: LadderError("It is wrong.") if case.tuning["block"] == 64 else None
     assert run("gemm/cuda_naive", "m=17", "n=5", "k=9", "--sweep", "block=4,8,16,64", "--json", "swept.json") == 0
     document = json.loads(Path("swept.json").read_text(encoding="utf-8"))
-    assert [len(document["sweep"]["cases"]), len(document["cases"])] == [3, 2]
+    assert [len(document["sweep"]["results"]), len(document["results"])] == [3, 2]
     assert list(document["sweep"]["failures"].values()) == ["It is wrong."]
     printed = capsys.readouterr()
     assert "gemm/cuda_naive block=64: It is wrong." in printed.err
@@ -298,7 +298,7 @@ def test_options_replace_the_limits(monkeypatch):
     limits = []
     monkeypatch.setattr(
         "ladder.harness.ranking_session.run",
-        lambda *words, **_: limits.append(words[2]) or (SimpleNamespace(failures={}), False),
+        lambda *words, **_: limits.append(words[2]) or (SimpleNamespace(failures={}), False, {}),
     )
     options = ["--samples", "3", "--detect", "0.2", "--processes", "2", "--cap", "7"]
     run("gemm/blas", *options)

@@ -1,6 +1,5 @@
 """A ranking as text and as JSON: medians, rates, checks, ratios and verdicts."""
 
-import json
 import math
 from dataclasses import asdict
 
@@ -8,7 +7,6 @@ from ladder.catalogue import sources
 from ladder.errors import pluralize
 from ladder.harness.progress import Progress, percent
 from ladder.machine import description, revision
-from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
 PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
@@ -137,18 +135,17 @@ def document(ranking, rate):
         )
     return {
         "baseline": ranking.baseline and ranking.baseline.key,
-        "cases": cases,
+        "results": cases,
         "failures": {case.key: reason for case, reason in ranking.failures.items()},
         "end": ranking.end,
     }
 
 
-def write(path, ranking, rate, was_interrupted, sweep=None):
-    """Write a ranking, and the one of the sweep before it, as JSON with the machine's description."""
-    contents = document(ranking, rate) | {
+def session_document(ranking, rate, was_interrupted, sweep=None):
+    """A ranking, and the one of the sweep before it, as JSON with the machine's description."""
+    return document(ranking, rate) | {
         "sweep": sweep and document(sweep, rate),
         "interrupted": was_interrupted,
         "description": description.describe(),
         "source": revision.of_files([path for case in ranking.measured for path in sources.code(case)]),
     }
-    write_atomically(path, json.dumps(contents, indent=1) + "\n")

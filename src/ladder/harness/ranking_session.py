@@ -6,19 +6,16 @@ from ladder.harness.case_arguments import cases_of
 from ladder.harness.leases import hold_machine
 from ladder.harness.ranking import Ranking, rank
 from ladder.machine import programs
-from ladder.records.files import require_writable
 
 
-def run(words, sweep, limits, rate, budget=None, launcher=None, json=None):
-    """Measure the cases of a command line and print their ranking; returns it, and whether Ctrl-C ended it.
+def run(words, sweep, limits, rate, budget=None, launcher=None):
+    """Measure the cases of a command line and print their ranking; returns it, if Ctrl-C ended it, and all as JSON.
 
     `rate` is the function of `RankingProgress`, `budget` the maximum number of seconds for trying the cases of a sweep.
     Raises LadderError.
     """
     if launcher:
         programs.split_command(launcher, "--launcher")
-    if json:
-        require_writable(json)
     cases = cases_of(words, sweep)
     report = ranking_report.RankingProgress(rate)
     report.say(introduction(cases))
@@ -42,9 +39,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, json=None):
     finally:
         report.clear()
     print_ranking(ranking, rate, was_interrupted)
-    if json:
-        ranking_report.write(json, ranking, rate, was_interrupted, swept)
-    return ranking, was_interrupted
+    return ranking, was_interrupted, ranking_report.session_document(ranking, rate, was_interrupted, swept)
 
 
 def introduction(cases):

@@ -10,6 +10,7 @@ FOR_USERS = (
     "run",
     "profile",
     "compare",
+    "show",
     "measure",
     "list",
     "status",

@@ -121,13 +121,22 @@ def add_json(parser):
 def print_json(options, document):
     """Write a verb's results as JSON to the file of --json or to standard output.
 
-    Every document has the verb's name as `verb` and a list `results`; what isn't known is null.
+    Every document has the verb's name as `verb` and a list `results`; what isn't known or finite is null.
     """
-    text = json.dumps({"verb": options.verb} | document, indent=1, allow_nan=False) + "\n"
+    text = json.dumps({"verb": options.verb} | finite(document), indent=1, allow_nan=False) + "\n"
     if options.json == "-":
         print(text, end="")
     else:
         write_atomically(options.json, text)
+
+
+def finite(value):
+    """A value for JSON, with None in place of numbers that aren't finite."""
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def parse_filters(pairs, names, workload):

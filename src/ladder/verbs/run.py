@@ -1,8 +1,10 @@
 """Check and time variants side by side, and rank them; add sizes and tunings as name=value, the rest is filled in."""
 
+import contextlib
 import sys
 
-from ladder.verbs.arguments import INTERRUPTED, above, at_least_one, at_least_two
+from ladder.records.files import require_writable
+from ladder.verbs.arguments import INTERRUPTED, above, add_json, at_least_one, at_least_two, print_json
 
 EXAMPLES = """\
   ladder run gemm/tiled gemm/blas m=512 n=512 k=512 threads=1 --quick
@@ -36,7 +38,7 @@ def add_arguments(parser):
         "--cap", type=above(0), help="maximum seconds, except for the first two processes (default: 120; --quick: 12)"
     )
     parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
-    parser.add_argument("--json", help="file for the ranking and all samples")
+    add_json(parser)
 
 
 def run(options):
@@ -45,15 +47,20 @@ def run(options):
     from ladder.store import shares
 
     ceilings = shares.of_this_machine()
-    ranking, was_interrupted = ranking_session.run(
-        options.words,
-        options.sweep,
-        limits(options),
-        lambda *arguments: shares.rate(ceilings, *arguments),
-        budget=options.budget,
-        launcher=options.launcher,
-        json=options.json,
-    )
+    if options.json not in (None, "-"):
+        require_writable(options.json)
+    # With JSON on standard output, the text goes to standard error.
+    with contextlib.redirect_stdout(sys.stderr if options.json == "-" else sys.stdout):
+        ranking, was_interrupted, document = ranking_session.run(
+            options.words,
+            options.sweep,
+            limits(options),
+            lambda *arguments: shares.rate(ceilings, *arguments),
+            budget=options.budget,
+            launcher=options.launcher,
+        )
+    if options.json:
+        print_json(options, document)
     if was_interrupted:
         sys.exit(INTERRUPTED)
     if ranking.failures and not options.sweep:  # of a sweep, some combinations may be impossible
