@@ -16,7 +16,7 @@ unexport PYTHONHOME CDPATH
 
 .DEFAULT_GOAL := help
 .PHONY: help setup wheelhouse smoke study paper status test test-slow test-exhaustive test-all mutants surroundings faults \
-	test-gpu bench readme lint lock clean
+	test-gpu bench readme site lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -89,6 +89,12 @@ readme: ## update the README's results, ladders and picture from published measu
 	@$(SETUP)
 	$(SNAKEMAKE) results/figures/mlp_waterfall.png --config measure=false machine=docs
 	.venv/bin/python workflow/scripts/readme.py results/figures/mlp_waterfall.png
+
+site: ## update the page of results and the paper in docs/ from published measurements
+	@$(SETUP) latex
+	$(SNAKEMAKE) results/site/index.html results/site/paper.pdf results/site/supplement.pdf \
+		--config measure=false machine=docs
+	.venv/bin/python workflow/scripts/documents.py
 
 lint: setup ## check the style of the code and of the workflow, and the order of the packages
 	.venv/bin/ruff check

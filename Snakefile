@@ -16,6 +16,10 @@ min_version("9.0")
 configfile: shipped(Path(workflow.basedir))
 
 
+# The front page of Snakemake's report.
+report: "workflow/report/study.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/build.smk"
@@ -24,6 +28,7 @@ include: "workflow/rules/claims.smk"
 include: "workflow/rules/collect.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/paper.smk"
+include: "workflow/rules/site.smk"
 include: "workflow/rules/publish.smk"
 
 
@@ -51,6 +56,7 @@ localrules:
     figures,
     paper,
     measurements,
+    site_document,
 
 
 # On a cluster, nodes run the jobs that measure or describe a machine; these here are too short for a Slurm job.
@@ -71,6 +77,7 @@ if STUDY.site:
         reference,
         roofs,
         sensitivity,
+        site,
         table,
         tables,
         typeset,
@@ -85,6 +92,8 @@ rule all:
     default_target: True
     input:
         paper.DOCUMENT_FILES,
+        page.FILE,
+        page.DOCUMENTS,
         "results/report.zip",
         "results/ro-crate-metadata.json",
 

@@ -359,7 +359,13 @@ def test_the_report_is_made_inside_the_workflow_and_once(study):
     with zipfile.ZipFile(study.folder / "results/report.zip") as report:
         names = {Path(name).name for name in report.namelist()}
         page = report.read("report/report.html").decode()
-    assert {"paper.pdf", "supplement.pdf", "validation.html", "mlp_learning.svg", "report.html"} <= names
+    assert {"paper.pdf", "supplement.pdf", "validation.html", "mlp_learning.svg", "report.html", "index.html"} <= names
+    assert "javascript:app.showCategory('Page%20of%20results')" in page  # a link of the front page
+    assert {path.name for path in (study.folder / "results/site").iterdir()} == {
+        "index.html",
+        "paper.pdf",
+        "supplement.pdf",
+    }
     assert "comparison nearest to its bound" in page  # the caption of the validation
     output, status = study.snakemake("--cores", "2")
     assert "Nothing to be done" in output

@@ -40,6 +40,10 @@ readme = importlib.util.module_from_spec(SPECIFICATION)
 sys.modules["readme"] = readme
 SPECIFICATION.loader.exec_module(readme)
 
+SPECIFICATION = importlib.util.spec_from_file_location("documents", ROOT / "workflow/scripts/documents.py")
+documents = importlib.util.module_from_spec(SPECIFICATION)
+SPECIFICATION.loader.exec_module(documents)
+
 
 def text(name):
     return (ROOT / name).read_text()
@@ -153,6 +157,23 @@ def test_the_readmes_picture_shows_what_was_published():
     with Image.open(readme.PICTURE) as picture:
         assert picture.text[readme.DIGEST] == readme.digest(), f"{readme.PICTURE} is out of date: run `make readme`."
     assert readme.PICTURE.stat().st_size < 150_000
+
+
+def test_the_page_and_the_paper_in_docs_are_up_to_date():
+    assert json.loads(documents.NOTE.read_text()) == documents.note(), "docs/ is out of date: run `make site`."
+
+
+def test_another_measurement_text_or_code_outdates_the_documents(tmp_path, monkeypatch):
+    before = documents.inputs()
+    for name in ("results/published/new/samples.csv.gz", "paper/paper.tex"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("changed")
+    with monkeypatch.context() as patch:
+        patch.setattr(documents, "ROOT", tmp_path)
+        assert documents.inputs() != before
+    monkeypatch.setattr(documents.page, "fingerprint", lambda: "changed")
+    assert documents.inputs() != before
 
 
 def test_another_publication_changes_the_readme(tmp_path, monkeypatch):

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from ladder.catalogue import datasets, sources, workloads
 from ladder.store import TABLES
-from ladder.workflow import builds, commands, data, figures, invocation, measurement, paper, study_plan
+from ladder.workflow import builds, commands, data, figures, invocation, measurement, page, paper, study_plan
 from ladder.workflow.builds import Builds
 from ladder.workflow.ceilings import Ceilings
 from ladder.workflow.claims import Claims
 from ladder.workflow.figures import Figures
 from ladder.workflow.measurement import Measurement
+from ladder.workflow.page import Page
 from ladder.workflow.paper import Paper
 from ladder.workflow.resources import BlockResources, JobResources
 from ladder.workflow.run import Run, announce_jobs, replace_lock, tidy_up
@@ -45,3 +46,4 @@ FIGURES = Figures(STUDY, CEILINGS)
 SENSITIVITY = Sensitivity(STUDY)
 # Paths are relative to the working directory, which `--directory` may change; the paper stays beside the Snakefile.
 PAPER = Paper(STUDY, CEILINGS, os.path.relpath(Path(workflow.basedir, "paper")))
+PAGE = Page(FIGURES)

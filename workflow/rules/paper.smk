@@ -163,7 +163,7 @@ rule configuration:
 rule report:
     input:
         configuration="results/configuration.json",
-        contents=[*paper.DOCUMENT_FILES, "results/validation.html", *FIGURES.files, *OVERVIEW],
+        contents=[*paper.DOCUMENT_FILES, "results/validation.html", page.FILE, *FIGURES.files, *OVERVIEW],
     output:
         update("results/report.zip"),
     log:

@@ -29,7 +29,8 @@ from ladder.statistics.intervals import median_interval
 # Why a variant may be wrong whose first round was right.
 KEPT_INPUTS = (
     "The first round was right, and inputs are rewritten between rounds: `setup` may have kept a copy of its inputs or "
-    "something computed from them. Do that in the timed function, or in a step of `prepare`, as `Steps` has in docs/contracts.md."
+    "something computed from them. Do that in the timed function, or in a step of `prepare`, as `Steps` has in "
+    "docs/contracts.md."
 )
 # Error numbers of a disk that is full or read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)

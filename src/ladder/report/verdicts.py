@@ -73,7 +73,7 @@ def plain(text):
     """LaTeX of a claim as plain text."""
     for pattern, replacement in PLAIN:
         text = re.sub(pattern, replacement, text)
-    return " ".join(text.split())
+    return " ".join(text.split()).replace(" ,", ",")
 
 
 def table(study):

@@ -43,6 +43,7 @@ VERBS = (
     "table",
     "figure",
     "overview",
+    "site",
     "compare",
     "train",
     "generate",

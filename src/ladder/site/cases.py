@@ -1,0 +1,131 @@
+"""The measured cases: a row for each case of an experiment on a machine, with all samples of its processes."""
+
+import functools
+
+import pandas as pd
+
+from ladder.catalogue import datasets, workloads
+from ladder.records.case import Case
+from ladder.report.figures import medians
+from ladder.site.compact import number
+from ladder.store import rates
+from ladder.store import study as queries
+from ladder.store.study import CASE, RECORD
+
+MICROSECONDS, SAMPLE_DIGITS = 1e6, 5
+OF_CASE = ("device", "precision", "flops", "bytes", "cache")
+COLUMNS = (*RECORD, *OF_CASE, "seconds", "low", "high", "converged", "share", "joules", "needs", "processes")
+OF_PROCESS = ["campaign", "commit"]
+READ = (*RECORD, *OF_CASE, "phase", "process", "sample", "seconds", "converged", "threads_found", "dtype")
+
+
+def rows(study):
+    """[{COLUMNS}] of all machines; `seconds` is the median with its 95 % interval, `share` that of the ceiling.
+
+    `processes` are [[campaign, commit, samples in µs]], "" where a publication names no campaign.
+    """
+    calls = timed_calls(study)
+    if calls.empty:
+        return []
+    first = dict(zip(*first_rows(calls, RECORD), strict=True))
+    sources = process_sources(calls)
+    share_of = functools.partial(share, functools.cache(ceilings_of(study)))
+    cases = []
+    for summary in medians.summaries(calls, RECORD).to_dict("records"):
+        key = tuple(summary[name] for name in RECORD)
+        row = first[key]
+        cases.append(
+            {name: summary[name] for name in RECORD}
+            | {name: row[name] for name in OF_CASE}
+            | {"flops": number(row["flops"]), "bytes": number(row["bytes"])}
+            | {"seconds": number(summary["median"]), "low": number(summary["low"]), "high": number(summary["high"])}
+            | {"converged": bool(summary["converged"]), "share": share_of(row, summary["median"])}
+            | {"joules": number(row["energy"]), "needs": needs(Case.parse(*key[2:]))}
+            | {"processes": processes(sources[key], summary["processes"])}
+        )
+    return cases
+
+
+def timed_calls(study):
+    """The timed calls of all experiments and machines, with columns for what early publications lack."""
+    calls = study.all_rows("samples", *READ, *OF_PROCESS, "joules", "sustained")
+    if calls.empty:
+        return calls
+    calls = calls[calls["phase"] == "total"].reset_index(drop=True)
+    calls = calls.reindex(columns=[*READ, *OF_PROCESS, "joules", "sustained"])
+    return calls.assign(**{name: calls[name].astype(object).fillna("") for name in OF_PROCESS}, energy=energy(calls))
+
+
+def energy(calls):
+    """Joules of a run of each row's case, as `store.study.energy` defines them; missing where they weren't measured."""
+    valid = calls.assign(joules=pd.to_numeric(calls["joules"].where(calls["sustained"].notna())))
+    by_process = valid.groupby([*RECORD, "process"])["joules"].median()
+    by_case = by_process.groupby(level=RECORD).median()
+    return pd.MultiIndex.from_frame(calls[RECORD]).map(by_case).astype(float)
+
+
+def first_rows(frame, columns):
+    """The keys of a frame's groups, and the first row of each as a dictionary."""
+    first = frame.drop_duplicates(columns)
+    return [*first[columns].itertuples(index=False, name=None)], first.to_dict("records")
+
+
+def process_sources(calls):
+    """{key of a RECORD: [(campaign, commit)]} of its processes in their order."""
+    by_record = {}
+    for (*key, _), row in sorted(zip(*first_rows(calls, [*RECORD, "process"]), strict=True), key=lambda pair: pair[0]):
+        by_record.setdefault(tuple(key), []).append(tuple(row[name] for name in OF_PROCESS))
+    return by_record
+
+
+def processes(sources, samples):
+    """The processes of a case as COLUMNS has them."""
+    return [
+        [campaign, commit, [number(seconds * MICROSECONDS, SAMPLE_DIGITS) for seconds in times]]
+        for (campaign, commit), times in zip(sources, samples, strict=True)
+    ]
+
+
+def ceilings_of(study):
+    """A function (machine, device, threads, precision, dtype) that returns the best (FLOP/s, B/s), each maybe None."""
+
+    def ceilings(machine, device, threads, precision, dtype):
+        row = {"device": device, "threads_found": threads, "precision": precision, "dtype": dtype}
+        subject = study.of(machine)
+        return rates.products_of(subject, row), rates.memory_of(subject, row, threads)
+
+    return ceilings
+
+
+def share(ceilings, row, seconds):
+    """The minimum time by the machine's ceilings over the measured time; None on several ranks or without ceilings.
+
+    The ceiling of memory counts for cold caches alone, because warm data may be in a cache.
+    """
+    if row["device"] not in ("host", "cuda"):
+        return None
+    flops, bandwidth = ceilings(*(row[name] for name in ("machine", "device", "threads_found", "precision", "dtype")))
+    floors = [row["flops"] / flops] if flops else []
+    floors += [row["bytes"] / bandwidth] if bandwidth and row["cache"] == "cold" else []
+    return number(max(floors, default=0) / seconds) or None
+
+
+def needs(case):
+    """The files that must exist before a case can be measured: its data and its reference, separated by blanks."""
+    slug = workloads.reference_slug(case)
+    reference = [] if slug is None else [f"results/references/{case.workload}/{slug}.npz"]
+    return " ".join([*datasets.files_of(case.workload, case.sizes), *reference])
+
+
+def index_of(cases):
+    """{(machine, workload, variant, case): index of its first row}."""
+    index = {}
+    for position, row in enumerate(cases):
+        index.setdefault(tuple(row[name] for name in ("machine", *CASE)), position)
+    return index
+
+
+def position(index, rows):
+    """The index of the case of some rows; None without one."""
+    behind = queries.cases(rows)
+    return index.get(behind[0]) if behind else None

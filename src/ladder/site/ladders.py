@@ -1,0 +1,121 @@
+"""The ladders of all systems on all machines: each rung's time, and its speed-ups over the rung above and the first."""
+
+import math
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from ladder.report import chapters, overview, ratios
+from ladder.report.telling.chapter_study import of_chapter
+from ladder.report.telling.ladder import distinct_cases, label_of, shows_place
+from ladder.report.telling.lines import place
+from ladder.site import cases
+from ladder.statistics import quotients
+from ladder.statistics.quotients import Ratio
+from ladder.store import study as queries
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A rung: its label, what it runs on, its idea, seconds of the ladder's unit; `case` is the index of its case.
+
+    `above` and `first` are the Ratios of the times of the rung above and of the first rung to its own, maybe None;
+    `rows` are its timed calls.
+    """
+
+    label: str
+    device: str
+    resource: str
+    idea: str
+    seconds: float
+    is_peer: bool
+    converged: bool
+    above: Ratio | None
+    first: Ratio | None
+    case: int | None
+    rows: pd.DataFrame = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A ladder of a system on a machine; `device` is that of its rungs, `unit` the work whose time is shown."""
+
+    workload: str
+    title: str
+    machine: str
+    device: str
+    unit: str
+    rungs: tuple[Rung, ...]
+
+    @property
+    def best(self):
+        """The fastest rung that isn't a peer; None without one."""
+        return min((rung for rung in self.rungs if not rung.is_peer), key=lambda rung: rung.seconds, default=None)
+
+    @property
+    def best_peer(self):
+        """The fastest peer; None without one."""
+        return min((rung for rung in self.rungs if rung.is_peer), key=lambda rung: rung.seconds, default=None)
+
+    @property
+    def over_peer(self):
+        """The Ratio of the time of the fastest peer to that of the best rung; None without both."""
+        return ratios.of(self.best_peer.rows, self.best.rows) if self.best and self.best_peer else None
+
+    def share(self, rung):
+        """The length of a rung's bar from 0 to 1: its speed-up over the first rung, by logarithms."""
+        largest = max(abs(math.log(other.first.value)) for other in self.rungs)
+        return f"{max(math.log(rung.first.value), 0) / largest:.3f}" if largest else "0"
+
+
+def ladders(study, index):
+    """All ladders with at least two measured rungs, by chapter, ladder and machine; `index` is `cases.index_of`."""
+    studies = {machine: overview.only(study, machine) for machine in study.machines()}
+    every = []
+    for chapter in chapters.chapters():
+        if not chapter.has_lines:
+            continue
+        by_place = {}
+        for machine, of_machine in studies.items():
+            chapter_study = of_chapter(chapter.workload, of_machine)
+            if chapter_study.unit is None:
+                continue
+            for number, keys in enumerate(overview.ladders(chapter_study)):
+                ladder = of_keys(chapter_study, chapter, machine, keys, index)
+                if ladder:
+                    by_place.setdefault(number, []).append(ladder)
+        every += [ladder for number in sorted(by_place) for ladder in by_place[number]]
+    return every
+
+
+def of_keys(study, chapter, machine, keys, index):
+    """The ladder of these lines of a chapter on a machine; None with fewer than two measured."""
+    measured = [(key, rows) for key, rows in distinct_cases(study, keys) if len(rows)]
+    if len(measured) < 2:
+        return None
+    first, above, rungs = measured[0][1], None, []
+    for key, rows in measured:
+        peer = study.rungs.get(study.line(key).variant, "").startswith("peer: ")
+        rungs.append(rung(study, key, rows, peer, None if peer else above, first, index))
+        above = above if peer else rows
+    device = measured[0][1]["device"].iloc[0]
+    return Ladder(chapter.workload, chapter.title, machine, device, study.unit, tuple(rungs))
+
+
+def rung(study, key, rows, is_peer, above, first, index):
+    """The rung of a line."""
+    line = study.line(key)
+    idea = line.idea or study.rungs.get(line.variant, "").removeprefix("peer: ")
+    return Rung(
+        label_of(study, key),
+        rows["device"].iloc[0],
+        place(rows.iloc[0]) if shows_place(study, line) else "",
+        idea.replace("`", ""),
+        quotients.median_time(queries.processes(rows)),
+        is_peer,
+        bool(rows["converged"].all()),
+        None if above is None else ratios.of(above, rows),
+        ratios.of(first, rows),
+        cases.position(index, rows),
+        rows,
+    )

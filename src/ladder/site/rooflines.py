@@ -1,0 +1,36 @@
+"""The roofs of each machine: the best measured rates of arithmetic, by precision, and of memory."""
+
+from ladder.catalogue import workloads
+from ladder.records.case import Case
+from ladder.site.compact import number
+from ladder.store import rates, roofs
+from ladder.store.ceilings import stated_ceiling
+from ladder.store.peaks import NONE
+
+COLUMNS = ("machine", "device", "precision", "flops", "bandwidth")
+
+
+def rows(study):
+    """[{COLUMNS}] with FLOP/s on any number of threads and B/s, for every device whose memory was measured, too."""
+    entries = []
+    for machine in study.machines():
+        subject = study.of(machine)
+        for device, precision in precisions(subject.ceilings or NONE):
+            bandwidth = max(rates.bandwidths(subject, device).values(), default=None)
+            flops = rates.products(subject, precision, device=device)
+            if flops and bandwidth:
+                entries.append(
+                    {"machine": machine, "device": device, "precision": precision}
+                    | {"flops": number(flops), "bandwidth": number(bandwidth)}
+                )
+    return entries
+
+
+def precisions(ceilings):
+    """The (device, precision) of the products among ceilings, in a fixed order."""
+    rows = [row for row in ceilings["rows"] if stated_ceiling(row["workload"]) in roofs.PRODUCTS]
+    of_row = (
+        (row.get("device", "host"), workloads.precision(Case.parse(row["workload"], row["variant"], row["case"])))
+        for row in rows
+    )
+    return sorted(set(of_row), reverse=True)

@@ -1,0 +1,80 @@
+"""Two sides of the same cases: two machines, or two campaigns of one machine, which may be of different commits."""
+
+import itertools
+from dataclasses import dataclass, field
+
+from ladder.site.compact import number
+from ladder.statistics import quotients, verdicts
+from ladder.store import PUBLISHED
+from ladder.store.study import CASE
+
+COLUMNS = ("a", "b", "case", "ratio", "low", "high", "verdict")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A machine, or with a `campaign` what was measured on it then.
+
+    `times` are {(workload, variant, case): (index of the row, samples of each process)}.
+    """
+
+    machine: str
+    campaign: str = ""
+    commit: str = ""
+    times: dict = field(default_factory=dict, compare=False)
+
+    @property
+    def name(self):
+        """The name by which a reader picks the side."""
+        when = self.campaign.removeprefix(f"{self.machine.removesuffix(PUBLISHED)}_").partition("_")[0]
+        return f"{self.machine}, campaign {when}, commit {self.commit[:7]}" if self.campaign else self.machine
+
+
+def sides(cases):
+    """All sides of some rows of `cases.rows`: the machines, and those campaigns of which a machine has several."""
+    by_machine, by_campaign = {}, {}
+    for position, row in enumerate(cases):
+        key, machine = tuple(row[name] for name in CASE), row["machine"]
+        every = [samples for *_, samples in row["processes"]]
+        by_machine.setdefault(machine, Side(machine)).times.setdefault(key, (position, every))
+        of_campaigns = {}
+        for campaign, commit, samples in row["processes"]:
+            of_campaigns.setdefault((campaign, commit), []).append(samples)
+        for (campaign, commit), processes in of_campaigns.items():
+            if campaign:
+                side = by_campaign.setdefault((machine, campaign), Side(machine, campaign, commit))
+                side.times.setdefault(key, (position, processes))
+    return [*by_machine.values(), *(by_campaign[key] for key in sorted(by_campaign))]
+
+
+def pairs(every):
+    """[{COLUMNS}]: of each two comparable sides, by index, the ratio of their times of each case that both have.
+
+    `case` is the index of side a's row. The interval is that of independent processes at 99 %.
+    """
+    rows = []
+    for (a, first), (b, second) in itertools.combinations(enumerate(every), 2):
+        if comparable(first, second):
+            for key in first.times.keys() & second.times.keys():
+                rows.append({"a": a, "b": b} | compare(first.times[key], second.times[key]))
+    return sorted(rows, key=lambda row: (row["a"], row["b"], row["case"]))
+
+
+def comparable(first, second):
+    """Whether two sides are of one kind: two machines, or two campaigns of the same machine."""
+    if first.campaign and second.campaign:
+        return first.machine == second.machine
+    return not (first.campaign or second.campaign)
+
+
+def compare(first, second):
+    """The comparison of a case of two sides, as in COLUMNS; low and high are None with too few processes."""
+    (position, times), (_, others) = first, second
+    ratio = quotients.quotient(times, others)
+    return {
+        "case": position,
+        "ratio": number(ratio.value),
+        "low": number(ratio.low) or None,
+        "high": number(ratio.high),
+        "verdict": verdicts.outcome_of(ratio.low, ratio.high),
+    }

@@ -1,0 +1,40 @@
+// One view at a time, named by the address.
+const VIEWS = { explore: showExplorer, case: showCase, compare: showComparison, roofline: showRoofline, learning: showLearning };
+let shownView = null;
+
+function show() {
+  const { view: asked, choice } = readAddress();
+  const anchor = document.getElementById(asked);
+  const section = anchor?.closest("[data-view]") ?? document.getElementById("results");
+  const isNew = shownView !== section.id;
+  shownView = section.id;
+  for (const other of document.querySelectorAll("[data-view]")) other.hidden = other !== section;
+  for (const item of document.querySelectorAll("nav a")) {
+    if (item.hash === `#${section.id}`) item.setAttribute("aria-current", "page");
+    else item.removeAttribute("aria-current");
+  }
+  document.title = `ladder: ${section.querySelector("h1").textContent}`;
+  VIEWS[section.id]?.(section, choice);
+  if (isNew && anchor !== section && anchor) anchor.scrollIntoView();
+  else if (isNew) window.scrollTo(0, 0);
+}
+
+for (const table of document.querySelectorAll("table[data-sortable]")) sortable(table);
+for (const select of document.querySelectorAll("[data-filter]")) filterByGroup(select);
+// Inside Snakemake's report the documents are elsewhere.
+if (location.pathname.includes("/data/raw/")) document.querySelector("[data-documents]")?.remove();
+document.querySelector("[data-skip]").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
+window.addEventListener("hashchange", show);
+let resizing;
+let width = window.innerWidth;
+window.addEventListener("resize", () => {
+  clearTimeout(resizing);
+  resizing = setTimeout(() => {
+    if (window.innerWidth !== width) show();
+    width = window.innerWidth;
+  }, 200);
+});
+show();

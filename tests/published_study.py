@@ -1,0 +1,48 @@
+"""A study of a few experiments on the published machines, for tests of the page of results."""
+
+import functools
+from pathlib import Path
+
+from conftest import ROOT
+from ladder.records import documents
+from ladder.store import PUBLISHED, TABLES, collect, roofs
+from ladder.store.study import Study
+
+EXPERIMENTS = (
+    "gemm_square",
+    "gemv_gpu",
+    "gemv_threads",
+    "descent_ladder",
+    "ceiling_gpu_bandwidth",
+    "ceiling_bandwidth",
+)
+EXPERIMENTS += ("ceiling_arithmetic", "ceiling_gpu_arithmetic", "backprop_steps")
+
+
+@functools.cache
+def study():
+    """The Study, made once for a process."""
+    folders = sorted((ROOT / "results/published/campaigns").iterdir())
+    folders += [path for path in sorted((ROOT / "results/published").iterdir()) if (path / "machine.json").exists()]
+    tables = {
+        experiment: {
+            name: collect.concatenate(collect.published_parts(folders, name, experiment, set())) for name in TABLES
+        }
+        for experiment in EXPERIMENTS
+    }
+    about = {}
+    for folder in folders:
+        note = documents.read(folder / "machine.json", "publication")
+        about.setdefault(note["machine"] + PUBLISHED, note["description"])
+    results = Study(tables, None, about)
+    ceilings = {name: roofs.of_study(results.of(name)) for name in results.machines()}
+    return Study(tables, results.machines()[0], about, ceilings)
+
+
+def page_in(folder):
+    """Write the page of the study to a folder; returns the path."""
+    from ladder.site import page  # here, because the scripts load slowly
+
+    path = Path(folder, "index.html")
+    path.write_text(page.page(study(), {"paper": "paper.pdf"}), encoding="utf-8")
+    return path

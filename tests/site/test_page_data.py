@@ -1,0 +1,254 @@
+"""The data behind the page of results equal the tables; the page is one small file that needs nothing else."""
+
+import json
+import math
+import random
+import re
+
+import pandas as pd
+import pytest
+
+import made_up
+import published_study
+from ladder.catalogue.workloads import load
+from ladder.records.case import Case
+from ladder.report import overview, ratios, verdicts
+from ladder.report.telling.chapter_study import of_chapter
+from ladder.report.telling.ladder import label_of
+from ladder.site import cases, checks, compact, curves, findings, missing, page, rooflines, sides
+from ladder.site.ladders import ladders
+from ladder.statistics import intervals, quotients
+from ladder.store import study as queries
+from ladder.store.study import CASE, RECORD, Study
+from made_up import chapters as made
+
+EMPTY = Study({}, None)
+CLOSE = 1e-5  # the page has six significant digits
+VIEWS = 30
+
+
+@pytest.fixture(scope="module")
+def study():
+    return published_study.study()
+
+
+@pytest.fixture(scope="module")
+def rows(study):
+    return cases.rows(study)
+
+
+def rows_of(study, row):
+    """The timed calls of a row of the page, straight from the tables."""
+    frame = study.tables[row["experiment"]]["samples"]
+    frame = frame[frame["phase"] == "total"]
+    return frame[(frame[["machine", *CASE]] == [row[name] for name in ("machine", *CASE)]).all(axis=1)]
+
+
+def test_every_case_of_the_tables_is_on_the_page_once(study, rows):
+    frames = [tables["samples"][RECORD] for tables in study.tables.values() if len(tables["samples"])]
+    expected = set(pd.concat(frames).itertuples(index=False, name=None))
+    assert [tuple(row[name] for name in RECORD) for row in rows if row] == sorted(expected)
+
+
+@pytest.mark.parametrize("seed", range(VIEWS))
+def test_the_numbers_of_random_cases_equal_the_tables(study, rows, seed):
+    row = random.Random(seed).choice(rows)
+    calls = rows_of(study, row)
+    times = calls.groupby("process")["seconds"]
+    assert row["seconds"] == pytest.approx(times.median().median(), rel=CLOSE)
+    summary = intervals.summary([list(part) for _, part in times])
+    assert row["low"] == (pytest.approx(min(summary.low, row["seconds"]), rel=CLOSE) if summary.low else 0)
+    assert row["high"] == (
+        None if math.isinf(summary.high) else pytest.approx(max(summary.high, row["seconds"]), rel=CLOSE)
+    )
+    assert row["flops"] == pytest.approx(calls["flops"].iloc[0], rel=CLOSE)
+    assert row["converged"] == bool(calls["converged"].all())
+    samples = [sample * 1e-6 for *_, process in row["processes"] for sample in process]
+    expected = [seconds for _, part in times for seconds in part]
+    assert samples == pytest.approx(expected, rel=1e-4)
+    joules = queries.energy(calls)
+    assert row["joules"] == (None if joules is None else pytest.approx(joules, rel=CLOSE))
+
+
+def test_a_process_has_its_own_campaign_and_commit(study, rows):
+    for row in random.Random(1).sample(rows, VIEWS):
+        first = rows_of(study, row).drop_duplicates("process").sort_values("process")
+        campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
+        found = [(campaign, commit) for campaign, commit, _ in row["processes"]]
+        assert found == [*zip(campaigns, first["commit"], strict=True)]
+
+
+def test_a_share_is_the_least_time_by_the_ceilings_over_the_measured_one(study, rows):
+    row = next(row for row in rows if row["device"] == "cuda" and row["cache"] == "cold" and row["workload"] == "gemv")
+    bandwidth = max(
+        one["best"] for one in study.roofs[row["machine"]]["rows"] if one["unit"] == "B/s" and one["device"] == "cuda"
+    )
+    assert row["share"] == pytest.approx(row["bytes"] / bandwidth / row["seconds"], rel=CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("device", "cache", "ceilings", "share"),
+    [
+        ("host", "cold", (100.0, 10.0), 0.5),  # 50 bytes at 10 B/s take 5 s of 10
+        ("host", "warm", (100.0, 10.0), 0.2),  # warm bytes may be in a cache; 200 FLOPs take 2 s
+        ("cuda", "cold", (100.0, None), 0.2),
+        ("host", "cold", (None, None), None),
+        ("mpi", "cold", (100.0, 10.0), None),
+    ],
+)
+def test_the_share_of_the_ceiling_that_limits_a_case(device, cache, ceilings, share):
+    row = {"device": device, "cache": cache, "flops": 200, "bytes": 50, "machine": "here"}
+    row |= {"threads_found": 1, "precision": "float32", "dtype": "float32"}
+    assert cases.share(lambda *_: ceilings, row, 10.0) == share
+
+
+def test_checks_are_those_nearest_to_their_bounds(study, rows):
+    found = checks.rows(study, cases.index_of(rows))
+    for check in random.Random(2).sample(found, VIEWS):
+        row = rows[check["case"]]
+        frames = [tables["checks"] for tables in study.tables.values() if len(tables["checks"])]
+        frame = pd.concat(frames).drop_duplicates(["machine", *CASE, "process", "check"])
+        same = (frame[["machine", *CASE]] == [row[name] for name in ("machine", *CASE)]).all(axis=1)
+        frame = frame[same & (frame["check"] == check["check"])]
+        assert check["count"] == len(frame)
+        used = (frame["error"] / frame["bound"].where(frame["bound"] > 0)).fillna(0).max()
+        assert (check["error"] / check["bound"] if check["bound"] else 0) == pytest.approx(used, rel=1e-4)
+    assert checks.largest_share(found) <= 1
+    assert checks.largest_share([]) is None
+
+
+def test_of_several_processes_the_comparison_nearest_to_its_bound_counts():
+    key = ("here", "gemm", "blas", "a case")
+    case = dict(zip(("machine", *CASE), key, strict=True))
+    rows = [case | {"process": i, "check": "product", "error": e, "bound": 1.0} for i, e in enumerate((0.1, 0.4, 0.2))]
+    study = Study({"experiment": {"checks": pd.DataFrame(rows)}}, "here")
+    expected = {"case": 0, "check": "product", "error": 0.4, "bound": 1, "count": 3}
+    assert checks.rows(study, {key: 0}) == [expected]
+    assert checks.rows(study, {}) == []
+
+
+def test_a_curve_is_that_of_the_first_process():
+    key = ("here", "backprop", "before", "a case")
+    case = dict(zip(("machine", *CASE), key, strict=True)) | {"reference_loss": 1.0, "loss_bound": 0.1, "accuracy": 0.5}
+    rows = [case | {"process": i, "epoch": epoch, "loss": 1 / epoch + i} for i in (1, 0) for epoch in (1, 2)]
+    study = Study({"experiment": {"curves": pd.DataFrame(rows)}}, "here")
+    (curve,) = curves.rows(study, {key: 7})
+    assert curve["case"] == 7
+    assert curve["names"][:2] == ["epoch", "loss"]
+    assert [point[:2] for point in curve["points"]] == [[1, 1], [2, 0.5]]
+    assert curves.rows(study, {}) == []
+
+
+def test_two_machines_are_compared_case_by_case(rows):
+    every = sides.sides(rows)
+    pairs = sides.pairs(every)
+    assert any(every[pair["a"]].campaign for pair in pairs)
+    assert any(not every[pair["a"]].campaign for pair in pairs)
+    for pair in random.Random(3).sample(pairs, VIEWS):
+        one, other = every[pair["a"]], every[pair["b"]]
+        key = tuple(rows[pair["case"]][name] for name in CASE)
+        ratio = quotients.quotient(one.times[key][1], other.times[key][1])
+        assert pair["ratio"] == pytest.approx(ratio.value, rel=CLOSE)
+        assert one.machine == other.machine or not (one.campaign or other.campaign)
+    assert len({side.name for side in every}) == len(every)
+
+
+def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
+    every = ladders(study, cases.index_of(rows))
+    ladder = next(ladder for ladder in every if ladder.workload == "gemv" and ladder.device == "cuda")
+    chapter = of_chapter("gemv", overview.only(study, ladder.machine))
+    by_label = {label_of(chapter, key): chapter.find(key) for key in chapter.lines}
+    for above, rung in zip(ladder.rungs, ladder.rungs[1:], strict=False):
+        assert rung.first == ratios.of(ladder.rungs[0].rows, rung.rows)
+        assert rung.is_peer or above.is_peer or rung.above == ratios.of(above.rows, rung.rows)
+        assert len(by_label[rung.label]) == len(rung.rows)
+        assert rows[rung.case]["variant"] == rung.rows["variant"].iloc[0]
+    assert ladder.best.seconds == min(rung.seconds for rung in ladder.rungs if not rung.is_peer)
+    assert 0 <= float(ladder.share(ladder.rungs[-1])) <= 1
+
+
+def test_the_roofs_are_the_best_rates(study):
+    for roof in rooflines.rows(study):
+        best = [one["best"] for one in study.roofs[roof["machine"]]["rows"] if one["device"] == roof["device"]]
+        assert any(roof["flops"] == pytest.approx(rate, rel=CLOSE) for rate in best)
+        assert any(roof["bandwidth"] == pytest.approx(rate, rel=CLOSE) for rate in best)
+
+
+def test_missing_cases_are_counted_by_machine_and_reason(study):
+    found = missing.rows(study)
+    frames = [tables["missing"] for tables in study.tables.values() if len(tables["missing"])]
+    assert sum(row["count"] for row in found) == len(pd.concat(frames).drop_duplicates(["machine", *CASE]))
+    assert all(sum(row["workloads"].values()) == row["count"] for row in found)
+
+
+def claim(verdict, now=None, least=1.0, most=None):
+    low, high = (None, None) if now is None else (0.9 * now, 1.1 * now)
+    texts = {"chapter": "gemm", "text": "a claim"}
+    return texts | {"verdict": verdict, "now": now, "low": low, "high": high, "least": least, "most": most}
+
+
+def test_sentences_count_verdicts_and_name_the_clearest_surprise():
+    rows = [claim("as claimed", 2.0), claim("the opposite", 0.5), claim("the opposite", 0.2), claim("not tested")]
+    first, last = findings.sentences(rows, [], [])
+    assert first == "Of 4 claims and questions, 3 were tested: 1 as claimed and 2 the opposite."
+    assert "the opposite of 2 claims" in last
+    assert "0.20\u00a0× [0.18, 0.22] where > 1 is claimed" in last
+
+
+def test_without_measurements_there_is_no_sentence_but_a_page():
+    assert findings.sentences([claim("not tested")], [], []) == []
+    text = page.page(EMPTY)
+    assert "Nothing was measured yet" in text
+    assert "No ladder has two measured rungs" in text
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "words"),
+    [(2.0, 2.0, "2"), (1.0, None, "> 1"), (2.0, None, "≥ 2"), (None, 0.5, "≤ 0.5"), (1.5, 2.0, "1.5 to 2")],
+)
+def test_a_claimed_ratio_in_words(least, most, words):
+    assert findings.claimed(claim("as claimed", least=least, most=most)) == words
+
+
+def test_sentences_of_ladders_name_system_machine_and_interval():
+    study = made.study("gemv")
+    found = findings.sentences([], ladders(study, {}), [])
+    assert found[0].startswith("On a CPU, the ladder of “Matrix-vector products” gains most")
+    assert all(made_up.MACHINE in sentence and "\u00a0× faster" in sentence for sentence in found[:2])
+
+
+def test_numbers_are_short_and_missing_ones_are_null():
+    values = [compact.number(value) for value in (1.23456789, 0.1 + 0.2, 12.0, math.inf, math.nan, None)]
+    assert values == [1.23457, 0.3, 12, None, None, None]
+    table = compact.table([{"a": "x"}, {"a": "x"}, {"a": "y"}, {"a": "x"}], ["a"])
+    assert table == {"a": {"texts": ["x", "y"], "codes": [0, 0, 1, 0]}}
+
+
+def test_no_text_of_the_data_ends_its_element():
+    text = compact.text({"name": "</script><b>"})
+    assert "</" not in text
+    assert json.loads(text) == {"name": "</script><b>"}
+
+
+def test_the_page_is_one_file_that_loads_nothing(tmp_path):
+    text = published_study.page_in(tmp_path).read_text(encoding="utf-8")
+    assert len(text) < 8e6
+    outside = re.sub(r"<script>.*?</script>|<script type.*?</script>", "", text, flags=re.DOTALL)
+    assert not re.search(r"""(src|href)=["'](?!#|data:|paper\.pdf)""", outside)
+    assert "@import" not in outside
+
+
+def test_what_a_case_needs_exists_before_it_is_measured():
+    gemm = Case.parse("gemm", "blas", "form=nn,m=2,n=2,k=2,dtype=float64,source=random,seed=1,cache=cold,threads=1")
+    assert cases.needs(gemm) == ""
+    sizes = load("mlp").SIZES
+    assert "source" in sizes
+    slug = "layers=784-10,activation=relu,images=100,batch=100,epochs=1,rate=0.1,dtype=float64,source=mnist,seed=1"
+    training = Case.parse("mlp", "host", f"{slug},cache=cold,product=blas,threads=1")
+    assert all(path.startswith("results/") for path in cases.needs(training).split())
+
+
+def test_verdicts_on_the_page_are_those_of_the_table():
+    study = made.study("gemv")
+    found = [(row["claim"], row["verdict"]) for row in page.data(study)["claims"]]
+    assert found == [*verdicts.rows(study)[["claim", "verdict"]].itertuples(index=False, name=None)]

@@ -1,0 +1,304 @@
+"""The page of results in a real Chromium: every view, at two widths, without a message on its console."""
+
+import random
+import re
+import shlex
+import shutil
+
+import pytest
+
+import published_study
+from ladder.__main__ import parser
+from ladder.site import cases, page
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs a browser: apt-get install chromium chromium-driver"),
+    pytest.mark.xdist_group("chromium"),
+]
+VIEWS = ("results", "explore", "case?row=0", "compare", "roofline", "learning", "validation", "missing", "machines")
+WIDTHS = (1400, 390)
+RANDOM_VIEWS = 30
+
+
+class Browser:
+    """A page in Chromium, with what tests ask of it."""
+
+    def __init__(self, path):
+        from selenium import webdriver  # here, because it is installed only for tests
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+        self.address = path.as_uri()
+        self.resize(WIDTHS[0])
+
+    def resize(self, width):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def emulate(self, media="", scheme="light"):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [feature]})
+
+    def open(self, view):
+        """Load the page anew at a view, and wait until its chart is drawn, if it has one."""
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.address}#{view}")
+        self.wait()
+
+    def go(self, view):
+        """Go to a view of the loaded page, as a link does."""
+        self.run("location.hash = arguments[0]; dispatchEvent(new Event('hashchange'))", view)
+
+    def wait(self):
+        self.driver.execute_async_script(
+            """const done = arguments[0];
+            const isDrawn = () => [...document.querySelectorAll("section:not([hidden]) .chart")]
+              .every((chart) => chart.dataset.drawn || !chart.firstChild);
+            const poll = () => (isDrawn() ? done() : setTimeout(poll, 20));
+            poll();"""
+        )
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def messages(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def table(self, selector):
+        """The texts of a table's cells, row by row, the head first."""
+        return self.run(
+            """return [...document.querySelectorAll(arguments[0] + " tr")].filter((row) => !row.hidden)
+            .map((row) => [...row.cells].map((cell) => cell.innerText.trim()))""",
+            selector,
+        )
+
+    def select(self, name, value):
+        self.run(
+            """const select = document.querySelector(`section:not([hidden]) select[name=${arguments[0]}]`);
+            select.value = arguments[1];
+            select.dispatchEvent(new Event("change"));""",
+            name,
+            value,
+        )
+        self.wait()
+
+    def press(self, *keys):
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(published_study.page_in(tmp_path_factory.mktemp("page")))
+    yield browser
+    browser.driver.quit()
+
+
+@pytest.fixture(autouse=True)
+def _usual(browser):
+    browser.resize(WIDTHS[0])
+    browser.emulate()
+    yield
+    assert browser.messages() == []
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return cases.rows(published_study.study())
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_fits_the_window_and_is_the_only_one(browser, view, width):
+    browser.resize(width)
+    browser.open(view)
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    visible = browser.run(
+        "return [...document.querySelectorAll('[data-view]')].filter((s) => !s.hidden).map((s) => s.id)"
+    )
+    assert visible == [view.partition("?")[0]]
+    if view.partition("?")[0] in ("explore", "case", "compare", "roofline"):
+        assert browser.run("return document.querySelectorAll('section:not([hidden]) .chart svg path').length") > 1
+
+
+@pytest.mark.parametrize("seed", range(RANDOM_VIEWS))
+def test_random_views_of_the_explorer_show_the_numbers_of_the_tables(browser, rows, seed):
+    chance = random.Random(seed)
+    if not browser.driver.current_url.startswith(browser.address):
+        browser.open("explore")
+    row = chance.choice(rows)
+    chosen = {"machine": row["machine"], "variant": row["variant"]}
+    names = chance.sample(sorted(chosen), chance.randint(0, len(chosen)))
+    query = {"system": row["workload"], "question": chance.choice([row["experiment"], "all"])}
+    query |= {name: chosen[name] for name in names} | {"show": chance.choice(["time", "flops", "bandwidth", "share"])}
+    browser.go("explore?" + "&".join(f"{name}={value}" for name, value in query.items()))
+    head, *shown = browser.table("#explore [data-table] table")
+    at = [re.sub(r"\s*[↕↑↓]$", "", name) for name in head].index("Time")
+    expected = [
+        one
+        for one in rows
+        if one["workload"] == row["workload"]
+        and query["question"] in ("all", one["experiment"])
+        and all(one[name] == chosen[name] for name in names)
+    ]
+    assert [line[:2] for line in shown] == [[one["variant"], one["machine"]] for one in expected]
+    assert [seconds_of(line[at]) for line in shown] == pytest.approx([one["seconds"] for one in expected], rel=0.006)
+    assert values(browser, "explore", at) == [one["seconds"] for one in expected]
+
+
+def seconds_of(text):
+    value, unit = text.split()
+    return float(value) * {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
+
+
+def test_the_address_keeps_the_choice(browser):
+    browser.open("explore?system=gemv&question=gemv_threads")
+    browser.select("show", "bandwidth")
+    browser.select("against", "threads")
+    address = browser.driver.current_url
+    assert "show=bandwidth" in address
+    before = browser.table("#explore [data-table] table")
+    browser.open(address.partition("#")[2])
+    assert browser.run("return document.querySelector('#explore select[name=against]').value") == "threads"
+    assert browser.table("#explore [data-table] table") == before
+
+
+def test_boxes_select_values(browser):
+    browser.open("explore?system=gemv&question=gemv_threads")
+    every = browser.table("#explore [data-table] table")
+    browser.run("document.querySelector('#explore input[name=variant][value=blas]').click()")
+    browser.wait()
+    assert {line[0] for line in browser.table("#explore [data-table] table")[1:]} == {"blas"}
+    assert "variant=blas" in browser.driver.current_url
+    browser.run("document.querySelector('#explore input[name=variant][value=blas]').click()")
+    assert browser.table("#explore [data-table] table") == every
+
+
+def test_a_table_sorts_by_the_keyboard_and_says_so(browser):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open("explore?system=gemv&question=gemv_threads")
+    heads = "[...document.querySelectorAll('#explore [data-table] th')]"
+    browser.run(f"{heads}.find((head) => head.innerText.startsWith('Time')).querySelector('button').focus()")
+    for direction, order in (("ascending", 1), ("descending", -1)):
+        browser.press(Keys.ENTER)
+        assert browser.run(f"return {heads}.map((head) => head.getAttribute('aria-sort')).filter(Boolean)") == [
+            direction
+        ]
+        head, *lines = browser.table("#explore [data-table] table")
+        at = next(index for index, name in enumerate(head) if name.startswith("Time"))
+        times = [order * seconds_of(line[at]) for line in lines]
+        assert times == sorted(times)
+
+
+def test_cells_without_a_value_stay_last(browser):
+    browser.open("results")
+    for _ in range(2):
+        browser.run("document.querySelectorAll('#verdict-table th button')[3].click()")
+        column = [line[3] for line in browser.table("#verdict-table")[1:]]
+        empty = [text == "–" for text in column]
+        assert empty == sorted(empty)
+
+
+def test_verdicts_are_filtered_by_group(browser):
+    browser.open("verdicts")
+    select = "document.querySelector('[data-filter]')"
+    browser.run(f"{select}.value = 'own'; {select}.dispatchEvent(new Event('change'))")
+    groups = {line[-1] for line in browser.table("#verdict-table")[1:]}
+    assert groups == {"our own questions"}
+
+
+def test_the_skip_link_comes_first_and_leads_to_the_content(browser):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.driver.get("about:blank")
+    browser.driver.get(browser.address)
+    browser.press(Keys.TAB)
+    assert browser.run("return document.activeElement.className") == "skip"
+    browser.press(Keys.ENTER)
+    assert browser.run("return document.activeElement.id") == "main"
+    assert browser.run("return document.querySelector('#results').hidden") is False
+
+
+def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser, rows):
+    number = next(i for i, row in enumerate(rows) if row["experiment"] == "gemv_gpu" and row["processes"][0][0])
+    row = rows[number]
+    browser.open(f"case?row={number}")
+    text = browser.run("return document.querySelector('#case').innerText")
+    assert row["machine"] in text
+    for campaign, commit, _ in row["processes"]:
+        assert campaign in text
+        assert commit in text
+    marks = browser.run("return document.querySelectorAll('#case .chart .mark-symbol.role-mark path').length")
+    assert marks == sum(len(samples) for *_, samples in row["processes"])
+    assert len(browser.table("#case table")) > 1
+    command = browser.run("return document.querySelector('#case pre').innerText").splitlines()[-1]
+    words = shlex.split(command)
+    options = parser().parse_args(words[words.index("ladder") + 1 :])
+    assert (options.workload, options.variant, options.case) == (row["workload"], row["variant"], row["case"])
+
+
+def test_a_ladder_leads_to_its_cases(browser):
+    browser.open("results")
+    address = browser.run("return document.querySelector('.ladder tbody a').hash")
+    browser.open(address[1:])
+    assert "Samples" in browser.run("return document.querySelector('#case').innerText")
+
+
+def test_two_machines_swapped_have_inverse_ratios(browser):
+    browser.open("compare")
+    a, b = (browser.run(f"return document.querySelector('#compare select[name={name}]').value") for name in "ab")
+    ratios = values(browser, "compare", 3)
+    browser.open(f"compare?a={b}&b={a}")
+    swapped = values(browser, "compare", 3)
+    assert len(ratios) > 0
+    assert swapped == pytest.approx([1 / ratio for ratio in ratios], rel=1e-9)
+
+
+def values(browser, view, column):
+    """The exact numbers by which a column of a view's table is sorted."""
+    return browser.run(
+        """return [...document.querySelectorAll(`#${arguments[0]} [data-table] tbody tr`)]
+        .map((row) => Number(row.cells[arguments[1]].dataset.value))""",
+        view,
+        column,
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_contrasts_with_the_ground_in_both_schemes(browser, scheme):
+    browser.emulate(scheme=scheme)
+    browser.open("explore")
+    style = "const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]"
+    colours = [[int(part) for part in re.findall(r"\d+", colour)] for colour in browser.run(style)]
+    text, ground = (sum(colour[:3]) for colour in colours)
+    assert (text > ground) == (scheme == "dark")
+    assert abs(text - ground) > 400
+    label = browser.run("return getComputedStyle(document.querySelector('#explore .role-axis-label text')).fill")
+    assert sum(map(int, re.findall(r"\d+", label)[:3])) == text
+
+
+def test_print_shows_the_view_without_its_controls(browser):
+    browser.open("explore")
+    browser.emulate(media="print", scheme="dark")
+    assert browser.run("return getComputedStyle(document.querySelector('header')).display") == "none"
+    assert browser.run("return getComputedStyle(document.querySelector('#explore form')).display") == "none"
+    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_a_page_without_measurements_says_so_in_every_view(browser, tmp_path, monkeypatch):
+    from ladder.store.study import Study
+
+    path = tmp_path / "empty.html"
+    path.write_text(page.page(Study({}, None)), encoding="utf-8")
+    monkeypatch.setattr(browser, "address", path.as_uri())
+    for view in VIEWS:
+        browser.open(view)
+    browser.open("compare")
+    assert "No case was measured" in browser.run("return document.querySelector('#compare').innerText")
