@@ -15,6 +15,7 @@ SENTENCES = [
     (["precompile", "gemm", "nothing", MEASURE[3], "--out", "x"], "no variant 'nothing'"),
     (["list", "--configfile", "config.yaml"], "can't be read"),
     (["status"], "No run has begun here yet"),
+    (["site", "nowhere", "--machine", "here", "--out", "x.html"], "nowhere/samples.csv can't be read"),
     (["show", "gemv"], "There are no stored results of gemv: measure some with `snakemake`."),
     (["show", "x"], "There is no workload 'x'"),
     (["package", "--folder", "nowhere"], "Nothing is published below nowhere"),

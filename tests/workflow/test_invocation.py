@@ -56,7 +56,8 @@ def require(*targets):
         ("results/plans/other.json", "The configuration has no experiment other."),
     ],
 )
-def test_an_unknown_target_is_a_sentence_with_the_nearest_name(target, sentence):
+def test_an_unknown_target_is_a_sentence_with_the_nearest_name(target, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a file that exists is a target
     with pytest.raises(SystemExit) as error:
         require("figures", target)
     assert str(error.value).startswith(f"ladder: {sentence}")
