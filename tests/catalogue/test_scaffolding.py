@@ -99,6 +99,7 @@ def test_the_verb_writes_a_workload_that_runs(folder, capsys):
     assert "1.  spmv/plain" in capsys.readouterr().out
 
 
+@pytest.mark.slow  # it compiles the variant
 def test_the_verb_writes_a_variant_that_runs(folder, capsys):
     main(["new", "stream/mine", "--folder", str(folder.parent / "other")])
     assert f"Try it:  LADDER_VARIANTS={folder.parent / 'other'} ladder run stream/mine" in capsys.readouterr().out

@@ -15,6 +15,7 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = [
     pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs a browser: apt-get install chromium chromium-driver"),
     pytest.mark.xdist_group("chromium"),
+    pytest.mark.slow,
 ]
 VIEWS = ("results", "explore", "case?row=0", "compare", "roofline", "learning", "validation", "missing", "machines")
 WIDTHS = (1400, 390)
