@@ -115,5 +115,5 @@ lock: ## pin what pyproject.toml requires in requirements.txt, and for GPUs in r
 	"$$tools/bin/uv" $(COMPILE) --constraints requirements.txt "$$tools/gpu.in" --output-file requirements-gpu.txt
 
 clean: ## remove .venv and caches; measurements in results/ stay
-	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .import_linter_cache src/ladder.egg-info
+	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .import_linter_cache src/*.egg-info
 	find src tests workflow -name __pycache__ -prune -exec rm -r {} +

@@ -25,7 +25,7 @@ from ladder.workloads.backprop import reference
 pytestmark = pytest.mark.xdist_group("backprop")  # its functions are compiled once
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 IN_C = ("before", "loop_order", "contiguous", "temporaries", "fusion", "associativity")
-NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: install ladder[peers]")
+NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
 VARIANTS = [
     *(pytest.param(name, marks=NEEDS_GCC) for name in (*IN_C, "openmp", "tuned")),
     "blas",

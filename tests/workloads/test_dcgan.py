@@ -158,7 +158,7 @@ def test_larger_networks_are_right_on_the_host(channels):
     assert not has_failed(problem)
 
 
-@pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: install ladder[peers]")
+@pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
 @pytest.mark.parametrize("images", IMAGES)
 def test_pytorch_is_right(images):
     problem = problem_of(sizes_of(images, 64))
@@ -414,7 +414,7 @@ def test_colours_are_converted_on_the_gpu(variant, output):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: install ladder[peers]")
+@pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
 @pytest.mark.parametrize("turned", ["off", "on"])
 @pytest.mark.parametrize("math", ["default", "tf32", "float16", "bfloat16"])
 @pytest.mark.parametrize("variant", ["pytorch_cuda", "pytorch_home"])

@@ -14,7 +14,7 @@ from ladder.errors import LadderError
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import artefacts, exact, gallery, layout, network, reference
 
-needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: install ladder[peers]")
+needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
 CHANNELS = 16
 
 

@@ -117,7 +117,7 @@ def test_the_flops_of_a_generator_are_those_of_the_earlier_study():
 @pytest.mark.parametrize("variant", ON_HOST)
 def test_every_variant_is_right_on_the_host(variant, shape, dtype):
     if variant == "pytorch" and not find_spec("torch"):
-        pytest.skip("requires PyTorch: install ladder[peers]")
+        pytest.skip("requires PyTorch: pip install torch")
     problem = problem_of(shape, dtype, device=elementary.guarded_host())
     steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **ON_HOST[variant])
     steps = Steps.of(steps)
@@ -418,7 +418,7 @@ def test_layers_write_bytes_on_a_gpu(variant, shape):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: install ladder[peers]")
+@pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
 @pytest.mark.parametrize("turned", ["off", "on"])
 @pytest.mark.parametrize("math", ["default", "tf32", "float16", "bfloat16"])
 def test_pytorch_is_right_on_a_gpu(math, turned):

@@ -56,8 +56,8 @@ def compile(source, macros, architecture):
     if shutil.which("nvcc"):
         return compile_with_nvcc(source, macros, architecture)
     raise LadderError(
-        f"{source.name} can't be compiled: there is no CUDA compiler. Install NVRTC's wheels with "
-        "`pip install 'ladder[gpu]'`, or put nvcc on the PATH."
+        f"{source.name} can't be compiled: there is no CUDA compiler. Install NVRTC's wheels by "
+        "`make setup GPU=1` in the project's folder, or put nvcc on the PATH."
     )
 
 

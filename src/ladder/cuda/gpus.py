@@ -13,7 +13,7 @@ def import_cupy():
         import cupyx  # noqa: F401
     except ImportError:
         require_gpu()
-        raise LadderError("CuPy is not installed: `pip install 'ladder[gpu]'` installs it.") from None
+        raise LadderError("CuPy is not installed: run `make setup GPU=1` in the project's folder.") from None
     return cupy
 
 

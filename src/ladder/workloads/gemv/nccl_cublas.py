@@ -140,7 +140,7 @@ def load_nccl():
     from cupy.cuda import nccl
 
     if not nccl.available:
-        raise LadderError("CuPy finds no NCCL: `pip install 'ladder[gpu]'` installs it.")
+        raise LadderError("CuPy finds no NCCL: run `make setup GPU=1` in the project's folder.")
     return nccl
 
 
