@@ -26,9 +26,7 @@ HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("mlp")  # its functions are compiled once
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
 DTYPES = ("float64", "float32")
-NEEDS_TORCH = pytest.mark.skipif(
-    not importlib.util.find_spec("torch"), reason="requires PyTorch: pip install torch"
-)
+NEEDS_TORCH = pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="requires PyTorch: pip install torch")
 PEERS = ["numpy_loop", pytest.param("pytorch", marks=NEEDS_TORCH)]
 SMALL = {"layers": "784-13-10", "images": 130, "batch": 40, "epochs": 3, "rate": 0.5, "source": "digits"}
 

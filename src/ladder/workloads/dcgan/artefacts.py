@@ -29,7 +29,9 @@ def make(name, path, data):
 def require_torch_gpu():
     """Raise LadderError without PyTorch, or without a GPU that it can use."""
     if not find_spec("torch"):
-        raise LadderError("The generator is trained by PyTorch, which isn't installed: `.venv/bin/pip install torch` installs it.")
+        raise LadderError(
+            "The generator is trained by PyTorch, which isn't installed: `.venv/bin/pip install torch` installs it."
+        )
     import torch
 
     if not torch.cuda.is_available():
