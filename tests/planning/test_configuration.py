@@ -382,7 +382,7 @@ def test_only_keeps_the_named_experiments_and_the_ceilings():
     assert list(configuration.validate({"only": [], "experiments": experiments})["experiments"]) == list(experiments)
 
 
-@pytest.mark.parametrize(("name", "end"), [("othr", "'othr'. Did you mean other? See"), ("x", "'x'. See")])
+@pytest.mark.parametrize(("name", "end"), [("othr", "'othr'. Did you mean 'other'? See"), ("x", "'x'. See")])
 def test_only_of_an_unknown_experiment_is_refused_with_the_nearest(name, end):
     experiments = {"other": copy.deepcopy(EXPERIMENT)}
     message = refusal_of({"only": [name], "experiments": experiments})

@@ -167,7 +167,7 @@ def test_json_has_what_is_printed_and_more(published, capsys):
     [
         (["--machine", "box"], "No results of gemv on box are stored: there are some on box-a, box-b. Did you mean"),
         (["--size", "n"], "'n' is not of the form KEY=VALUE"),
-        (["--size", "threadz=2"], "did you mean threads?"),
+        (["--size", "threadz=2"], "Did you mean 'threads'?"),
         (["--size", "n=7"], "There are no stored results of gemv with n=7 on box-a or box-b"),
     ],
 )

@@ -108,7 +108,7 @@ def test_machines_are_compared_by_medians_alone(published, capsys):
         (["gemv/blas/n", "gemv/blas"], "'gemv/blas/n' is neither"),
         (["gemv/blas", "gemm/blas"], "only cases of one system are compared"),
         (["gemv/cublas", "gemv/blas"], "No results of gemv/cublas are stored on box-a or box-b"),
-        (["gemv/blas", "gemv/openmp", "nn=3"], "gemv has no results with 'nn': did you mean n?"),
+        (["gemv/blas", "gemv/openmp", "nn=3"], "gemv has no results with 'nn'. Did you mean 'n'?"),
         (["gemv/blas", "gemv/openmp", "--machine", "box-c"], "No results of gemv on box-c are stored"),
         (["gemv/openmp", "gemv/openmp"], "are the same case: name two machines"),
         (["gemv/blas/n=2048", "gemv/openmp/n=7"], "No results of gemv/openmp/n=7"),

@@ -3,11 +3,10 @@
 A wrong form would otherwise be used: of `REQUIRES = ("scipy")`, a text, every letter would be taken for a library.
 """
 
-import difflib
 import re
 
 from ladder.catalogue import contracts, literals
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean
 
 RUNTIMES = ("numba", "blas", "openmp", "torch", "cuda")
 CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")
@@ -86,8 +85,7 @@ def require_sizes(path, sizes):
 def require_names(name, names, known, path, kind):
     """Refuse names in a module's constant `name` that aren't known; `kind` says what they must be."""
     for unknown in (other for other in names if other not in known):
-        nearest = "".join(f" Did you mean {other!r}?" for other in difflib.get_close_matches(unknown, known, n=1))
-        raise LadderError(f"{place(name, path)} names {unknown!r}, which is {kind}.{nearest}")
+        raise LadderError(f"{place(name, path)} names {unknown!r}, which is {kind}.{did_you_mean(unknown, known)}")
 
 
 def place(name, path):

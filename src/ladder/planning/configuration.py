@@ -120,7 +120,7 @@ def selected(experiments, names):
     """
     for name in names:
         if name not in experiments:
-            nearest = "".join(f" Did you mean {other}?" for other in difflib.get_close_matches(name, experiments, n=1))
+            nearest = did_you_mean(name, experiments)
             raise LadderError(f"The configuration is wrong at only: it has no experiment {name!r}.{nearest} {HINT}")
     return {name: value for name, value in experiments.items() if not names or name in names or is_ceiling(name)}
 

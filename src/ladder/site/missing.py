@@ -1,5 +1,6 @@
 """What is missing, and why: the planned cases without a measurement, counted by machine and reason."""
 
+from ladder.planning import reasons
 from ladder.store.study import CASE
 
 
@@ -9,6 +10,8 @@ def rows(study):
     if frame.empty:
         return []
     frame = frame.drop_duplicates(["machine", *CASE])
+    # Early publications word reasons otherwise.
+    frame["why"] = frame["why"].map(lambda why: str(reasons.parse(why)))
     groups = [
         {
             "machine": machine,

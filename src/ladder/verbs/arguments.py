@@ -1,11 +1,10 @@
 """What verbs share: types of arguments for argparse, files to read, and JSON to write."""
 
 import argparse
-import difflib
 import json
 import math
 
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean
 from ladder.records import documents
 from ladder.records.files import write_atomically
 
@@ -150,9 +149,8 @@ def parse_filters(pairs, names, workload):
         if not (equals and name and value):
             raise LadderError(f"{pair!r} is not of the form KEY=VALUE: write, for example, {names[0]}=1024.")
         if name not in names:
-            similar = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {similar[0]}? " if similar else ""
-            raise LadderError(f"{workload} has no results with {name!r}: {hint}It has {', '.join(names)}.")
+            hint = did_you_mean(name, names)
+            raise LadderError(f"{workload} has no results with {name!r}.{hint} It has {', '.join(names)}.")
         filters[name] = value
     return filters
 
