@@ -32,8 +32,9 @@ def test_a_run_that_does_not_wait_for_its_copies_is_refused(gpu):
     OFFLOAD.require_finished(lambda: None)
 
 
-def test_a_single_delay_of_the_host_is_accepted(gpu):
-    seconds = [0.0, 0.001]
+@pytest.mark.parametrize("delays", [1, 30])
+def test_delays_of_a_busy_host_are_accepted(gpu, delays):
+    seconds = [0.0] + [0.001] * delays
     OFFLOAD.require_finished(lambda: gpu.append(seconds.pop()))
     assert seconds == []
 

@@ -24,7 +24,7 @@ class Offload(Gpu):
 
     def require_finished(self, run):
         """Refuse a run that returns while a GPU still works for it. Raises LadderError."""
-        for _ in range(clock.RUNS):
+        for _ in clock.attempts():
             max_seconds = clock.MARGIN + SHARE * self.stopwatch(run)
             seconds = clock.time_until_idle() - clock.idle_overhead()
             if seconds <= max_seconds:
