@@ -2,7 +2,7 @@
 # The Python that creates .venv, 3.11 or newer: `make setup PYTHON=python3.12`.
 PYTHON ?= python3
 # `make setup GPU=1` installs the packages for GPUs even on a machine without one, such as a login node. Without a
-# network, `make setup WHEELHOUSE=folder` installs from a folder that `make wheelhouse` made elsewhere (docs/cluster.md).
+# network, `make setup WHEELHOUSE=folder` installs from a folder that `make wheelhouse` made elsewhere (docs/how-to/offline.md).
 # `make lock UPGRADE=--upgrade` moves every pin to its newest version; otherwise only incompatible pins change.
 UPGRADE ?=
 
@@ -16,7 +16,7 @@ unexport PYTHONHOME CDPATH
 
 .DEFAULT_GOAL := help
 .PHONY: help setup wheelhouse smoke study paper status test test-slow test-exhaustive test-all mutants surroundings faults \
-	test-gpu bench readme site lint lock clean
+	test-gpu bench readme site docs lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -95,6 +95,14 @@ site: ## update the page of results and the paper in docs/ from published measur
 	$(SNAKEMAKE) results/site/index.html results/site/paper.pdf results/site/supplement.pdf \
 		--config measure=false machine=docs
 	.venv/bin/python workflow/scripts/documents.py
+
+# A warning, such as a link that leads nowhere, is an error. Everything is read again, since tables come from the code.
+SPHINX := .venv/bin/python -P -m sphinx --builder html --fail-on-warning --keep-going --nitpicky --fresh-env --write-all \
+	--quiet --conf-dir docs
+
+docs: setup ## build the documentation: results/documentation/index.html
+	rm -rf results/documentation
+	$(SPHINX) . results/documentation
 
 lint: setup ## check the style of the code and of the workflow, and the order of the packages
 	.venv/bin/ruff check

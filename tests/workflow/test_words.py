@@ -14,7 +14,7 @@ import pytest
 
 from conftest import ROOT
 
-CODE = ["src/ladder/**/*.py", "workflow/scripts/*.py"]
+CODE = ["src/ladder/**/*.py", "workflow/scripts/*.py", "docs/**/*.py"]
 FILES = [
     *CODE,
     "README.md",

@@ -63,7 +63,9 @@ def test_what_is_wrong_is_refused(own):
 
 
 def test_the_documents_experiment_of_it_is_planned_in_full(own):
-    (text,) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/extending.md").read_text(), re.MULTILINE | re.DOTALL)
+    (text,) = re.findall(
+        r"^```yaml\n(.*?)^```$", (ROOT / "docs/how-to/workload.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     config = configuration.validate({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
     found = [
         (one.case.variant, one.skipped and str(one.skipped)) for one in plan.plan(config, targets.this_machine(config))

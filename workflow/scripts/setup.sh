@@ -112,11 +112,11 @@ fi
 
 pins=$(pins | xargs)
 if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
-    advice="see above, then run the same make command again; docs/cluster.md explains the set-up without a network."
+    advice="see above, then run the same make command again; docs/how-to/offline.md explains the set-up without a network."
     set --
     if [ -n "${WHEELHOUSE:-}" ]; then
         [ -d "$WHEELHOUSE" ] || fail "WHEELHOUSE=$WHEELHOUSE: there is no such folder; 'make wheelhouse' creates one."
-        advice="see above; 'make wheelhouse' adds packages that $WHEELHOUSE lacks, see docs/cluster.md."
+        advice="see above; 'make wheelhouse' adds packages that $WHEELHOUSE lacks, see docs/how-to/offline.md."
         set -- --no-index --find-links "$WHEELHOUSE"
     fi
     echo "== Python packages of $pins, into .venv"

@@ -17,7 +17,7 @@ def validate(site, path):
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     site = copy.deepcopy(site)
     what = f"The cluster's description {path}"
-    require_fit(site, schema, what, "See docs/cluster.md for every key.")
+    require_fit(site, schema, what, "See docs/how-to/cluster.md for every key.")
     fill_defaults(site, schema)
     for kind, nodes in site["nodes"].items():
         fill_defaults(nodes, schema["$defs"]["kind"])
@@ -43,5 +43,5 @@ def require_free(options, where):
         if re.search(pattern, " ".join(options)):
             raise LadderError(
                 f"The {name} can't be among nodes' options, since Snakemake sets it: remove it from {where}, and use "
-                "the key for it in docs/cluster.md."
+                "the key for it in docs/how-to/cluster.md."
             )

@@ -27,4 +27,5 @@ def run(options):
     is_searched = folder is None or any(folder.samefile(root) for root in workloads.roots())
     variable = "" if is_searched else f"LADDER_VARIANTS={folder} "
     print(f"Try it:  {variable}ladder run {' '.join(words)} --quick")
-    print("docs/extending.md says how it becomes part of the study.")
+    page = "workload" if options.name.startswith(f"{scaffolding.WORKLOAD}/") else "variant"
+    print(f"docs/how-to/{page}.md says how it becomes part of the study.")

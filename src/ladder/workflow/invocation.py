@@ -22,7 +22,7 @@ def require_deployment(workflow):
         raise LadderError(
             f"`--sdm {others[0]}` can't be used: no rule names a container or modules. Without `--sdm`, jobs use the "
             "environment of Snakemake itself, so start it inside the container. On a cluster, name the container by "
-            "the key `wrapper` of its description, and modules by `prelude` (docs/cluster.md)."
+            "the key `wrapper` of its description, and modules by `prelude` (docs/how-to/cluster.md)."
         )
 
 

@@ -1,0 +1,1 @@
+"""What the pages of `docs/` show in addition to their Markdown: tables made from the code, contents, linked files."""
