@@ -22,6 +22,8 @@ source_suffix = {".md": "markdown"}
 root_doc = "docs/README"
 myst_heading_anchors = 4
 
+smartquotes = False  # it would make a dash of the `--` of options
+
 html_theme = "furo"
 html_title = "ladder"
 html_show_sourcelink = False

@@ -33,7 +33,7 @@ def entries():
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     process = schema["properties"]["processes"]["items"]
     rows = [*entry_rows(schema), *entry_rows(process, "processes[].")]
-    return markdown.table(("entry", "type", "need", "meaning"), rows)
+    return markdown.table(("entry", "meaning", "type", "need"), rows)
 
 
 def entry_rows(schema, prefix=""):
@@ -41,7 +41,7 @@ def entry_rows(schema, prefix=""):
     required = schema.get("required", ())
     for name, rule in schema["properties"].items():
         need = "required" if name in required else "optional"
-        yield markdown.code(prefix + name), kind(rule), need, rule.get("title", "")
+        yield markdown.code(prefix + name), rule.get("title"), kind(rule), need
 
 
 def kind(rule):

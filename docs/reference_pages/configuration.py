@@ -5,7 +5,7 @@ import json
 from ladder.planning.configuration import SCHEMA_FILE
 from reference_pages import markdown
 
-HEAD = ("key", "values", "default", "meaning")
+HEAD = ("key", "meaning", "values", "default")
 
 
 def page():
@@ -27,7 +27,7 @@ def table(rule):
     """The keys of an object's rule in the schema."""
     required = rule.get("required", ())
     rows = [
-        (markdown.code(key), values(entry), default(key, entry, required), entry.get("description"))
+        (markdown.code(key), entry.get("description"), values(entry), default(key, entry, required))
         for key, entry in rule["properties"].items()
     ]
     return markdown.table(HEAD, rows)

@@ -4,7 +4,7 @@ import posixpath
 import re
 
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-LINK = re.compile(r"\]\(([\w./-]+)\.md\)")
+LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)\.md\)")
 OVERVIEW = re.compile(r"docs/(\w+/)*README")
 
 
@@ -15,17 +15,19 @@ def add(app, name, source):
 
 
 def sections(text):
-    """[(heading, pages)] of an overview, in order, each page in the first section that links to it."""
+    """[(heading, {page: text of the link})] of an overview, each page in the first section that links to it."""
     first, *others = HEADING.split(text)
     listed = set()
     for heading, body in [("", first), *zip(others[::2], others[1::2], strict=True)]:
-        pages = [page for page in dict.fromkeys(map(posixpath.normpath, LINK.findall(body))) if page not in listed]
+        pages = {posixpath.normpath(page): text for text, page in LINK.findall(body)}
+        pages = {page: " ".join(text.split()) for page, text in pages.items() if page not in listed}
         listed.update(pages)
         if pages:
             yield heading, pages
 
 
 def toctree(heading, pages):
-    """Sphinx's directive for a section's pages."""
+    """Sphinx's directive for a section's pages, {page: title}."""
     options = [":hidden:", f":caption: {heading}"] if heading else [":hidden:"]
-    return "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""])
+    entries = [f"{title[0].upper()}{title[1:]} <{page}>" for page, title in pages.items()]
+    return "\n".join(["", "```{toctree}", *options, "", *entries, "```", ""])

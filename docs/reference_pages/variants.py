@@ -4,7 +4,7 @@ from ladder.catalogue import workloads
 from ladder.verbs.list import ladder
 from reference_pages import markdown
 
-HEAD = ("variant", "device", "idea", "tunings")
+HEAD = ("variant", "idea", "device", "tunings")
 
 
 def page():
@@ -15,7 +15,7 @@ def page():
 def section(workload):
     """A workload's sizes, and its ladder with the peers last."""
     rows = [
-        (markdown.code(rung["variant"]), rung["device"], rung["idea"], markdown.codes(rung["tunings"]))
+        (markdown.code(rung["variant"]), rung["idea"], rung["device"], markdown.codes(rung["tunings"]))
         for rung in workload["rungs"]
     ]
     return f"## `{workload['workload']}`", f"Sizes: {markdown.codes(workload['sizes'])}.", markdown.table(HEAD, rows)

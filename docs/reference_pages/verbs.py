@@ -7,7 +7,7 @@ from ladder.__main__ import parser
 from ladder.verbs import FOR_USERS, VERBS
 from reference_pages import markdown
 
-WIDTH = 100  # of the lines of a synopsis
+WIDTH = 84  # of the lines of a synopsis
 
 
 def page():

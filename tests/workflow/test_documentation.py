@@ -118,6 +118,18 @@ def test_named_files_exist(name):
     assert not missing
 
 
+def test_documents_that_code_and_messages_name_exist():
+    paths = [path for path in ROOT.iterdir() if path.name in ("Makefile", "Snakefile")]
+    paths += [
+        path for folder in ("src", "workflow", "config", "cluster", "profiles") for path in (ROOT / folder).rglob("*")
+    ]
+    suffixes = ("", ".py", ".smk", ".sh", ".yaml", ".json", ".cu", ".cuh", ".c", ".h", ".tex", ".txt", ".rst")
+    texts = {path: path.read_text() for path in paths if path.is_file() and path.suffix in suffixes}
+    named = {(path, name) for path, content in texts.items() for name in re.findall(r"\bdocs/[\w./-]*\w", content)}
+    assert len({name for _, name in named}) >= 5
+    assert not [f"{path}: {name}" for path, name in named if not (ROOT / name).exists()]
+
+
 def anchors(path):
     """The anchors of a document's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S), re.M)

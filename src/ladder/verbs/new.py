@@ -27,5 +27,6 @@ def run(options):
     is_searched = folder is None or any(folder.samefile(root) for root in workloads.roots())
     variable = "" if is_searched else f"LADDER_VARIANTS={folder} "
     print(f"Try it:  {variable}ladder run {' '.join(words)} --quick")
-    page = "workload" if options.name.startswith(f"{scaffolding.WORKLOAD}/") else "variant"
-    print(f"docs/how-to/{page}.md says how it becomes part of the study.")
+    is_workload = options.name.startswith(f"{scaffolding.WORKLOAD}/")
+    document = "docs/how-to/workload.md" if is_workload else "docs/how-to/variant.md"
+    print(f"{document} says how it becomes part of the study.")
