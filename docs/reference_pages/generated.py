@@ -1,9 +1,12 @@
-"""Insert what is made from the code into a page, in place of a comment such as `<!-- generated: verbs -->`."""
+"""Insert what is made from the code into a page, in place of a comment such as `<!-- generated: verbs -->`.
+
+A line in italics before the comment, for readers of the Markdown, is replaced too.
+"""
 
 import importlib
 import re
 
-MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
+MARK = re.compile(r"^(?:\*.*\*\n\n)?<!-- generated: (\w+) -->$", re.MULTILINE)
 
 
 def insert(app, name, source):
