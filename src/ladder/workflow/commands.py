@@ -57,7 +57,7 @@ def set_variables(plan, workflow):
     """
     for name in BASH_VARIABLES:
         os.environ.pop(name, None)
-    os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{workflow.basedir}/src"}
+    os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{plan.root}/src"}
     os.environ |= {"PYTHONSAFEPATH": variables.FIXED["PYTHONSAFEPATH"]}
     if workflow.is_main_process:
         os.environ[campaigns.VARIABLE] = campaigns.name_of()
