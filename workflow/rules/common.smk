@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ladder.catalogue import datasets, published, sources, workloads
 from ladder.store import TABLES
-from ladder.workflow import builds, commands, data, embedding, figures, invocation, measurement, page, paper, study_plan
+from ladder.workflow import builds, commands, data, deployment, embedding, figures, invocation, measurement, page, paper
+from ladder.workflow import study_plan
 from ladder.workflow.builds import Builds
 from ladder.workflow.ceilings import Ceilings
 from ladder.workflow.claims import Claims
@@ -38,6 +39,10 @@ commands.set_variables(STUDY, workflow)
 ENVIRONMENT = "../envs/ladder.yaml"
 COMMANDS = commands.Commands(IS_ON_CLUSTER, bool(workflow.deployment_settings.deployment_method))
 ladder, on_node = COMMANDS.ladder, COMMANDS.on_node
+
+
+container: deployment.image(workflow, CONFIG)
+
 
 CEILINGS = Ceilings(STUDY)
 STAMPS = Stamps(STUDY)

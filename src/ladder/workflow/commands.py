@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ladder.machine import revision, variables
 from ladder.records import campaigns
+from ladder.workflow import deployment
 from ladder.workflow.mistakes import ending_run
 
 # Settings of Bash that a user may have exported would affect every command: with noclobber no log can be overwritten.
@@ -61,6 +62,8 @@ def set_variables(plan, workflow):
     os.environ |= {"PYTHONSAFEPATH": variables.FIXED["PYTHONSAFEPATH"]}
     if workflow.is_main_process:
         os.environ[campaigns.VARIABLE] = campaigns.name_of()
+    if deployment.image(workflow, plan.config):
+        deployment.bind_folders(plan.root)
     # The verbs that the rules start end when this process ends.
     os.environ |= {"LADDER_PARENT": str(os.getpid())}
     if plan.site:

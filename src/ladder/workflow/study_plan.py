@@ -12,7 +12,7 @@ from ladder.planning import configuration, plan, targets
 from ladder.records import record
 from ladder.records.case import Case
 from ladder.records.files import require_utf8
-from ladder.workflow import invocation
+from ladder.workflow import deployment
 from ladder.workflow.mistakes import ending_run, stop
 
 
@@ -114,8 +114,8 @@ def read(config, workflow, root):
     require_utf8(str(root), os.getcwd())  # noqa: PTH109
     if not {"{", "}"}.isdisjoint(str(root)):  # Snakemake takes them for wildcards in the paths of environments
         raise LadderError(f"{root} has a brace in its name, which Snakemake can't handle: rename it.")
-    invocation.require_deployment(workflow)
     config = configuration.validate(config)
+    deployment.require_usable(workflow, config)
     workloads.search_folders(config["variant_folders"])
     published.search_project(root)
     # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
