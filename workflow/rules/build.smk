@@ -22,8 +22,8 @@ rule kernel:
         )
 
 
-# The folder's name, `host-...`, identifies this machine's CPU and compiler. Nodes of a cluster may have others: a
-# measurement there compiles missing libraries itself, untimed.
+# The folder's name, `host-...`, identifies this machine's CPU and compiler. Nodes of a cluster and containers may have
+# others: a measurement there compiles missing libraries itself, untimed.
 rule library:
     output:
         library="results/build/{host}/{workload}/{variant}/{constants}.so",

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ladder.catalogue import datasets, published, sources, workloads
 from ladder.store import TABLES
-from ladder.workflow import builds, commands, data, deployment, embedding, figures, invocation, measurement, page, paper
-from ladder.workflow import study_plan
+from ladder.workflow import builds, commands, data, embedding, figures, invocation, measurement, page, paper, study_plan
 from ladder.workflow.builds import Builds
 from ladder.workflow.ceilings import Ceilings
 from ladder.workflow.claims import Claims
@@ -41,7 +40,7 @@ COMMANDS = commands.Commands(IS_ON_CLUSTER, bool(workflow.deployment_settings.de
 ladder, on_node = COMMANDS.ladder, COMMANDS.on_node
 
 
-container: deployment.image(workflow, CONFIG)
+container: STUDY.image
 
 
 CEILINGS = Ceilings(STUDY)

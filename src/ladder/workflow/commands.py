@@ -62,7 +62,7 @@ def set_variables(plan, workflow):
     os.environ |= {"PYTHONSAFEPATH": variables.FIXED["PYTHONSAFEPATH"]}
     if workflow.is_main_process:
         os.environ[campaigns.VARIABLE] = campaigns.name_of()
-    if deployment.image(workflow, plan.config):
+    if plan.image:
         deployment.bind_folders(plan.root)
     # The verbs that the rules start end when this process ends.
     os.environ |= {"LADDER_PARENT": str(os.getpid())}

@@ -22,8 +22,8 @@ class StudyPlan:
 
     `config` is the validated configuration, `site` the validated description of the cluster (None: cases run on this
     machine), `targets` {kind: Target}, `every_case` the plan, a list of PlannedCase, `cases` the same plan that skips
-    what this run doesn't measure, `published` the labels of the published machines, and
-    `root` the project's folder.
+    what this run doesn't measure, `published` the labels of the published machines, `root` the project's folder, and
+    `image` that of the container in which jobs run, or None.
     """
 
     config: dict
@@ -33,6 +33,7 @@ class StudyPlan:
     cases: list
     published: list
     root: Path
+    image: str | None
 
     @functools.cached_property
     def experiments(self):
@@ -125,4 +126,5 @@ def read(config, workflow, root):
     kinds = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
     every_case = plan.plan(config, kinds)
     cases = every_case if config["measure"] else plan.skip_unmeasured(every_case)
-    return StudyPlan(config, site, kinds, every_case, cases, plan.published_folders(config["published"]), Path(root))
+    machines, image = plan.published_folders(config["published"]), deployment.image(workflow, config)
+    return StudyPlan(config, site, kinds, every_case, cases, machines, Path(root), image)
