@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import published, sources, workloads
 from ladder.errors import LadderError
 from ladder.harness import preconditions
 from ladder.planning import configuration, plan
@@ -412,6 +412,14 @@ def test_published_machines_are_found_by_name(tmp_path, monkeypatch):
     assert plan.published_folders(["none"]) == []
     with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
         plan.published_folders(["box", "empty"])
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path.parents[1]))
+    (tmp_path.parents[1] / "own/results/published/box").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path.parents[1] / "own")
+    Path("results/published/box/machine.json").touch()
+    assert plan.published_folders(["all"]) == ["box", "campaigns/a", "campaigns/b"]
+    assert published.path_of("box/machine.json") == Path("results/published/box/machine.json")
+    assert published.path_of("campaigns/a") == Path("../results/published/campaigns/a")
+    assert published.path_of("nowhere") == Path("results/published/nowhere")
 
 
 def test_variables_of_the_configuration_are_part_of_the_case():

@@ -41,3 +41,20 @@ def test_the_workflow_has_the_layout_of_the_catalog():
     # The catalog would print a command without the image that `--sdm apptainer` requires.
     assert usage["software-stack-deployment"] == {"conda": True, "apptainer": False, "apptainer+conda": False}
     assert usage["report"] is True
+
+
+def test_no_text_advises_to_install_the_project_of_another():
+    """On PyPI, `ladder` is another project."""
+    folders = [ROOT / name for name in ("src", "workflow", "docs", "config", "cluster", "profiles", ".github")]
+    paths = [
+        path
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.suffix in (".py", ".md", ".yaml", ".sh", ".smk")
+    ]
+    paths += [*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "workflow/Snakefile"]
+    assert len(paths) > 200
+    advice = re.compile(r"\b(?:pip|uv|pipx|conda) (?:install|add|run) [^\n`]*?(?<![\w./-])ladder(?![\w/.-])")
+    assert advice.search("`pip install --upgrade ladder[gpu]` installs it")
+    assert not advice.search("`pip install ladder-study`, or pip install ./ladder")
+    assert not [path for path in paths if advice.search(path.read_text(encoding="utf-8"))]
