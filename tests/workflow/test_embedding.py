@@ -139,6 +139,11 @@ def test_a_modules_configuration_overrides_the_projects_and_no_command_line_does
     assert config == {"machine": "mine", "experiments": {"gemm_square": None}}
 
 
+def test_a_modules_configuration_is_a_mapping():
+    with pytest.raises(SystemExit, match=r"^ladder: The module's config is \['measure'\]: give it a mapping of keys"):
+        embedding.merged_config(["measure"], snakemake_workflow(modifier=modifier(str)), ROOT)
+
+
 def test_the_command_line_overrides_the_configuration_and_stays_in_snakemakes():
     config = {"experiments": {}, "machine": "here"}
     entries = SimpleNamespace(config_args=["machine=0815", "measure=false"])

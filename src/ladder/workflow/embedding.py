@@ -41,6 +41,8 @@ def merged_config(config, workflow, root):
     at a user's mistake.
     """
     if is_embedded(workflow):
+        if not isinstance(config, dict):
+            raise LadderError(f"The module's config is {config!r}: give it a mapping of keys, as in config/README.md.")
         shipped = configuration.read(configuration.shipped(root))
         return configuration.merge(configuration.merge({}, shipped), config)
     for path in workflow.configfiles if workflow.is_main_process else ():
