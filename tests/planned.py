@@ -15,6 +15,7 @@ CLUSTER = {
     "mpi": NODES | {"machine": "lab-mpi", "count": 2, "launcher": "srun"},
     "gpu": NODES | {"machine": "lab-gpu", "gpus": 4, "model": "h100"},
 }
+ROOT = Path("/project")
 SMALL = {"form": "nn", "m": 17, "n": 5, "k": 9}
 
 
@@ -26,7 +27,7 @@ def experiment(variants, workload="gemm", sizes=SMALL, **options):
 def snakemake_workflow(**changes):
     """A stand-in for Snakemake's workflow, with the attributes that the package reads."""
     settings = {
-        "basedir": "/project",
+        "modifier": SimpleNamespace(is_main_snakefile=lambda: True),
         "configfiles": [],
         "is_main_process": True,
         "config_settings": SimpleNamespace(config_args=[]),
@@ -59,4 +60,4 @@ def planned(experiments, nodes=None, **changes):
     if nodes:
         Path("site.yaml").write_text(yaml.safe_dump({"nodes": nodes}), encoding="utf-8")
         os.environ[targets.SITE_VARIABLE] = "site.yaml"
-    return study_plan.read(config, snakemake_workflow(resource_settings=resources))
+    return study_plan.read(config, snakemake_workflow(resource_settings=resources), ROOT)

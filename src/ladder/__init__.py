@@ -3,8 +3,6 @@
 import os
 import sys
 
-__version__ = "0.1.0"
-
 # `python -m` searches the working folder first, where a user's `random.py` would replace Python's. Processes that the
 # project starts have PYTHONSAFEPATH=1 instead.
 try:

@@ -10,7 +10,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-import ladder
 from ladder.errors import LadderError, did_you_mean
 from ladder.machine import processes
 from ladder.records import locks
@@ -18,6 +17,8 @@ from ladder.records.files import require_utf8
 from ladder.records.holders import working_folder
 from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
 from ladder.verbs.arguments import INTERRUPTED
+
+DISTRIBUTION = "ladder-study"
 
 
 def main(arguments=None):
@@ -89,7 +90,7 @@ def parser(names=VERBS):
         epilog=overview(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="version", version=f"ladder {ladder.__version__}")
+    top.add_argument("--version", action=PrintVersion, nargs=0, help="print the version")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", title="verbs", help="one of those below")
     for name in names:
         module = importlib.import_module(f"ladder.verbs.{name}")
@@ -99,6 +100,25 @@ def parser(names=VERBS):
         module.add_arguments(verb)
         verb.set_defaults(run=module.run, times=getattr(module, "TIMES", False))
     return top
+
+
+class PrintVersion(argparse.Action):
+    """Print the version and end; other command lines don't read it."""
+
+    def __call__(self, parser, *_):
+        print(f"{parser.prog} {version()}")
+        parser.exit()
+
+
+def version():
+    """The version: that of pyproject.toml beside the sources, else that of the installed distribution."""
+    import importlib.metadata  # only here, because it takes as long as all other imports
+    import tomllib
+
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    if project.is_file():
+        return tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"]
+    return importlib.metadata.version(DISTRIBUTION)
 
 
 def overview():

@@ -36,7 +36,7 @@ def test_a_published_artefact_is_unpacked_unchanged(contents):
     assert Path(UNPACK[-1]).read_bytes() == contents
     check = ["sha256sum", "--check", Path(published.FOLDER, "dcgan", "learned.bin.sha256").absolute()]
     subprocess.run(check, cwd=Path(UNPACK[-1]).parent, check=True, capture_output=True)
-    about = json.loads(published.about_path("dcgan", FILE).read_text())
+    about = json.loads(Path(published.FOLDER, f"dcgan/{FILE}.json").read_text(encoding="utf-8"))
     assert about["source"] == revision.current()
     assert "numpy" in about["libraries"]
 

@@ -369,7 +369,14 @@ def test_every_key_has_the_documented_default():
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
     assert config.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}
     auto, empty = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders", "only")
-    others = {"measure": True, "peers": True, "mnist_mirror": None, "published": ["all"], "keep_published": False}
+    others = {
+        "measure": True,
+        "peers": True,
+        "mnist_mirror": None,
+        "container": None,
+        "published": ["all"],
+        "keep_published": False,
+    }
     others |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
     others |= {"claims": ["config/claims.yaml"]}
     assert config == dict.fromkeys(auto, "auto") | {key: [] for key in empty} | others

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import published, sources, workloads
 from ladder.errors import LadderError
 from ladder.harness import preconditions
 from ladder.planning import configuration, plan
@@ -393,7 +393,10 @@ def test_an_edit_of_a_cases_code_changes_its_plan(monkeypatch):
     assert plan.document(items, "one") != before
 
 
-def test_published_machines_are_found_by_name(tmp_path):
+def test_published_machines_are_found_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tmp_path = tmp_path / "results/published"
+    tmp_path.mkdir(parents=True)
     (tmp_path / "box").mkdir()
     (tmp_path / "box/machine.json").touch()
     (tmp_path / "empty").mkdir()
@@ -403,12 +406,20 @@ def test_published_machines_are_found_by_name(tmp_path):
         (tmp_path / "campaigns" / campaign).mkdir(parents=True)
         note = {"machine": machine, "description": about | {"libraries": {}}, "campaign": {"name": campaign}}
         (tmp_path / "campaigns" / campaign / "machine.json").write_text(json.dumps(note))
-    assert plan.published_folders(["all"], tmp_path) == ["box", "campaigns/a", "campaigns/b"]
-    assert plan.published_folders(["box"], tmp_path) == ["box", "campaigns/a"]
-    assert plan.published_folders(["other"], tmp_path) == ["campaigns/b"]
-    assert plan.published_folders(["none"], tmp_path) == []
+    assert plan.published_folders(["all"]) == ["box", "campaigns/a", "campaigns/b"]
+    assert plan.published_folders(["box"]) == ["box", "campaigns/a"]
+    assert plan.published_folders(["other"]) == ["campaigns/b"]
+    assert plan.published_folders(["none"]) == []
     with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
-        plan.published_folders(["box", "empty"], tmp_path)
+        plan.published_folders(["box", "empty"])
+    monkeypatch.setenv(published.VARIABLE, str(tmp_path.parents[1]))
+    (tmp_path.parents[1] / "own/results/published/box").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path.parents[1] / "own")
+    Path("results/published/box/machine.json").touch()
+    assert plan.published_folders(["all"]) == ["box", "campaigns/a", "campaigns/b"]
+    assert published.path_of("box/machine.json") == Path("results/published/box/machine.json")
+    assert published.path_of("campaigns/a") == Path("../results/published/campaigns/a")
+    assert published.path_of("nowhere") == Path("results/published/nowhere")
 
 
 def test_variables_of_the_configuration_are_part_of_the_case():

@@ -20,7 +20,7 @@ REQUIRED = {
     "CreateAction": {"instrument", "result"},
     "ComputerLanguage": {"name", "url", "version"},
 }
-LINE = ["crate", "--configuration", "results/configuration.json", "--snakefile", str(ROOT / "Snakefile")]
+LINE = ["crate", "--configuration", "results/configuration.json", "--snakefile", str(ROOT / "workflow/Snakefile")]
 LINE += ["--out", "results/ro-crate-metadata.json"]
 RESULTS = ["paper.pdf", "report.zip", "tables/verdicts.csv", "tables/"]
 
@@ -90,9 +90,9 @@ def test_every_file_is_there_as_described(crate):
         content = Path("results", name).read_bytes()
         assert entity["contentSize"] == str(len(content))
         assert entity["sha256"] == hashlib.sha256(content).hexdigest()
-    assert Path("results/workflow/Snakefile").read_bytes() == (ROOT / "Snakefile").read_bytes()
+    assert Path("results/workflow/Snakefile").read_bytes() == (ROOT / "workflow/Snakefile").read_bytes()
     rules = {path.name for path in (ROOT / "workflow/rules").glob("*.smk")}
-    assert {path.name for path in Path("results/workflow/workflow/rules").iterdir()} == rules
+    assert {path.name for path in Path("results/workflow/rules").iterdir()} == rules
 
 
 def test_a_file_outside_of_the_crate_is_refused(crate, capsys):

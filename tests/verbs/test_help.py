@@ -1,12 +1,13 @@
 """The help of the command line, its version, and words that are no verbs."""
 
+import importlib.metadata
 import re
 import tomllib
 
 import pytest
 
-import ladder
 from conftest import ROOT
+from ladder import __main__ as commands
 from ladder.__main__ import main
 from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
 
@@ -35,12 +36,13 @@ def test_a_verb_s_help_has_its_examples(capsys):
     assert "  ladder run gemm/tiled gemm/blas" in printed(capsys, "run", "--help")[1]
 
 
-def test_the_version_is_that_of_the_package_and_its_citation(capsys):
-    assert printed(capsys, "--version") == (0, f"ladder {ladder.__version__}\n", "")
-    assert (
-        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"] == ladder.__version__
-    )
-    assert f"\nversion: {ladder.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+def test_the_version_is_read_from_the_sources_or_the_distribution(capsys, monkeypatch, tmp_path):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == commands.DISTRIBUTION
+    assert printed(capsys, "--version") == (0, f"ladder {project['version']}\n", "")
+    monkeypatch.setattr(commands, "__file__", str(tmp_path / "site-packages/ladder/__main__.py"))
+    monkeypatch.setattr(importlib.metadata, "version", {commands.DISTRIBUTION: "7"}.get)
+    assert commands.version() == "7"
 
 
 def test_words_may_follow_options(monkeypatch):

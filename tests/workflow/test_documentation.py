@@ -99,7 +99,7 @@ def test_commands_exist(name):
 
 
 def workflow():
-    return ["Snakefile", *(str(path.relative_to(ROOT)) for path in (ROOT / "workflow/rules").glob("*.smk"))]
+    return ["workflow/Snakefile", *(str(path.relative_to(ROOT)) for path in (ROOT / "workflow/rules").glob("*.smk"))]
 
 
 def test_the_commands_of_the_documents_are_seen_by_these_tests():

@@ -6,9 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ladder.catalogue import workloads
-from ladder.errors import LadderError
 from ladder.workflow import invocation
-from planned import snakemake_workflow
 
 FIGURES = SimpleNamespace(
     paths={"gemm_tilings": Path("/mine/gemm/paper/tilings.py"), "mlp_errors": workloads.HOME / "mlp/paper/errors.py"},
@@ -76,15 +74,3 @@ def test_a_users_figure_that_requires_a_misspelt_experiment_is_reported(monkeypa
     invocation.report_misspelt(["other"], FIGURES)
     (line,) = lines
     assert line.startswith("ladder: The figure gemm_tilings can't be drawn: EXPERIMENTS in /mine/gemm/paper/tilings.py")
-
-
-@pytest.mark.parametrize(
-    ("methods", "refused"), [((), None), (("conda",), None), (("conda", "apptainer"), "apptainer")]
-)
-def test_jobs_run_in_no_container_that_no_rule_names(methods, refused):
-    workflow = snakemake_workflow(deployment_settings=SimpleNamespace(deployment_method=set(methods)))
-    if refused:
-        with pytest.raises(LadderError, match=rf"^`--sdm {refused}` can't be used: .* the key `wrapper`"):
-            invocation.require_deployment(workflow)
-    else:
-        invocation.require_deployment(workflow)

@@ -1,5 +1,6 @@
 """The inputs of jobs: stamps, data, references, ceilings, and files compiled ahead of time."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -115,6 +116,7 @@ def test_what_is_compiled_is_what_the_case_runs(monkeypatch):
     assert (jobs.compiled(blas), jobs.compiled(c_openmp)) == ([], [])
     assert jobs.compiled(openmp).startswith("results/compiled/")
     assert (jobs.libraries(blas), jobs.binaries(openmp)) == ([], [])
+    assert Builds(replace(study, image="x.sif")).libraries_of(cases_of(study)[2]) == []  # it has its own compiler
     (library,) = jobs.libraries(c_openmp)
     assert library.startswith("results/build/host-")
     assert library.endswith(".so")

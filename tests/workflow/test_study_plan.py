@@ -87,32 +87,16 @@ def test_protocols_are_those_of_the_cases():
     assert samples["tiled"] == 3 != samples["blas"]
 
 
-def refused(config, **changes):
+def refused(config, root="/project"):
     """The message with which the run ends."""
     with pytest.raises(SystemExit) as end:
-        study_plan.read(config, snakemake_workflow(**changes))
+        study_plan.read(config, snakemake_workflow(), root)
     return end.value.code
 
 
 def test_a_users_mistake_ends_the_run_with_a_sentence():
     config = {"experiments": {"one": experiment({"blas": {"colour": "red"}})}}
     assert refused(config).startswith("ladder: The experiment 'one' can't be planned: ")
-    assert "isn't UTF-8: rename the folder" in refused(config, basedir="/in/caf\udce9")
-    assert "has a brace in its name" in refused(config, basedir="/in {braces}")
-    assert refused(config, configfiles=["nowhere.yaml"]).startswith(
-        "ladder: The configuration nowhere.yaml can't be read"
-    )
+    assert "isn't UTF-8: rename the folder" in refused(config, root="/in/caf\udce9")
+    assert "has a brace in its name" in refused(config, root="/in {braces}")
     assert "No measurements are published for moon" in refused({"experiments": {}, "published": ["moon"]})
-
-
-def test_the_command_line_overrides_the_configuration_and_stays_in_snakemakes():
-    config = {"experiments": {}, "machine": "here"}
-    entries = SimpleNamespace(config_args=["machine=0815", "measure=false"])
-    study = study_plan.read(config, snakemake_workflow(config_settings=entries))
-    assert (study.config["machine"], study.config["measure"]) == ("0815", False)
-    assert config["machine"] == "0815"
-
-
-def test_jobs_dont_read_the_configuration_files_again():
-    config = {"experiments": {}}
-    assert study_plan.read(config, snakemake_workflow(configfiles=["nowhere.yaml"], is_main_process=False)).cases == []

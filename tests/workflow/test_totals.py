@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ladder.records import record
 from ladder.workflow import totals
 from ladder.workflow.resources import JobResources
 from planned import CLUSTER, experiment, job_of, planned
@@ -28,7 +29,7 @@ def announced(**gpu):
     plan = planned(
         {"one": experiment(CASES, "gemv", {"n": 7, "m": 5}, protocol={"cap": 90})}, CLUSTER | {"gpu": GPU | gpu}
     )
-    resources, jobs = JobResources(plan), [SimpleNamespace(rule=SimpleNamespace(name="stamp"))]
+    resources, jobs = JobResources(plan), [SimpleNamespace(output=["results/stamps/x.txt"], resources={})]
     for item in plan.cases:
         if not item.skipped:
             wildcards = job_of(item.case)
@@ -36,7 +37,8 @@ def announced(**gpu):
                 name: value(wildcards, **{"attempt": 1} if name == "runtime" else {}) if callable(value) else value
                 for name, value in resources.measuring.items()
             }
-            jobs.append(SimpleNamespace(rule=SimpleNamespace(name="measure"), wildcards=wildcards, resources=values))
+            output = [record.path_of(item.machine, item.case.key)]
+            jobs.append(SimpleNamespace(output=output, wildcards=wildcards, resources=values))
     return totals.summary(plan, jobs)
 
 

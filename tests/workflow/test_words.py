@@ -29,6 +29,7 @@ FILES = [
     "paper/*.tex",
     "src/ladder/workloads/*/paper/*.tex",
     "Snakefile",
+    "workflow/Snakefile",
     "workflow/rules/*.smk",
     "workflow/scripts/*",
     "src/ladder/workloads/**/*.cu",

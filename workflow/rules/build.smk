@@ -10,6 +10,7 @@ rule kernel:
         "results/logs/build/{architecture}/{workload}/{variant}/{constants}.log",
     wildcard_constraints:
         architecture="sm_[^/]+",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
@@ -21,8 +22,8 @@ rule kernel:
         )
 
 
-# The folder's name, `host-...`, identifies this machine's CPU and compiler. Nodes of a cluster may have others: a
-# measurement there compiles missing libraries itself, untimed.
+# The folder's name, `host-...`, identifies this machine's CPU and compiler. Nodes of a cluster and containers may have
+# others: a measurement there compiles missing libraries itself, untimed.
 rule library:
     output:
         library="results/build/{host}/{workload}/{variant}/{constants}.so",
@@ -31,6 +32,7 @@ rule library:
         "results/logs/build/{host}/{workload}/{variant}/{constants}.log",
     wildcard_constraints:
         host="host-[^/]+",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
@@ -48,6 +50,7 @@ rule precompile:
         "results/compiled/{fingerprint}/{workload}/{variant}/{case}.json",
     log:
         "results/logs/compiled/{fingerprint}/{workload}/{variant}/{case}.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:

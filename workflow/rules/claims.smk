@@ -3,15 +3,10 @@ CLAIMS = Claims(STUDY, BUILDS)
 BLOCK_RESOURCES = BlockResources(STUDY, CLAIMS)
 
 
-localrules:
-    claims,
-    campaign,
-    publish_campaign,
-
-
 rule claims:
     input:
         lambda wildcards: CLAIMS.target,
+    localrule: True
 
 
 rule campaign:
@@ -19,6 +14,7 @@ rule campaign:
         "results/campaigns/{campaign}/campaign.json",
     log:
         "results/logs/campaigns/{campaign}/campaign.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
@@ -65,6 +61,7 @@ rule publish_campaign:
         "results/campaigns/{campaign}/published.json",
     log:
         "results/logs/campaigns/{campaign}/publish.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:

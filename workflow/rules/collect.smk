@@ -1,5 +1,6 @@
 # Tidy tables from records and published measurements.
-PUBLISHED_TABLES = expand("results/published/{machine}/{table}.csv.gz", machine=STUDY.published, table=TABLES)
+PUBLISHED_FOLDERS = [published.path_of(name) for name in STUDY.published]
+PUBLISHED_TABLES = expand("{folder}/{table}.csv.gz", folder=PUBLISHED_FOLDERS, table=TABLES)
 # Early publications have no traces.
 PUBLISHED_TABLES = [path for path in PUBLISHED_TABLES if Path(path).exists() or Path(path).name != "traces.csv.gz"]
 
@@ -8,7 +9,7 @@ PUBLISHED_TABLES = [path for path in PUBLISHED_TABLES if Path(path).exists() or 
 # a fresh clone it is newer than every plan.
 rule plan:
     input:
-        ancient(os.path.relpath(Path(workflow.basedir, "workflow/templates/plan.json"))),
+        ancient(os.path.relpath(ROOT / "workflow/templates/plan.json")),
     output:
         "results/plans/{experiment}.json",
     log:
@@ -37,10 +38,11 @@ rule collect:
         "results/logs/collect/{experiment}.log",
     wildcard_constraints:
         experiment="|".join(MEASURED) or "(?!)",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
-        published=[f"--published=results/published/{name}" for name in STUDY.published],
+        published=[f"--published={folder}" for folder in PUBLISHED_FOLDERS],
     shell:
         ladder("collect {input.plans} --out results/tables {params.published:q} 2> {log}")
 
@@ -65,6 +67,7 @@ rule table:
         update("results/table.csv"),
     log:
         "results/logs/table.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:

@@ -7,6 +7,7 @@ rule mnist:
     log:
         "results/logs/mnist.log",
     retries: 1
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     resources:
@@ -24,6 +25,7 @@ rule digits:
         datasets.files("digits"),
     log:
         "results/logs/digits.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     shell:
@@ -62,6 +64,7 @@ rule reference:
         "results/references/{workload}/{sizes}.npz",
     log:
         "results/logs/reference/{workload}/{sizes}.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     threads: STUDY.targets["cpu"].cores

@@ -5,17 +5,18 @@
 rule roofs:
     input:
         tables=expand("results/tables/{experiment}/{table}.csv", experiment=CEILINGS.experiments, table=TABLES),
-        published=expand("results/published/{machine}/samples.csv.gz", machine=STUDY.published),
+        published=expand("{folder}/samples.csv.gz", folder=PUBLISHED_FOLDERS),
     output:
         "results/roofs.json",
     log:
         "results/logs/roofs.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
         sources=sources.digest("ladder.verbs.roofs"),
         tables=expand("results/tables/{experiment}", experiment=CEILINGS.experiments),
-        published=expand("--published=results/published/{machine}", machine=STUDY.published),
+        published=expand("--published={folder}", folder=PUBLISHED_FOLDERS),
     shell:
         ladder("roofs {params.tables:q} {params.published:q} --out {output} 2> >(tee {log} >&2)")
 
@@ -38,6 +39,7 @@ rule figure:
         "results/logs/figures/{figure}.log",
     wildcard_constraints:
         figure="|".join(FIGURES.names) or "none",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:

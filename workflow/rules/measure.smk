@@ -7,6 +7,7 @@ rule stamp:
         "results/stamps/{name}.txt",
     log:
         "results/logs/stamps/{name}.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
@@ -66,6 +67,7 @@ rule ceilings:
         "results/logs/ceilings/{machine}.log",
     wildcard_constraints:
         machine="|".join(STUDY.machines),
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:

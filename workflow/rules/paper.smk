@@ -1,5 +1,6 @@
 # Numbers and tables in LaTeX, the paper and its supplement, and the report, which contains all of them.
 
+SNAKEFILE = os.path.relpath(ROOT / "workflow/Snakefile")
 OVERVIEW = [f"results/figures/overview.{suffix}" for suffix in ("pdf", "svg", "png")]
 
 
@@ -18,6 +19,7 @@ rule numbers:
         numbers="results/numbers.tex",
     log:
         "results/logs/numbers.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
@@ -52,6 +54,7 @@ rule overview:
         ),
     log:
         "results/logs/overview.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
@@ -69,6 +72,7 @@ rule sensitivity:
         "results/sensitivity.csv",
     log:
         "results/logs/sensitivity.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
@@ -97,6 +101,7 @@ rule tables:
         ),
     log:
         "results/logs/tables.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
@@ -127,6 +132,7 @@ rule typeset:
         "results/logs/{document}.log",
     wildcard_constraints:
         document="|".join(paper.DOCUMENTS),
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
@@ -139,23 +145,17 @@ rule typeset:
         )
 
 
-# These rules run where Snakemake itself runs: the report reads Snakemake's metadata of all jobs.
-localrules:
-    configuration,
-    report,
-    crate,
-
-
 rule configuration:
     output:
         "results/configuration.json",
     log:
         "results/logs/configuration.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
         # Merged from all files and the command line, so that the report's Snakemake has the same configuration.
-        text=json.dumps(config, indent=1),
+        text=json.dumps(MERGED_CONFIG, indent=1),
     shell:
         "printf '%s\\n' {params.text:q} > {output} 2> {log}"
 
@@ -168,10 +168,11 @@ rule report:
         update("results/report.zip"),
     log:
         "results/logs/report.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
-        snakefile=os.path.relpath(workflow.main_snakefile),
+        snakefile=SNAKEFILE,
         cores=workflow.cores,
         # This resource marks a run on a cluster, so the second Snakemake plans the same cases.
         cluster="--default-resources on_cluster=1" if STUDY.site else "",
@@ -198,11 +199,12 @@ rule crate:
         workflow=directory("results/workflow"),
     log:
         "results/logs/crate.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: paper.crate_fingerprint(workflow.main_snakefile),
-        snakefile=os.path.relpath(workflow.main_snakefile),
+        sources=lambda wildcards: paper.crate_fingerprint(SNAKEFILE),
+        snakefile=SNAKEFILE,
     shell:
         ladder(
             "crate {input.results:q} results/tables --configuration {input.configuration} --snakefile {params.snakefile:q}"

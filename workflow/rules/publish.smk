@@ -10,6 +10,7 @@ rule publish:
         ceilings=[path for path in CEILINGS.files if Path(path).exists()],
     log:
         "results/logs/publish.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:

@@ -16,6 +16,7 @@ rule site:
         ),
     log:
         "results/logs/site.log",
+    localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
     params:
@@ -35,6 +36,7 @@ rule site_document:
         "results/logs/site_{document}.log",
     wildcard_constraints:
         document="|".join(paper.DOCUMENTS),
+    localrule: True
     conda:
         ENVIRONMENT
     shell:

@@ -1,5 +1,6 @@
-"""Published artefacts, which were made once, on a machine with a GPU, and are committed with their SHA-256 sums.
+"""What is published: where it is, and artefacts, made once on a machine with a GPU and committed with their sums.
 
+What a folder of one's own doesn't publish itself is taken from the project, whose workflow runs there.
 A study unpacks a published artefact instead of making it. In results/published/artefacts/<workload>/ lie
 
     <file>.xz        the compressed artefact
@@ -10,6 +11,7 @@ A study unpacks a published artefact instead of making it. In results/published/
 import hashlib
 import json
 import lzma
+import os
 from pathlib import Path
 
 from ladder.catalogue import workloads
@@ -17,24 +19,39 @@ from ladder.errors import LadderError
 from ladder.machine import description, nvidia, revision
 from ladder.records.files import write_atomically
 
-FOLDER = "results/published/artefacts"
+PUBLISHED = "results/published"
+FOLDER = f"{PUBLISHED}/artefacts"
+VARIABLE = "LADDER_PROJECT"  # the project whose workflow this process or its parents run
 # LZMA's literals and positions are aligned to four bytes, since most published artefacts hold 32-bit numbers.
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 1, "lp": 2, "pb": 2}]
 
 
+def search_project(root):
+    """Search the project in the folder `root` too, in this process and those that it starts."""
+    os.environ[VARIABLE] = str(root)
+
+
+def folders():
+    """The folders of what is published, as relative paths: that of the working directory, and that of the project."""
+    project = os.environ.get(VARIABLE)
+    others = [Path(os.path.relpath(project), PUBLISHED)] if project else []
+    return list(dict.fromkeys([Path(PUBLISHED), *others]))
+
+
+def path_of(name):
+    """The path of what is published under a name, whether or not it exists."""
+    paths = [folder / name for folder in folders()]
+    return next((path for path in paths if path.exists()), paths[0])
+
+
 def packed(workload, file):
     """The path of the compressed artefact, whether or not it exists."""
-    return Path(FOLDER, workload, f"{file}.xz")
+    return path_of(f"artefacts/{workload}/{file}.xz")
 
 
 def sum_path(workload, file):
     """The path of a published artefact's sum."""
-    return Path(FOLDER, workload, f"{file}.sha256")
-
-
-def about_path(workload, file):
-    """The path of a published artefact's provenance."""
-    return Path(FOLDER, workload, f"{file}.json")
+    return path_of(f"artefacts/{workload}/{file}.sha256")
 
 
 def sum_of(workload, file):
@@ -65,7 +82,8 @@ def unpack(workload, file, out):
 
 
 def publish(workload, file, path):
-    """Publish the artefact at a path, which was made on this machine; replace one that was published before."""
+    """Publish the artefact at a path, made on this machine, in the working directory; replace an earlier one there."""
+    folder = Path(FOLDER, workload)
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]
     provenance = {
@@ -73,6 +91,6 @@ def publish(workload, file, path):
         "cards": gpus,
         "libraries": description.versions(),
     }
-    write_atomically(packed(workload, file), lzma.compress(contents, filters=FILTERS))
-    write_atomically(sum_path(workload, file), f"{hashlib.sha256(contents).hexdigest()}  {file}\n")
-    write_atomically(about_path(workload, file), json.dumps(provenance, indent=1) + "\n")
+    write_atomically(folder / f"{file}.xz", lzma.compress(contents, filters=FILTERS))
+    write_atomically(folder / f"{file}.sha256", f"{hashlib.sha256(contents).hexdigest()}  {file}\n")
+    write_atomically(folder / f"{file}.json", json.dumps(provenance, indent=1) + "\n")

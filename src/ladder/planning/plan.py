@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ladder import devices
-from ladder.catalogue import datasets, sources, trial, workloads
+from ladder.catalogue import datasets, published, sources, trial, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
@@ -238,14 +238,22 @@ def document(planned, experiment):
     return contents | {"digest": record.digest(contents)}
 
 
-def published_folders(choice, folder="results/published"):
-    """The folders below `folder` of the published machines that a configuration's `published` names, and campaigns.
+def published_folders(choice):
+    """The published folders, by their names, of the machines that a configuration's `published` names, and campaigns.
 
     Raises LadderError for a machine of which nothing is published.
     """
-    machines = sorted(path.parent.name for path in Path(folder).glob("*/machine.json"))
-    notes = sorted(Path(folder).glob("campaigns/*/machine.json"))
-    of_campaigns = {str(path.parent.relative_to(folder)): documents.read(path, "publication") for path in notes}
+    names = sorted(
+        {
+            str(path.parent.relative_to(folder))
+            for folder in published.folders()
+            for pattern in ("*/machine.json", "campaigns/*/machine.json")
+            for path in folder.glob(pattern)
+        }
+    )
+    machines = [name for name in names if "/" not in name]
+    notes = {name: published.path_of(f"{name}/machine.json") for name in names if "/" in name}
+    of_campaigns = {name: documents.read(path, "publication") for name, path in notes.items()}
     known = sorted({*machines, *(note["machine"] for note in of_campaigns.values())})
     if choice in (["all"], ["none"]):
         choice = known if choice == ["all"] else []

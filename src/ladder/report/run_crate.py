@@ -32,7 +32,7 @@ MEDIA = {".gz": "application/gzip", ".csv": "text/csv", ".json": "application/js
 
 def workflow_files(snakefile):
     """The Snakefile and the files of its rules."""
-    return [Path(snakefile), *sorted(Path(snakefile).parent.glob("workflow/rules/*.smk"))]
+    return [Path(snakefile), *sorted(Path(snakefile).parent.glob("rules/*.smk"))]
 
 
 def copy_workflow(snakefile, root):

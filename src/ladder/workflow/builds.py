@@ -40,8 +40,8 @@ class Builds:
         return binaries_of(case, self.measured_architectures)
 
     def libraries_of(self, case):
-        """The libraries of C sources that a case needs; none on a cluster, whose nodes compile their own."""
-        needed = [] if self.plan.site else sorted(libraries.of_case(case))
+        """The libraries of C sources that a case needs; none where jobs may have another compiler, and compile them."""
+        needed = [] if self.plan.site or self.plan.image else sorted(libraries.of_case(case))
         return [str(libraries.path_of(*library)) for library in needed]
 
 

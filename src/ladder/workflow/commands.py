@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ladder.machine import revision, variables
 from ladder.records import campaigns
+from ladder.workflow import deployment
 from ladder.workflow.mistakes import ending_run
 
 # Settings of Bash that a user may have exported would affect every command: with noclobber no log can be overwritten.
@@ -57,10 +58,12 @@ def set_variables(plan, workflow):
     """
     for name in BASH_VARIABLES:
         os.environ.pop(name, None)
-    os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{workflow.basedir}/src"}
+    os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{plan.root}/src"}
     os.environ |= {"PYTHONSAFEPATH": variables.FIXED["PYTHONSAFEPATH"]}
     if workflow.is_main_process:
         os.environ[campaigns.VARIABLE] = campaigns.name_of()
+    if plan.image:
+        deployment.bind_folders(plan.root)
     # The verbs that the rules start end when this process ends.
     os.environ |= {"LADDER_PARENT": str(os.getpid())}
     if plan.site:

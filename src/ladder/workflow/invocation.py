@@ -1,4 +1,4 @@
-"""What a command line asks of Snakemake: targets that nothing makes, and ways of deployment that no rule has."""
+"""What a command line asks of Snakemake: targets that nothing makes are sentences with the nearest name."""
 
 import difflib
 import os
@@ -13,17 +13,6 @@ from ladder.workflow.mistakes import ending_run
 # The paths that name an experiment, and those of figures.
 EXPERIMENT = re.compile(r"results/(?:tables|plans)/([^/.]+)")
 FIGURE = re.compile(r"results/figures/([^/]+)\.\w+")
-
-
-def require_deployment(workflow):
-    """Raises LadderError for an option `--sdm` under which jobs would lack the packages: no rule names a container."""
-    methods = sorted(str(method) for method in workflow.deployment_settings.deployment_method)
-    if others := [name for name in methods if name != "conda"]:
-        raise LadderError(
-            f"`--sdm {others[0]}` can't be used: no rule names a container or modules. Without `--sdm`, jobs use the "
-            "environment of Snakemake itself, so start it inside the container. On a cluster, name the container by "
-            "the key `wrapper` of its description, and modules by `prelude` (docs/how-to/cluster.md)."
-        )
 
 
 def check_targets(workflow, experiments, figures):

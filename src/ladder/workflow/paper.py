@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from ladder.catalogue import imports, sources, workloads
+from ladder.catalogue import imports, published, sources, workloads
 from ladder.report import captions, chapters, run_crate, tables
 from ladder.store import TABLES
 
@@ -25,7 +25,7 @@ class Paper:
         self.table_files = [f"{folder}/{table}.csv" for folder in self.table_folders for table in TABLES]
         # Those of the machines that this run measures, and of the published machines.
         self.machine_descriptions = [f"results/machines/{label}.json" for label in plan.measured_machines]
-        self.machine_descriptions += [f"results/published/{label}/machine.json" for label in plan.published]
+        self.machine_descriptions += [str(published.path_of(f"{label}/machine.json")) for label in plan.published]
         self.arguments = [
             *self.table_folders,
             f"--machine={plan.machines[0]}",

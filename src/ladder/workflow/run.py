@@ -15,7 +15,7 @@ from ladder.records import runs
 from ladder.records.files import clamp_future_times, require_writable_folders
 from ladder.workflow import interruption, totals
 from ladder.workflow.mistakes import ending_run
-from ladder.workflow.study_plan import case_of
+from ladder.workflow.study_plan import case_of, is_measurement
 
 
 @ending_run()
@@ -101,7 +101,7 @@ class Run:
 
     def measuring_jobs(self):
         """The jobs that measure a case."""
-        return [job for job in self.workflow.dag.needrun_jobs() if job.rule.name == "measure"]
+        return [job for job in self.workflow.dag.needrun_jobs() if is_measurement(job)]
 
     def require_writable(self):
         """Raise LadderError if results can't be written; Snakemake would print a traceback."""

@@ -4,14 +4,15 @@ import functools
 import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
-from ladder.catalogue import workloads
+from ladder.catalogue import published, workloads
 from ladder.errors import LadderError
 from ladder.planning import configuration, plan, targets
 from ladder.records import record
 from ladder.records.case import Case
 from ladder.records.files import require_utf8
-from ladder.workflow import invocation
+from ladder.workflow import deployment
 from ladder.workflow.mistakes import ending_run, stop
 
 
@@ -21,7 +22,8 @@ class StudyPlan:
 
     `config` is the validated configuration, `site` the validated description of the cluster (None: cases run on this
     machine), `targets` {kind: Target}, `every_case` the plan, a list of PlannedCase, `cases` the same plan that skips
-    what this run doesn't measure, and `published` the labels of the published machines.
+    what this run doesn't measure, `published` the labels of the published machines, `root` the project's folder, and
+    `image` that of the container in which jobs run, or None.
     """
 
     config: dict
@@ -30,6 +32,8 @@ class StudyPlan:
     every_case: list
     cases: list
     published: list
+    root: Path
+    image: str | None
 
     @functools.cached_property
     def experiments(self):
@@ -86,6 +90,11 @@ class StudyPlan:
         return plan.document(self.cases, wildcards.experiment)["digest"]
 
 
+def is_measurement(job):
+    """Whether one of Snakemake's jobs measures a case. Its rule, `measure`, may have another name in a module."""
+    return any(Path(path).is_relative_to(record.RECORDS) for path in job.output)
+
+
 def case_of(wildcards):
     """The case of a job's wildcards."""
     return parse_case(wildcards.workload, wildcards.variant, wildcards.case)
@@ -98,20 +107,18 @@ def parse_case(workload, variant, path):
 
 
 @ending_run("can't be used")
-def read(config, workflow):
-    """The StudyPlan of Snakemake's configuration, to which the options `--config` are added, and of its workflow.
+def read(config, workflow, root):
+    """The StudyPlan of a configuration before its defaults and Snakemake's workflow; `root` is the project's folder.
 
     Ends the run at a user's mistake.
     """
-    require_utf8(workflow.basedir, os.getcwd())  # noqa: PTH109
-    if not {"{", "}"}.isdisjoint(workflow.basedir):  # Snakemake takes them for wildcards in the paths of environments
-        raise LadderError(f"{workflow.basedir} has a brace in its name, which Snakemake can't handle: rename it.")
-    invocation.require_deployment(workflow)
-    for path in workflow.configfiles if workflow.is_main_process else ():
-        configuration.read(path)  # checks the file; Snakemake uses this loader only in runs with our profile
-    configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))
+    require_utf8(str(root), os.getcwd())  # noqa: PTH109
+    if not {"{", "}"}.isdisjoint(str(root)):  # Snakemake takes them for wildcards in the paths of environments
+        raise LadderError(f"{root} has a brace in its name, which Snakemake can't handle: rename it.")
     config = configuration.validate(config)
+    deployment.require_usable(workflow, config)
     workloads.search_folders(config["variant_folders"])
+    published.search_project(root)
     # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
     site = targets.site() if is_on_cluster else None
@@ -119,4 +126,5 @@ def read(config, workflow):
     kinds = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
     every_case = plan.plan(config, kinds)
     cases = every_case if config["measure"] else plan.skip_unmeasured(every_case)
-    return StudyPlan(config, site, kinds, every_case, cases, plan.published_folders(config["published"]))
+    machines, image = plan.published_folders(config["published"]), deployment.image(workflow, config)
+    return StudyPlan(config, site, kinds, every_case, cases, machines, Path(root), image)

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from ladder.errors import pluralize
 from ladder.planning.targets import KINDS
-from ladder.workflow.study_plan import case_of
+from ladder.workflow.study_plan import case_of, is_measurement
 
-# The rules whose jobs run on nodes.
-RULES = ("measure", "turns", "machine")
 MOST_REASONS = 3  # that are printed
 
 
@@ -32,12 +30,11 @@ def summary(plan, jobs):
     """The lines that announce Snakemake's jobs on the nodes of a StudyPlan's cluster."""
     by_kind = {kind: [] for kind in KINDS}
     for job in jobs:
-        if job.rule.name in RULES:
-            kind = job.resources.get("kind")
+        if kind := job.resources.get("kind"):  # the jobs on nodes
             by_kind[kind].append(demand(job, plan.targets[kind]))
     lines = [kind_line(kind, group, plan.targets[kind]) for kind, group in by_kind.items() if group]
     everything = [job for group in by_kind.values() for job in group]
-    measurements = [job for job in jobs if job.rule.name == "measure"]
+    measurements = [job for job in jobs if is_measurement(job)]
     sampling = sampling_hours(plan, measurements)
     head = (
         f"ladder: {pluralize(len(everything), 'job')} for the cluster, at most {hours(everything)} by their time limits"
