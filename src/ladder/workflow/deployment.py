@@ -28,7 +28,7 @@ def require_usable(workflow, config):
     if "env-modules" in names:
         raise LadderError(
             "`--sdm env-modules` can't be used, because no rule names modules: on a cluster, load them by the key "
-            "`prelude` of its description (docs/cluster.md)."
+            "`prelude` of its description (docs/how-to/cluster.md)."
         )
     if "apptainer" not in names:
         return
