@@ -6,7 +6,7 @@ from pathlib import Path
 from reference_pages import markdown
 
 ROOT = Path(__file__).parents[2]
-RULE = re.compile(r"^(?:local)?rule (\w+):\n((?:[ \t].*\n|\n)*)", re.MULTILINE)
+RULE = re.compile(r"^rule (\w+):\n((?:[ \t].*\n|\n)*)", re.MULTILINE)
 OUTPUT = re.compile(r"^ +output:\n((?: {8}.*\n)*)", re.MULTILINE)
 FILE = re.compile(r'"(results/[^"]*)"')
 COMMAND = re.compile(r"^([a-z-]+):.*## (.*)", re.MULTILINE)

@@ -72,7 +72,7 @@ def test_variants_have_every_one():
 
 def test_rules_are_those_of_the_workflow():
     text = "".join(path.read_text() for path in rules.files())
-    assert set(re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)) <= rows("rules")
+    assert set(re.findall(r"^rule (\w+):", text, re.MULTILINE)) <= rows("rules")
     assert {name for name, _ in rules.targets()} >= {"all", "paper", "figures", "measurements", "claims", "publish"}
     assert "| `make test` | run the tests," in generated.page("rules")
     assert "| `typeset` | `results/{document}.pdf` |" in generated.page("rules")
