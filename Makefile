@@ -96,9 +96,10 @@ site: ## update the page of results and the paper in docs/ from published measur
 		--config measure=false machine=docs
 	.venv/bin/python workflow/scripts/documents.py
 
-lint: setup ## check the style of the code and of the workflow, and the order of the packages
+lint: setup ## check the style of the code and of the workflow, the types, and the order of the packages
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/mypy
 	.venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile config/smoke.yaml
@@ -115,5 +116,5 @@ lock: ## pin what pyproject.toml requires in requirements.txt, and for GPUs in r
 	"$$tools/bin/uv" $(COMPILE) --constraints requirements.txt "$$tools/gpu.in" --output-file requirements-gpu.txt
 
 clean: ## remove .venv and caches; measurements in results/ stay
-	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .import_linter_cache src/*.egg-info
+	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .mypy_cache .import_linter_cache src/*.egg-info
 	find src tests workflow -name __pycache__ -prune -exec rm -r {} +

@@ -19,7 +19,7 @@ from ladder.records import locks
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 PARENT = "LADDER_PARENT"  # the variable by which a run tells its jobs the ids of its processes
-run_parents = {}  # the variable as this job got it, {name: value}
+run_parents: dict[str, str] = {}  # the variable as this job got it, {name: value}
 LOST_MESSAGE = (
     b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
 )

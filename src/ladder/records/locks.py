@@ -17,7 +17,7 @@ from ladder.records.holders import report_waiting, sign
 FOLDERS = (Path("/tmp"), Path("/dev/shm"))
 # The file descriptors of the machine's locks that this process holds. Its child processes inherit them, so that a child
 # that outlives it still keeps others from timing.
-descriptors = set()
+descriptors: set[int] = set()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import fcntl
 import json
 import time
 from pathlib import Path
+from typing import TextIO
 
 from ladder.errors import LadderError
 from ladder.records import locks
@@ -20,7 +21,7 @@ LOCK_NAME = "ladder.lock"
 # Seconds for which a run retries to take the lock, which dry runs and `ladder status` hold briefly to test it.
 PATIENCE = 2
 # The open file of this run's lock, which keeps the lock until this process ends.
-held_files = []
+held_files: list[TextIO] = []
 
 
 def begin(folder=FOLDER):

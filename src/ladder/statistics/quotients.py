@@ -65,8 +65,8 @@ def quotient(
     (`selection.split_processes`).
     """
     test_side = b if test_processes is None else test_processes
-    logarithms = (log_medians(require_processes(times, "the case")) for times in (a, test_side))
-    return ratio_with_interval(median_time(a) / median_time(b), shift_between(*logarithms, LEVEL), cases)
+    log_a, log_b = (log_medians(require_processes(times, "the case")) for times in (a, test_side))
+    return ratio_with_interval(median_time(a) / median_time(b), shift_between(log_a, log_b, LEVEL), cases)
 
 
 def exact_quotient(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:

@@ -4,7 +4,7 @@ from ladder.catalogue import workloads
 from ladder.records.case import Case
 from ladder.store.ceilings import stated_ceiling
 
-NONE = {"rows": []}  # the ceilings of a machine that measured none
+NONE: dict[str, list] = {"rows": []}  # the ceilings of a machine that measured none
 
 
 def rates(ceilings, kinds, device="host", precision=None, kernel=None):

@@ -32,7 +32,8 @@ def setup(
     arrays = (problem.image, problem.filter, problem.bias, problem.out)
     image, weights, bias, out = map(torch.from_dlpack, arrays)
     image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)
-    height, tensors = out.shape[-1], {}
+    height = out.shape[-1]
+    tensors: dict[str, torch.Tensor] = {}
     padding = {"padding": 2, "output_padding": 1} if turned == "on" else {"padding": 1}
 
     def operand(array):
