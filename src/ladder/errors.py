@@ -16,10 +16,15 @@ def pluralize(count, noun):
 
 def did_you_mean(name, names):
     """The end of a message about an unknown name: the one or two most similar known names, or nothing."""
+    similar = similar_names(name, names)
+    return f" Did you mean {enumerate_words(map(repr, similar), 'or')}?" if similar else ""
+
+
+def similar_names(name, names, count=2, min_similarity=MIN_SIMILARITY):
+    """At most `count` known names that resemble an unknown one, the most similar first."""
     import difflib  # here, because most processes make no mistake
 
-    near = difflib.get_close_matches(str(name), list(map(str, names)), 2, MIN_SIMILARITY)
-    return f" Did you mean {enumerate_words(map(repr, near), 'or')}?" if near else ""
+    return difflib.get_close_matches(str(name), list(map(str, names)), count, min_similarity)
 
 
 def enumerate_words(words, conjunction="and"):

@@ -212,6 +212,34 @@ def test_a_class_counts_with_its_bases_and_what_they_use(changed_by, name, old, 
     assert changed_by(name, old, new) == expected
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("flush(count):", "flush(count: int):"),
+        ("flush(count):", "flush(count: 'Base') -> None:"),
+        (
+            "def flush",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ladder.base import Base\ndef flush",
+        ),
+    ],
+)
+def test_hints_count_outside_of_workloads_for_nothing(changed_by, old, new):
+    assert changed_by("tools", old, new) == set()
+
+
+def test_a_hint_of_a_workload_counts_but_refers_to_nothing(folder):
+    """A compiler such as Triton's reads hints."""
+
+    def reached(argument):
+        sources.forget()
+        (folder / "mine.py").write_text(f"from ladder import errors\ndef run({argument}):\n    return 1\n")
+        return sources.digest("ladder.workloads.gemm.mine"), len(imports.reachable("ladder.workloads.gemm.mine"))
+
+    digests, nodes = zip(*map(reached, ("x", "x: int", "x: errors.LadderError")), strict=True)
+    assert len(set(digests)) == 3
+    assert len(set(nodes)) == 1
+
+
 def test_the_order_of_two_modules_functions_of_one_name_counts(changed_by):
     assert changed_by("both", "start.go()\n    stop.go()", "stop.go()\n    start.go()") == {"both"}
 

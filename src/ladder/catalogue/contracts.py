@@ -6,14 +6,13 @@ a misspelling, which would otherwise go unnoticed, since nothing reads it.
 """
 
 import ast
-import difflib
 import functools
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 from ladder.catalogue import literals, syntax
-from ladder.errors import LadderError
+from ladder.errors import LadderError, similar_names
 
 REQUIRED, OPTIONAL = "required", "optional"
 # The need of a workload's optional names that have a default, and the module that holds the defaults.
@@ -211,7 +210,7 @@ def refuse_misspelt(path, contract):
             continue
         is_function = isinstance(node, syntax.FUNCTIONS)
         candidates = {other.lower(): other for other, entry in absent.items() if entry.arguments or not is_function}
-        for match in difflib.get_close_matches(name.lower(), candidates, 1, MIN_SIMILARITY):
+        for match in similar_names(name.lower(), candidates, 1, MIN_SIMILARITY):
             correct_name = candidates[match]
             if contract.names[correct_name].need == REQUIRED or not is_name_used(name, path):
                 raise LadderError(
@@ -246,7 +245,7 @@ def accepts(function, arguments):
     expected = [argument for argument in arguments.split(", ") if argument[0] not in "*<"]
     names = [argument.arg for argument in [*function.posonlyargs, *function.args]]
     for name, expected_name in zip(names, expected, strict=False):
-        if name.strip("_") != expected_name and difflib.get_close_matches(name, expected, 1, MIN_SIMILARITY):
+        if name.strip("_") != expected_name and similar_names(name, expected, 1, MIN_SIMILARITY):
             return False
     if "<tuning>" in arguments:
         return len(names) == len(expected)

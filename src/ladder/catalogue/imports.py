@@ -8,6 +8,7 @@ module in a workload's folder, the project's or a user's, counts as a whole, wit
 
 The digest of a definition doesn't depend on its module: it is that of its syntax tree without docstrings and imports of
 ladder's modules, and with `module.name` shortened to `name`. So moving or renaming a module changes no fingerprint.
+Annotations of functions refer to nothing; those outside of the workloads don't count at all.
 Imports by a computed name (a device, a workload, a variant) aren't followed: the caller passes them as roots.
 """
 
@@ -139,7 +140,7 @@ class Module:
         self.is_workload = name.startswith("ladder.workloads.")
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         self.imported, self.bound, self.unnamed = {}, {}, []
-        for node in literals.parse(path):
+        for node in itertools.filterfalse(syntax.is_for_checkers, literals.parse(path)):
             names = syntax.bound_names(node)
             if not names:
                 self.imported |= syntax.imported_names(node, self.package)

@@ -1,7 +1,8 @@
 """Fingerprints: digests of the code that a measurement, a reference or a kernel depends on.
 
-Edits of comments, docstrings and formatting, and moving or renaming a module, change no fingerprint; any other edit of
-code that is reached does (see `imports`). Snakemake compares fingerprints as parameters of its rules.
+Edits of comments, docstrings and formatting, hints of types outside of the workloads, and moving or renaming a module
+change no fingerprint; any other edit of code that is reached does (see `imports`). Snakemake compares fingerprints as
+parameters of its rules.
 """
 
 import functools

@@ -29,6 +29,11 @@ def is_definition(node):
     return not isinstance(node, ast.Import | ast.ImportFrom) and not is_docstring(node)
 
 
+def is_for_checkers(node):
+    """Whether a statement is `if TYPE_CHECKING:`, which only checkers of types execute."""
+    return isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+
+
 def is_docstring(node):
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
@@ -91,8 +96,8 @@ class Normaliser(ast.NodeTransformer):
 
     `text` is the syntax tree in this form. `names` are the statement's references in order, each (dotted name, whether
     it is used and not only imported): names that the `module` binds or imports, imports inside the statement, and
-    strings that are a module's dotted name, but no local names. `find(name)` is the module of a dotted name, or None.
-    The statement is modified.
+    strings that are a module's dotted name, but no local names and none in annotations of functions. `find(name)` is
+    the module of a dotted name, or None. The statement is modified.
     """
 
     def __init__(self, node, module, find):
@@ -147,13 +152,23 @@ class Normaliser(ast.NodeTransformer):
         return None if is_from_ladder(import_base(node, self.module.package)) else node
 
     def visit_FunctionDef(self, node):
-        # Decorators, defaults and annotations are evaluated outside of the function.
-        for name in ("decorator_list", "args", "returns"):
+        # Decorators and defaults are evaluated outside of the function.
+        for name in ("decorator_list", "args"):
             self.visit_field(node, name)
+        self.visit_annotation(node, "returns")
         self.visit_scope(node, local_names(node), ["body"])
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_arg(self, node):
+        self.visit_annotation(node, "annotation")
+        return node
+
+    def visit_annotation(self, node, name):
+        """Omit an argument's or a result's annotation; in a workload, where a compiler may read it, keep its text."""
+        if not self.module.is_workload:
+            setattr(node, name, None)
 
     def visit_Lambda(self, node):
         self.visit_field(node, "args")

@@ -2,7 +2,6 @@
 
 import copy
 import datetime
-import difflib
 import json
 import math
 import re
@@ -179,11 +178,9 @@ def require_consistent(config):
 def refuse_misspelt(experiments):
     """Raises LadderError for an incomplete experiment whose name resembles that of another one."""
     for name, reason in incomplete(experiments if isinstance(experiments, dict) else {}):
-        others = [str(other) for other in experiments if other != name]
-        for suggestion in difflib.get_close_matches(str(name), others, n=1):
-            raise LadderError(
-                f"The configuration is wrong at experiments.{name}: {reason}. Did you mean {suggestion}? {HINT}"
-            )
+        others = [other for other in experiments if other != name]
+        if suggestion := did_you_mean(name, others):
+            raise LadderError(f"The configuration is wrong at experiments.{name}: {reason}.{suggestion} {HINT}")
 
 
 def incomplete(experiments):

@@ -4,14 +4,13 @@ Each case comes from one origin: its record, or else the campaigns that measured
 machine. Nothing is built or measured; a system's rows are read without those of the other systems.
 """
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from ladder.catalogue import workloads
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.records import record
 from ladder.store import collect, data_package, roofs, stored, study
 
@@ -73,8 +72,8 @@ def require_measured(workload, machine, measured):
     if machine in measured:
         return
     measured = measured or list(load(workload))
-    similar = [name for name in measured if machine in name] or difflib.get_close_matches(machine, measured, 1)
-    hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
+    longer = [name for name in measured if machine in name]
+    hint = f" Did you mean {enumerate_words(map(repr, longer), 'or')}?" if longer else did_you_mean(machine, measured)
     raise LadderError(
         f"No results of {workload} on {machine} are stored: there are some on {', '.join(measured)}.{hint}"
     )
