@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from ladder.catalogue import imports, literals, sources, syntax, workloads
+from ladder.catalogue import imports, literals, locations, sources, syntax, workloads
 from ladder.errors import LadderError
 from ladder.records.case import Case
 
@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 def code(case):
     """The files of a case's code, below the workloads' folder."""
-    return {str(path.relative_to(workloads.HOME)) for path in sources.code(case)}
+    return {str(path.relative_to(locations.HOME)) for path in sources.code(case)}
 
 
 def test_a_variant_depends_on_what_it_imports():

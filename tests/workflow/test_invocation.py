@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from ladder.catalogue import workloads
+from ladder.catalogue import locations
 from ladder.errors import LadderError
 from ladder.workflow import invocation
 from planned import snakemake_workflow
 
 FIGURES = SimpleNamespace(
-    paths={"gemm_tilings": Path("/mine/gemm/paper/tilings.py"), "mlp_errors": workloads.HOME / "mlp/paper/errors.py"},
+    paths={"gemm_tilings": Path("/mine/gemm/paper/tilings.py"), "mlp_errors": locations.HOME / "mlp/paper/errors.py"},
     constants={"gemm_tilings": {"EXPERIMENTS": ["gemm_tiles", "gone"]}, "mlp_errors": {"EXPERIMENTS": ["quick"]}},
 )
 

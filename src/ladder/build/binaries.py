@@ -7,7 +7,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import setup_arguments, sources, traits, workloads
 from ladder.errors import LadderError
 
 FOLDER = Path("results/build")
@@ -39,7 +39,7 @@ def is_in_cuda(workload, variant):
 def product_tunings(case):
     """(workload, variant, tuning) of the products that a case uses, for every tuning that they may choose."""
     dtype = case.sizes["dtype"]
-    return [(*other, tuning) for other in sorted(workloads.used_variants(case)) for tuning in choices(*other, dtype)]
+    return [(*other, tuning) for other in sorted(traits.used_variants(case)) for tuning in choices(*other, dtype)]
 
 
 def choices(workload, variant, dtype):
@@ -53,7 +53,7 @@ def choices(workload, variant, dtype):
             f"TILES of {workload}/{variant} must be a tuple of tunings, or one such tuple for float64 and for float32."
         )
     for tuning in tunings:
-        workloads.require_tuning(workload, variant, tuning)
+        setup_arguments.require_tuning(workload, variant, tuning)
     return tunings
 
 
@@ -74,7 +74,7 @@ def slug(workload, variant, dtype, tuning):
 
     MACROS names the tunings of a variant that are macros; the default is all whole-number tunings.
     """
-    values = workloads.defaults(workload, variant) | tuning
+    values = setup_arguments.defaults(workload, variant) | tuning
     macro_names = workloads.constants(workload, variant).get("MACROS", values)
     numbers = {name: value for name, value in sorted(values.items()) if isinstance(value, int) and name in macro_names}
     return ",".join(f"{name}={value}" for name, value in {"dtype": dtype, **numbers}.items())

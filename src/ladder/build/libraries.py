@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from ladder.build.binaries import FOLDER, TYPES
-from ladder.catalogue import native_sources, sources, workloads
+from ladder.catalogue import native_sources, setup_arguments, sources, traits, workloads
 from ladder.errors import LadderError
 from ladder.machine import cpus, programs
 from ladder.records import checksums, locks
@@ -52,7 +52,7 @@ WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
 def of_case(case):
     """The libraries of a case and the variants it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
     dtype, variant_key = case.sizes["dtype"], (case.workload, case.variant)
-    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used_variants(case))]
+    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in traits.used_variants(case))]
     return {(*key, slug(*key, dtype, tuning)) for *key, tuning in tunings if is_in_c(*key)}
 
 
@@ -63,7 +63,7 @@ def is_in_c(workload, variant):
 
 def slug(workload, variant, dtype, tuning):
     """The constants of a library in canonical form: dtype, flags, then its MACROS, sorted by name."""
-    values = {"flags": DEFAULT_FLAGS} | workloads.defaults(workload, variant) | tuning
+    values = {"flags": DEFAULT_FLAGS} | setup_arguments.defaults(workload, variant) | tuning
     macros = workloads.constants(workload, variant).get("MACROS", ())
     return ",".join(
         [f"dtype={dtype}", f"flags={values['flags']}", *(f"{name}={values[name]}" for name in sorted(macros))]

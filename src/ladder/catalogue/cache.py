@@ -14,7 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from ladder.catalogue import imports, workloads
+from ladder.catalogue import imports, locations
 from ladder.errors import LadderError
 from ladder.records import files
 
@@ -60,7 +60,7 @@ def code_digest():
     """A digest of all files of the code, of the folders that are searched and of Python's version."""
     parts = [
         sys.version,
-        *map(str, workloads.roots()),
+        *map(str, locations.roots()),
         *(f"{path} {digest}" for path, digest in file_digests().items()),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -69,7 +69,7 @@ def code_digest():
 @functools.cache
 def file_digests():
     """The digests of the code's files, {path: digest}: the package `ladder` and users' workloads."""
-    user_folders = [folder for root in workloads.roots() for folder in root.glob("*") if holds_code(folder)]
+    user_folders = [folder for root in locations.roots() for folder in root.glob("*") if holds_code(folder)]
     paths = {path for folder in (imports.HOME, *user_folders) for path in folder.rglob("*") if is_code(path)}
     return {path: digest(path) for path in sorted(paths)}
 

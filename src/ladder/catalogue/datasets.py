@@ -14,7 +14,7 @@ Snakemake's rule unpacks an artefact that is published (`ladder.catalogue.publis
 import importlib
 from pathlib import Path
 
-from ladder.catalogue import literals, sources, workloads
+from ladder.catalogue import literals, locations, sources, workloads
 from ladder.data import dataset
 from ladder.errors import LadderError
 
@@ -24,7 +24,7 @@ FETCHED = ("mnist", "digits")
 
 def artefacts(workload):
     """The artefacts of a workload, {file: the data that it is made from or None}, read without importing it."""
-    path = workloads.module_path(workload, "artefacts")
+    path = locations.module_path(workload, "artefacts")
     return literals.read(path).get("ARTEFACTS", {}) if path else {}
 
 

@@ -121,3 +121,26 @@ def require_variant(path, sizes, tunings):
                 f"The tuning {tuning!r} of `setup` in line {contracts.definitions(path)['setup'].lineno} of {path} "
                 f"{has}: it must have `int`, `float`, `str` or a `Literal` of words."
             )
+
+
+def require_size(workload, name, kind, value):
+    """The value of a size, converted to its kind in SIZES. Raises LadderError if it is None or doesn't fit."""
+    if value is None:
+        raise LadderError(f"{workload} needs a value for its size {name!r}.")
+    if isinstance(kind, tuple):
+        if value not in kind:
+            raise LadderError(f"{name}={value!r} of {workload} must be one of {', '.join(map(str, kind))}.")
+        return value
+    if isinstance(kind, str):
+        return str(value)
+    minimum, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
+    is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
+    if not is_number or not minimum <= value < float("inf") or (kind is float and not value):
+        need = "a number above 0" if kind is float else f"a {'whole ' if is_count else ''}number of at least {minimum}"
+        raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
+    return value if is_count else float(value)
+
+
+def default_of(kind):
+    """The default of a size of this kind, None if it is required."""
+    return kind[0] if isinstance(kind, tuple) else None if isinstance(kind, type) else kind

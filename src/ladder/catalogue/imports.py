@@ -17,7 +17,7 @@ import hashlib
 import itertools
 from pathlib import Path
 
-from ladder.catalogue import literals, native_sources, syntax, workloads
+from ladder.catalogue import literals, locations, native_sources, syntax
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1]
@@ -66,7 +66,7 @@ def reachable(*roots):
 
 def module_path(name):
     """The file of a module or package of ladder, by its dotted name; None for any other."""
-    return path_in(HOME, tuple(workloads.roots()), name)
+    return path_in(HOME, tuple(locations.roots()), name)
 
 
 @functools.cache

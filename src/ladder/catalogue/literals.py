@@ -33,3 +33,9 @@ def parse(path):
         return ast.parse(path.read_text(encoding="utf-8")).body
     except SyntaxError as error:
         raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
+
+
+def assigns(path, name):
+    """Whether a module assigns a name at its top level."""
+    nodes = (node for node in statements(path) if isinstance(node, ast.Assign))
+    return any(isinstance(target, ast.Name) and target.id == name for node in nodes for target in node.targets)

@@ -8,7 +8,7 @@ import functools
 import hashlib
 import re
 
-from ladder.catalogue import literals, workloads
+from ladder.catalogue import literals, locations
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")
@@ -40,7 +40,7 @@ def read(path):
 
 def include_folders():
     """The folders of headers that workloads share, the project's first."""
-    return [folder for folder in workloads.folders("include") if folder.is_dir()]
+    return [folder for folder in locations.folders("include") if folder.is_dir()]
 
 
 def of_module(path):

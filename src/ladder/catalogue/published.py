@@ -12,7 +12,7 @@ import json
 import lzma
 from pathlib import Path
 
-from ladder.catalogue import workloads
+from ladder.catalogue import locations
 from ladder.errors import LadderError
 from ladder.machine import description, nvidia, revision
 from ladder.records.files import write_atomically
@@ -69,7 +69,7 @@ def publish(workload, file, path):
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]
     provenance = {
-        "source": revision.of_files([workloads.problem_path(workload)]),
+        "source": revision.of_files([locations.problem_path(workload)]),
         "cards": gpus,
         "libraries": description.versions(),
     }

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from string import Template
 
-from ladder.catalogue import contracts, literals, native_sources, sources, workloads
+from ladder.catalogue import contracts, literals, locations, native_sources, sources, workloads
 from ladder.errors import LadderError
 from ladder.records.case import NAME
 
@@ -33,7 +33,7 @@ def create(name, device="host", origin=None, folder=None):
             f"{name!r} can't be made: write workload/variant, such as gemm/mine, or {WORKLOAD}/ and the name of a new "
             "workload; names have lower-case letters, digits and '_'."
         )
-    root = Path(folder) if folder else [*workloads.roots()[1:], workloads.HOME][0]
+    root = Path(folder) if folder else [*locations.roots()[1:], locations.HOME][0]
     if workload == WORKLOAD:
         return create_workload(new_name, root)
     return create_variant(workload, new_name, device, origin, root)
@@ -41,7 +41,7 @@ def create(name, device="host", origin=None, folder=None):
 
 def create_workload(name, root):
     """Write a workload with one variant. Raises LadderError if it exists."""
-    if any(folder.exists() for folder in [*workloads.folders(name), root / name]):
+    if any(folder.exists() for folder in [*locations.folders(name), root / name]):
         raise LadderError(f"There is a folder {name} of a workload already: choose another name.")
     contents = {
         root / name / file: Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(name=name)
@@ -53,7 +53,7 @@ def create_workload(name, root):
 def create_variant(workload, name, device, origin, root):
     """Write a copy of a variant under another name. Raises LadderError if a file of that name exists."""
     workloads.require_workload(workload)
-    for folder in {*workloads.folders(workload), root / workload}:
+    for folder in {*locations.folders(workload), root / workload}:
         if paths := sorted(folder.glob(f"{name}.*")):
             raise LadderError(f"{paths[0]} exists already: choose another name.")
     origin = origin or first_rung(workload, device)

@@ -9,7 +9,18 @@ import functools
 import hashlib
 from pathlib import Path
 
-from ladder.catalogue import cache, contracts, imports, literals, native_sources, workloads
+from ladder.catalogue import (
+    cache,
+    contracts,
+    imports,
+    literals,
+    locations,
+    native_sources,
+    setup_arguments,
+    soundness,
+    traits,
+    workloads,
+)
 
 # The code that every measurement runs: it starts workers in their environment, decides their number, and checks their
 # samples. The code of the worker itself is reached from these.
@@ -23,7 +34,7 @@ HARNESS = (
 
 def fingerprint(case):
     """The fingerprint of a case: a short digest of the code that its measurement depends on."""
-    return digest(*HARNESS, f"ladder.devices.{workloads.device(case)}", *defaults_of(case), *roots_of(case))
+    return digest(*HARNESS, f"ladder.devices.{traits.device(case)}", *defaults_of(case), *roots_of(case))
 
 
 def code(case):
@@ -33,13 +44,13 @@ def code(case):
 
 def roots_of(case):
     """The dotted names of the modules of a case's workload and variants."""
-    variants = [(case.workload, case.variant), *sorted(workloads.used_variants(case))]
+    variants = [(case.workload, case.variant), *sorted(traits.used_variants(case))]
     return [f"ladder.workloads.{case.workload}", *(f"ladder.workloads.{'.'.join(names)}" for names in variants)]
 
 
 def defaults_of(case):
     """The defaults that a case's workload uses for names that its module lacks, as `module:name`."""
-    defined = contracts.definitions(workloads.problem_path(case.workload))
+    defined = contracts.definitions(locations.problem_path(case.workload))
     return [f"{contracts.DEFAULTS}:{name}" for name in contracts.with_default() if name not in defined]
 
 
@@ -82,7 +93,7 @@ def forget():
     """Clear this process's caches of code, so that changed files and folders are read again."""
     for cached in (literals.read, literals.statements, imports.path_in, imports.read, native_sources.read):
         cached.cache_clear()
-    for cached in (contracts.definitions, workloads.require_contract, workloads.variant_path, workloads.constants):
+    for cached in (contracts.definitions, soundness.require_contract, workloads.variant_path, workloads.constants):
         cached.cache_clear()
-    for cached in (workloads.tunings, cache.file_digests, cache.code_digest, digest, code_of):
+    for cached in (setup_arguments.tunings, cache.file_digests, cache.code_digest, digest, code_of):
         cached.cache_clear()

@@ -6,7 +6,7 @@
 import functools
 import importlib
 
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
 
 # The classes of the devices by name, which is also that of their modules.
@@ -31,4 +31,4 @@ def require_known(workload, variant):
 
 def of(case):
     """The device on which a case is timed."""
-    return load(workloads.device(case))
+    return load(traits.device(case))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ladder import devices
-from ladder.catalogue import datasets, sources, trial, workloads
+from ladder.catalogue import datasets, setup_arguments, soundness, sources, traits, trial, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
@@ -93,7 +93,7 @@ def cases(name, experiment):
     """The cases of an experiment, without duplicates. Raises LadderError for a case that can't exist."""
     workload, unique = experiment["workload"], {}
     with naming_experiment(name):
-        workloads.require_contract(workload)
+        soundness.require_contract(workload)
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
         every_environment = list(grid(experiment.get("environment", {})))
         for sizes in every_size:
@@ -104,19 +104,19 @@ def cases(name, experiment):
                 workloads.variant_path(workload, variant)  # raises LadderError if there is no such variant
                 continue
             with naming_variant(workload, variant):
-                workloads.require_contract(workload, variant)
+                soundness.require_contract(workload, variant)
                 devices.require_known(workload, variant)
                 every_tuning = list(grid(tunings))
                 for tuning in every_tuning:
-                    workloads.require_tuning(workload, variant, tuning)
+                    setup_arguments.require_tuning(workload, variant, tuning)
                 for sizes, cache, tuning, environment in itertools.product(
                     every_size, as_list(experiment.get("cache", "cold")), every_tuning, every_environment
                 ):
                     texts = {variable: str(value) for variable, value in environment.items()}
                     case = Case(workload, variant, sizes, tuning, cache, texts)
-                    for other in workloads.used_variants(case):
+                    for other in traits.used_variants(case):
                         workloads.variant_path(*other)  # raises LadderError if there is no such variant
-                    workloads.refuse_reserved_variables(case)
+                    soundness.refuse_reserved_variables(case)
                     unique[case.key] = case
     return list(unique.values())
 
@@ -138,7 +138,7 @@ def grid(mappings):
 
 def skip_reason(case, peers, target):
     """Why a case is skipped on its target, as SkipReason, or None; `peers` says whether peers are measured."""
-    nodes, gpus = min(nodes_of(target, case), target.nodes), workloads.gpus(case)
+    nodes, gpus = min(nodes_of(target, case), target.nodes), traits.gpus(case)
     if (cores := -(-case.ranks // nodes) * case.threads) > target.cores:
         return SkipReason("cores of a node" if nodes > 1 else "cores", cores, target.cores)
     if target.quota is not None and cores > target.quota:
@@ -147,9 +147,9 @@ def skip_reason(case, peers, target):
         return SkipReason("launcher")
     if gpus > (available := target.gpus * (target.nodes if case.ranks > 1 else 1)) > 0:
         return SkipReason("GPUs of a node" if available < target.gpus * target.nodes else "GPUs", gpus, available)
-    if sentence := workloads.beyond_limits(case) or files.too_long_reason(longest_path(case, target)):
+    if sentence := traits.beyond_limits(case) or files.too_long_reason(longest_path(case, target)):
         return SkipReason("other", sentence)
-    variants = [(case.workload, case.variant), *workloads.used_variants(case)]
+    variants = [(case.workload, case.variant), *traits.used_variants(case)]
     for constants in (workloads.constants(*variant) for variant in variants):
         if constants["DEVICE"] in ("cuda", "mpi_cuda", "offload") and not target.gpus:
             return SkipReason("GPU")

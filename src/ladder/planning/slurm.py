@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.errors import LadderError
 from ladder.machine import programs
 from ladder.planning.plan import is_installed
@@ -111,7 +111,7 @@ def refuse_arrays(settings):
 
 def require_packages(cases):
     """Raises LadderError if cases require GPUs and CuPy isn't installed, since every such job would fail."""
-    if any(workloads.gpus(case) for case in cases) and not is_installed("cupy"):
+    if any(traits.gpus(case) for case in cases) and not is_installed("cupy"):
         raise LadderError(
             "There are cases for the cluster's GPUs, but CuPy isn't installed: `make setup GPU=1` installs it. "
             "Without `gpu` in the description of the cluster such cases are skipped."

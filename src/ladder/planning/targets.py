@@ -4,7 +4,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 
-from ladder.catalogue import workloads
+from ladder.catalogue import locations, traits
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
 from ladder.planning import site as description_of_cluster
@@ -40,7 +40,7 @@ class Target:
 
 def kind_of(case):
     """The kind of a case, one of KINDS."""
-    if workloads.gpus(case):
+    if traits.gpus(case):
         return "gpu"
     return "mpi" if case.ranks > 1 else "cpu"
 
@@ -52,13 +52,13 @@ def target_of(targets, case):
 
 def nodes_of(target, case):
     """The number of nodes that a case uses: enough for its GPUs or, without GPUs, all nodes of the target."""
-    gpus = workloads.gpus(case)
+    gpus = traits.gpus(case)
     return -(-gpus // target.gpus) if gpus and target.gpus else target.nodes
 
 
 def gres_of(target, case):
     """The GPUs of a case on each of its nodes, in the form of Slurm's option `--gres`; empty for none."""
-    return gres(target.model, -(-workloads.gpus(case) // nodes_of(target, case)))
+    return gres(target.model, -(-traits.gpus(case) // nodes_of(target, case)))
 
 
 def gres(model, gpus):
@@ -104,7 +104,7 @@ def of_nodes(nodes, shared):
 
 def shares_node(target, case):
     """Whether a case leaves the other GPUs of its node to other cases: it is timed on one GPU and needs few cores."""
-    return target.share and workloads.device(case) == "cuda" and case.threads <= target.cores // target.gpus
+    return target.share and traits.device(case) == "cuda" and case.threads <= target.cores // target.gpus
 
 
 def part_of_node(target):
@@ -119,7 +119,7 @@ def part_of_node(target):
 
 def site_path():
     """The path of the cluster's description: that in the variable LADDER_SITE, else cluster/site.yaml."""
-    return workloads.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
+    return locations.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
 
 
 def site(path=None):

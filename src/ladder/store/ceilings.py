@@ -9,7 +9,7 @@ may raise a bandwidth in `roofs` but set none, and that belong in no ceiling exp
 
 import statistics
 
-from ladder.catalogue import literals, workloads
+from ladder.catalogue import literals, locations
 from ladder.records import record
 from ladder.records.case import Case
 
@@ -69,7 +69,7 @@ def ceiling_of(workload):
 
 def stated_ceiling(workload):
     """The literal CEILING of a workload, read as text; None without one."""
-    path = workloads.module_path(workload, "__init__")
+    path = locations.module_path(workload, "__init__")
     return literals.read(path).get("CEILING") if path else None
 
 

@@ -7,7 +7,7 @@ numbers of a curve are in the literal COLUMNS of its folder's `columns.py`.
 import functools
 from typing import NamedTuple
 
-from ladder.catalogue import literals, workloads
+from ladder.catalogue import literals, locations
 
 STRING, INTEGER, NUMBER, BOOLEAN = "string", "integer", "number", "boolean"  # types of Frictionless's table schema
 
@@ -101,7 +101,7 @@ SHARED = {
 
 def of_workload(workload):
     """The columns that a workload describes, {name: Column}; empty for an unknown workload, or one without any."""
-    path = workloads.module_path(workload, "columns")
+    path = locations.module_path(workload, "columns")
     return as_columns(literals.read(path).get("COLUMNS", {})) if path else {}
 
 

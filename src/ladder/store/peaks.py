@@ -1,6 +1,6 @@
 """Queries of ceilings for figures, tables and text: rates by kind, device and threads, from rows of `roofs`."""
 
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.records.case import Case
 from ladder.store.ceilings import stated_ceiling
 
@@ -16,7 +16,7 @@ def rates(ceilings, kinds, device="host", precision=None, kernel=None):
     for row in ceilings["rows"]:
         if stated_ceiling(row["workload"]) in kinds and row.get("device", "host") == device:
             case = Case.parse(row["workload"], row["variant"], row["case"])
-            has_precision = precision is None or workloads.precision(case) == precision
+            has_precision = precision is None or traits.precision(case) == precision
             if has_precision and kernel in (None, case.sizes.get("kernel")):
                 points.append((case.threads, row["best"]))
     return points

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.machine import description
 from ladder.records import documents
 from ladder.store import peaks
@@ -32,4 +32,4 @@ def rate(ceilings, case, cost, seconds):
     threads = case.cores if device == "host" else None
     best = peaks.best(ceilings, kinds, device, threads, precision=precision)
     has_ceiling = best and (case.cache == "cold" or not is_memory)
-    return value / seconds, unit, value / seconds / (best * max(workloads.gpus(case), 1)) if has_ceiling else None
+    return value / seconds, unit, value / seconds / (best * max(traits.gpus(case), 1)) if has_ceiling else None

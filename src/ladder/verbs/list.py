@@ -1,6 +1,6 @@
 """Print which cases of a configuration would run, and which are skipped and why; or the rungs of every workload."""
 
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import pluralize
 from ladder.planning import plan, targets
 from ladder.verbs.arguments import add_json, at_least_one, at_least_zero, print_json, read_configuration
@@ -67,8 +67,8 @@ def ladder(workload):
 
 def tunings_of(workload, variant):
     """A variant's tunings, each as `name`, `name=choices` or `name=default`."""
-    values = workloads.defaults(workload, variant)
-    return [tuning(name, kind, values.get(name)) for name, (kind, _) in workloads.tunings(workload, variant).items()]
+    values, kinds = setup_arguments.defaults(workload, variant), setup_arguments.tunings(workload, variant)
+    return [tuning(name, kind, values.get(name)) for name, (kind, _) in kinds.items()]
 
 
 def rungs(workload):
@@ -89,5 +89,5 @@ def size(name, kind):
 
 def tuning(name, kind, default):
     """A tuning as `name`, `name=choices` or `name=default`."""
-    words = "|".join(workloads.choices(kind))
+    words = "|".join(setup_arguments.choices(kind))
     return name + f"={words or default}" * bool(words or default is not None)

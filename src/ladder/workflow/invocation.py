@@ -5,7 +5,7 @@ import re
 
 from snakemake.logging import logger
 
-from ladder.catalogue import workloads
+from ladder.catalogue import locations
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.workflow.mistakes import ending_run
 
@@ -83,7 +83,7 @@ def report_misspelt(experiments, figures):
     """Print which of a user's figures aren't drawn because they require an experiment with almost a known name."""
     for name in figures.constants:
         missing = missing_experiments(name, experiments, figures)
-        if not figures.paths[name].is_relative_to(workloads.HOME) and any(
+        if not figures.paths[name].is_relative_to(locations.HOME) and any(
             did_you_mean(other, experiments) for other in missing
         ):
             logger.warning(f"ladder: {figure_reason(name, experiments, figures)}")

@@ -5,7 +5,7 @@ import json
 import os
 from dataclasses import dataclass
 
-from ladder.catalogue import workloads
+from ladder.catalogue import locations
 from ladder.errors import LadderError
 from ladder.planning import configuration, plan, targets
 from ladder.records import record
@@ -111,7 +111,7 @@ def read(config, workflow):
         configuration.read(path)  # checks the file; Snakemake uses this loader only in runs with our profile
     configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))
     config = configuration.validate(config)
-    workloads.search_folders(config["variant_folders"])
+    locations.search_folders(config["variant_folders"])
     # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
     site = targets.site() if is_on_cluster else None
