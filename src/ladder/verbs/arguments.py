@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+from pathlib import Path
 
 from ladder.errors import LadderError, did_you_mean
 from ladder.records import documents
@@ -66,11 +67,20 @@ def parse_object(text, option):
 
 
 def read_configuration(paths):
-    """The shipped configuration, overridden by these files. LADDER_VARIANTS adds folders to `variant_folders`."""
+    """The shipped configuration, overridden by these files. LADDER_VARIANTS adds folders to `variant_folders`.
+
+    Raises LadderError if there is none, as where only the package is installed.
+    """
     from ladder.catalogue import locations  # here, because most verbs don't need it
     from ladder.planning import configuration
 
-    config = configuration.load([configuration.shipped(), *paths])
+    files = [*filter(Path.exists, [configuration.shipped()]), *paths]
+    if not files:
+        raise LadderError(
+            f"There is no {configuration.SHIPPED} here: work in a clone of the repository, or name another "
+            "configuration by --configfile."
+        )
+    config = configuration.load(files)
     locations.search_folders([*config["variant_folders"], *locations.roots()[1:]])
     return config
 
