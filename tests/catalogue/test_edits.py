@@ -60,7 +60,7 @@ NOT_AFFECTING = [
     ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
     ("build/report.py", '"registers": registers', '"registers": registers + 0'),
     ("build/occupancy.py", "def occupancy(", "def occupancy(unused=0, *"),
-    ("machine/description.py", "def describe():", "def describe(unused=0):"),
+    ("machine/description.py", "def describe()", "def describe(unused=0)"),
     ("records/record.py", "def write(", "def write(unused=0, *"),
     ("planning/plan.py", "def skip_reason(", "def skip_reason(unused=0, *"),
     ("catalogue/imports.py", "def reachable(", "def reachable(unused=0, *"),

@@ -1,7 +1,11 @@
 """Checks of what a user's workload says of its arrays and its cost; `trial` calls its functions in rounds."""
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,17 +19,17 @@ RESERVED = ("sizes", "device", "inputs", "outputs", "output_kinds")
 class Declarations:
     """The functions of a workload's `module`, whose file is `path`, called with sizes."""
 
-    def __init__(self, module, path):
+    def __init__(self, module: ModuleType, path: Path) -> None:
         self.module, self.path = module, path
 
-    def refuse(self, name, reason):
+    def refuse(self, name: str, reason: str) -> NoReturn:
         """Raise LadderError: the function or constant `name` breaks the contract for a reason."""
         entry = contracts.WORKLOAD.names[name]
         line = blame.line_of_function(getattr(self.module, name)) or contracts.definitions(self.path)[name].lineno
         what = contracts.signature(name, entry)
         raise LadderError(f"{what} in line {line} of {self.path} {reason}. See docs/contracts.md.")
 
-    def kinds(self, sizes):
+    def kinds(self, sizes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The checked result of `arrays`: inputs and outputs, {name: (shape, dtype)}."""
         result = self.module.arrays(dict(sizes))
         if not isinstance(result, tuple) or len(result) != 2 or not all(isinstance(part, dict) for part in result):
@@ -46,7 +50,7 @@ class Declarations:
             self.refuse("GENERATED", "is given, but there is no function `generate(problem, round)`")
         return inputs, outputs
 
-    def require_kind(self, name, kind):
+    def require_kind(self, name: str, kind: Any) -> None:
         """Check the shape and the dtype of one array."""
         if not isinstance(kind, tuple) or len(kind) != 2:
             self.refuse("arrays", f"returns {brief(kind)} for {name!r}: it must return `(shape, dtype)`")
@@ -60,7 +64,7 @@ class Declarations:
         if np.dtype(dtype).kind not in "fiu":
             self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}: it must be one of real or whole numbers")
 
-    def require_cost(self, sizes):
+    def require_cost(self, sizes: Mapping[str, Any]) -> None:
         """Check the result of `cost`."""
         facts = [dict.fromkeys(self.module.FACTS, 1)] if self.module.FACTS else []
         cost = self.module.cost(dict(sizes), *facts)
@@ -77,17 +81,17 @@ class Declarations:
             self.refuse("cost", f"returns {brief(cost.precision)} as `precision`: it must be a text, such as the dtype")
 
 
-def is_count(value):
+def is_count(value: Any) -> bool:
     """Whether a value is a whole number of at least 0."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
 
 
-def is_number(value):
+def is_number(value: Any) -> bool:
     """Whether a value is a number."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def brief(value):
+def brief(value: Any) -> str:
     """A value for a message: an array by its shape, another one by its text, or by its type if that is long."""
     if isinstance(value, np.ndarray):
         return f"an array of the shape {value.shape}"

@@ -12,7 +12,7 @@ import json
 import lzma
 from pathlib import Path
 
-from ladder.catalogue import locations
+from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.machine import description, nvidia, revision
 from ladder.records.files import write_atomically
@@ -22,22 +22,22 @@ FOLDER = "results/published/artefacts"
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 1, "lp": 2, "pb": 2}]
 
 
-def packed(workload, file):
+def packed(workload: str, file: Path | str) -> Path:
     """The path of the compressed artefact, whether or not it exists."""
     return Path(FOLDER, workload, f"{file}.xz")
 
 
-def sum_path(workload, file):
+def sum_path(workload: str, file: Path | str) -> Path:
     """The path of a published artefact's sum."""
     return Path(FOLDER, workload, f"{file}.sha256")
 
 
-def about_path(workload, file):
+def about_path(workload: str, file: Path | str) -> Path:
     """The path of a published artefact's provenance."""
     return Path(FOLDER, workload, f"{file}.json")
 
 
-def sum_of(workload, file):
+def sum_of(workload: str, file: Path | str) -> str | None:
     """The sum of a published artefact from its .sha256, or "nothing" if that is unreadable; None if unpublished."""
     if not packed(workload, file).is_file():
         return None
@@ -47,7 +47,7 @@ def sum_of(workload, file):
         return "nothing"
 
 
-def unpack(workload, file, out):
+def unpack(workload: str, file: Path | str, out: Path | str) -> None:
     """Unpack a published artefact to the path `out` after checking its sum. Raises LadderError if that fails."""
     path, expected = packed(workload, file), sum_of(workload, file)
     if expected is None:
@@ -64,12 +64,12 @@ def unpack(workload, file, out):
     write_atomically(out, contents)
 
 
-def publish(workload, file, path):
+def publish(workload: str, file: Path | str, path: Path | str) -> None:
     """Publish the artefact at a path, which was made on this machine; replace one that was published before."""
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]
     provenance = {
-        "source": revision.of_files([locations.problem_path(workload)]),
+        "source": revision.of_files([workloads.require_workload(workload)]),
         "cards": gpus,
         "libraries": description.versions(),
     }

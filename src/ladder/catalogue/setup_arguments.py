@@ -2,6 +2,8 @@
 
 import ast
 import functools
+from collections.abc import Mapping
+from typing import Any
 
 from ladder.catalogue import literals, workloads
 from ladder.errors import LadderError, did_you_mean
@@ -9,10 +11,14 @@ from ladder.errors import LadderError, did_you_mean
 # Tunings that are numbers of something, at least 1.
 COUNTS = ("threads", "ranks", "chunks", "gpus")
 # The annotations of tunings: the type that each requires, and its name in messages.
-KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
+KINDS: dict[str | None, tuple[Any, str]] = {
+    "int": (int, "a whole number"),
+    "float": (int | float, "a number"),
+    "str": (str, "a word"),
+}
 
 
-def arguments(workload, variant):
+def arguments(workload: str, variant: str) -> list[tuple[ast.arg, ast.expr | None]]:
     """The keyword-only arguments of a variant's `setup`, read without importing it: [(argument, default or None)]."""
     path = workloads.variant_path(workload, variant)
     for node in literals.statements(path):
@@ -22,26 +28,26 @@ def arguments(workload, variant):
 
 
 @functools.cache
-def tunings(workload, variant):
+def tunings(workload: str, variant: str) -> dict[str, tuple[str | None, bool]]:
     """The tunings of a variant's `setup`, {name: (kind, is required)}; `kind` is the annotation's text."""
     return {
-        argument.arg: (argument.annotation and ast.unparse(argument.annotation), default is None)
+        argument.arg: (ast.unparse(argument.annotation) if argument.annotation else None, default is None)
         for argument, default in arguments(workload, variant)
     }
 
 
-def choices(kind):
+def choices(kind: str | None) -> tuple[str, ...]:
     """The words of a tuning annotated `Literal["a", "b"]`; empty for any other annotation."""
     return ast.literal_eval(f"({kind[8:-1]},)") if kind and kind.startswith("Literal[") else ()
 
 
-def defaults(workload, variant):
+def defaults(workload: str, variant: str) -> dict[str, Any]:
     """The tunings that have a default: {name: value}."""
     pairs = arguments(workload, variant)
     return {argument.arg: ast.literal_eval(default) for argument, default in pairs if default is not None}
 
 
-def require_tuning(workload, variant, tuning):
+def require_tuning(workload: str, variant: str, tuning: Mapping[str, Any]) -> None:
     """Refuse a tuning that the variant's `setup` doesn't accept."""
     takes, name = tunings(workload, variant), f"{workload}/{variant}"
     if unknown := sorted(set(tuning) - set(takes)):

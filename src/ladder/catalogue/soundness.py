@@ -1,10 +1,16 @@
 """Refusing workloads and variants that break their contracts, and cases that no plan could contain."""
 
+from __future__ import annotations
+
 import functools
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ladder.catalogue import contracts, forms, locations, setup_arguments, traits, workloads
 from ladder.errors import LadderError
+
+if TYPE_CHECKING:
+    from ladder.records.case import Case
 
 # Environment variables that the harness sets for every case, so that a configuration can't.
 HARNESS_VARIABLES = (
@@ -14,7 +20,7 @@ HARNESS_VARIABLES = (
 
 
 @functools.cache
-def require_contract(workload, variant=None):
+def require_contract(workload: str, variant: str | None = None) -> None:
     """Refuse a workload's modules and chapter, or one of its variants, if they break their contracts."""
     if variant:
         path = workloads.variant_path(workload, variant)
@@ -22,8 +28,7 @@ def require_contract(workload, variant=None):
         forms.require(path)
         forms.require_variant(path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant))
     else:
-        workloads.require_workload(workload)
-        path = locations.problem_path(workload)
+        path = workloads.require_workload(workload)
         forms.require(path)
         contracts.require_workload(path.parent)
         # A module that isn't a variant, for instance because its DEVICE is misspelt, is refused where it is used.
@@ -32,7 +37,7 @@ def require_contract(workload, variant=None):
         forms.require_rungs(path, workload, known)
 
 
-def require_sound(case):
+def require_sound(case: Case) -> None:
     """Refuse a case that no plan could contain, for instance because a size or a tuning is unknown or missing."""
     locations.require_text()
     require_contract(case.workload)
@@ -48,7 +53,7 @@ def require_sound(case):
         raise LadderError(f"The case {case.key} can't be measured: {reason}.")
 
 
-def refuse_reserved_variables(case):
+def refuse_reserved_variables(case: Case) -> None:
     """Refuse environment variables of a case that its variant or the harness sets."""
     variant_sets = traits.environment(case)
     for name in case.variables:

@@ -5,6 +5,8 @@ are small, else small ones. Inputs that come from data or are generated on a dev
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +18,15 @@ SMALL = 3  # each required size of a trial whose own arrays are large
 MAX_BYTES = 2**20
 
 
-def require(workload, sizes):
+def require(workload: str, sizes: Mapping[str, Any]) -> None:
     """Refuse a workload of the user's whose functions break the contract for complete `sizes`. Raises LadderError."""
-    if not locations.problem_path(workload).is_relative_to(locations.HOME):  # the tests check the project's own
+    if not workloads.require_workload(workload).is_relative_to(locations.HOME):  # the tests check the project's own
         check(workload, sizes)
 
 
-def check(workload, sizes):
+def check(workload: str, sizes: Mapping[str, Any]) -> None:
     """Call the functions of a workload for complete `sizes` and check what they return. Raises LadderError."""
-    trial = Trial(workloads.load(workload), locations.problem_path(workload))
+    trial = Trial(workloads.load(workload), workloads.require_workload(workload))
     kinds = trial.kinds(sizes)
     trial.require_cost(sizes)
     if trial.module.data_set(sizes) is not None:
@@ -41,7 +43,7 @@ def check(workload, sizes):
             ) from None
 
 
-def small_sizes(workload, sizes):
+def small_sizes(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
     """The sizes with SMALL for each required one; None if the workload refuses them."""
     required = [name for name, kind in workloads.load(workload).SIZES.items() if isinstance(kind, type)]
     try:
@@ -50,7 +52,7 @@ def small_sizes(workload, sizes):
         return None
 
 
-def bytes_of(kinds):
+def bytes_of(kinds: tuple[dict[str, Any], dict[str, Any]]) -> int:
     """The bytes of all arrays of `kinds`, the result of `arrays`."""
     every_kind = [kind for part in kinds for kind in part.values()]
     return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in every_kind)
@@ -59,7 +61,7 @@ def bytes_of(kinds):
 class Trial(Declarations):
     """The functions of a workload, called in rounds with sizes."""
 
-    def require_rounds(self, sizes):
+    def require_rounds(self, sizes: Mapping[str, Any]) -> None:
         """Check `rounds`, what `fill` writes in two of them, and the result of `expected`."""
         count = self.module.rounds(dict(sizes))
         if not is_count(count) or count < 1:
@@ -76,7 +78,7 @@ class Trial(Declarations):
         if hasattr(self.module, "expected") and self.module.reference_sizes(dict(sizes)) is None:
             self.require_expected(sizes, rounds[0], outputs)
 
-    def filled(self, sizes, kinds, round):
+    def filled(self, sizes: Mapping[str, Any], kinds: Mapping[str, Any], round: int) -> dict[str, np.ndarray]:
         """The checked inputs of a round."""
         inputs = {name: np.zeros(*kind) for name, kind in kinds.items() if name not in self.module.GENERATED}
         for array in inputs.values():
@@ -96,7 +98,9 @@ class Trial(Declarations):
                 self.refuse("fill", f"leaves elements of the input {name!r} unwritten, or writes NaN or infinity")
         return inputs
 
-    def require_expected(self, sizes, inputs, outputs):
+    def require_expected(
+        self, sizes: Mapping[str, Any], inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
+    ) -> None:
         """Check the result of `expected` for these inputs and kinds of outputs."""
         if self.module.GENERATED:
             return
@@ -113,7 +117,7 @@ class Trial(Declarations):
         for name, (shape, _) in outputs.items():
             self.require_pair(name, result[name], tuple(shape))
 
-    def require_pair(self, name, pair, shape):
+    def require_pair(self, name: str, pair: Any, shape: tuple[int, ...]) -> None:
         """Check the expected array of an output, and the bound of its error."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             self.refuse("expected", f"returns {brief(pair)} for {name!r}: it must return `(array, bound)`")

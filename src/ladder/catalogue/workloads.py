@@ -9,25 +9,28 @@ import functools
 import importlib
 import inspect
 import sys
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from ladder.catalogue import blame, contracts, forms, literals, locations
 from ladder.errors import LadderError, did_you_mean
 
 
-def names():
+def names() -> list[str]:
     """The names of all workloads."""
     candidates = {path.parent.name for root in locations.roots() for path in root.glob("*/__init__.py")}
     return sorted(filter(locations.problem_path, candidates))
 
 
-def load(workload):
+def load(workload: str) -> ModuleType:
     """Import a workload's module, add the defaults of names that it lacks, and make users' variants importable."""
     name, paths = f"ladder.workloads.{workload}", list(map(str, locations.folders(workload)))
     if name not in sys.modules or list(sys.modules[name].__path__) != paths:
-        require_workload(workload)
+        path = require_workload(workload)
         importlib.import_module("ladder.workloads").__path__[:] = map(str, locations.roots())
-        path = locations.problem_path(workload)
         try:
             importlib.import_module(name).__path__[:] = paths
         except blame.MISTAKES as error:
@@ -38,7 +41,7 @@ def load(workload):
     return sys.modules[name]
 
 
-def guard_functions(module, path):
+def guard_functions(module: ModuleType, path: Path) -> None:
     """Have mistakes in a workload's functions raise LadderError with their place."""
     for name, entry in contracts.WORKLOAD.names.items():
         function = getattr(module, name, None)
@@ -47,7 +50,7 @@ def guard_functions(module, path):
 
 
 @functools.cache
-def fill_defaults(module):
+def fill_defaults(module: ModuleType) -> None:
     """Add the defaults of the contract to a workload's module for the names that it lacks."""
     defaults = importlib.import_module(contracts.DEFAULTS)
     for name in contracts.with_default():
@@ -56,10 +59,10 @@ def fill_defaults(module):
             setattr(module, name, partial(default, module) if callable(default) else default)
 
 
-def require_workload(workload):
-    """Refuse a workload that doesn't exist."""
-    if locations.problem_path(workload):
-        return
+def require_workload(workload: str) -> Path:
+    """The file that defines a workload's problem. Raises LadderError for a workload that doesn't exist."""
+    if path := locations.problem_path(workload):
+        return path
     if path := locations.module_path(workload, "__init__"):
         contracts.refuse_misspelt(path, contracts.WORKLOAD)
     raise LadderError(
@@ -68,7 +71,7 @@ def require_workload(workload):
 
 
 @functools.cache
-def variant_path(workload, variant):
+def variant_path(workload: str, variant: str) -> Path:
     """The file of a variant. Raises LadderError if it doesn't exist or has no DEVICE."""
     path = locations.module_path(workload, variant)
     if path is None or variant == "__init__":
@@ -82,19 +85,19 @@ def variant_path(workload, variant):
     return path
 
 
-def variants(workload):
+def variants(workload: str) -> list[str]:
     """The names of the variants of a workload."""
     paths = (path for folder in locations.folders(workload) for path in locations.modules(folder, "*.py"))
     return sorted({path.stem for path in paths if "DEVICE" in literals.read(path)})
 
 
-def rungs(workload):
+def rungs(workload: str) -> dict[str, str]:
     """The ladder of a workload, {variant: its idea in one line}, in order; variants missing from RUNGS come last."""
     ideas = literals.read(locations.problem_path(workload)).get("RUNGS", {})
     return ideas | {name: "" for name in variants(workload) if name not in ideas}
 
 
-def defines(workload, variant, name):
+def defines(workload: str, variant: str, name: str) -> bool:
     """Whether a variant's module defines or assigns a function of this name."""
     path = variant_path(workload, variant)
     functions = (node.name for node in literals.statements(path) if isinstance(node, ast.FunctionDef))
@@ -102,7 +105,7 @@ def defines(workload, variant, name):
 
 
 @functools.cache
-def constants(workload, variant):
+def constants(workload: str, variant: str) -> dict[str, Any]:
     """A variant's upper-case constants, including DEVICE and REQUIRES, read without importing it."""
     path = variant_path(workload, variant)
     values = literals.read(path)
@@ -117,14 +120,14 @@ def constants(workload, variant):
     return {"REQUIRES": ()} | values
 
 
-def load_variant(workload, variant):
+def load_variant(workload: str, variant: str) -> ModuleType:
     """Import a variant's module; only jobs that run the variant may do so."""
     load(workload)
     variant_path(workload, variant)
     return importlib.import_module(f"ladder.workloads.{workload}.{variant}")
 
 
-def complete(workload, sizes):
+def complete(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
     """All sizes of a case, in the workload's order, with defaults filled in. Raises LadderError for invalid sizes.
 
     A workload's SIZES maps the name of each size to its kind: `int` (required, a whole number of at least 1), `float`
@@ -146,7 +149,7 @@ def complete(workload, sizes):
     return full
 
 
-def small_sizes(workload, sizes, count):
+def small_sizes(workload: str, sizes: dict[str, Any], count: int) -> dict[str, Any]:
     """Complete sizes: the given ones, and `count` for all other required ones."""
     counts = {name: kind(count) for name, kind in load(workload).SIZES.items() if isinstance(kind, type)}
     return complete(workload, counts | sizes)

@@ -1,5 +1,7 @@
 """From the configuration to cases: which run, where, and which are skipped and why."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import hashlib
@@ -9,8 +11,10 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ladder import devices
 from ladder.catalogue import datasets, setup_arguments, soundness, sources, traits, trial, workloads
@@ -21,6 +25,9 @@ from ladder.planning.reasons import SkipReason
 from ladder.planning.targets import nodes_of, target_of
 from ladder.records import documents, files, record
 from ladder.records.case import Case
+
+if TYPE_CHECKING:
+    from ladder.planning.targets import Target
 
 TIMEOUT = 60  # seconds to load a library, perhaps from a slow file system
 
@@ -36,7 +43,7 @@ class PlannedCase:
     protocol: dict = field(default_factory=dict, hash=False)
 
 
-def plan(config, targets):
+def plan(config: Mapping[str, Any], targets: Mapping[str, Target]) -> list[PlannedCase]:
     """Every case of every experiment as PlannedCase, in the configuration's order.
 
     Raises LadderError for a case that can't exist, or that two experiments measure under different protocols.
@@ -54,9 +61,9 @@ def plan(config, targets):
     return planned
 
 
-def require_one_protocol(planned):
+def require_one_protocol(planned: Sequence[PlannedCase]) -> None:
     """Refuse a case that experiments measure under different protocols: it has one record."""
-    first_items = {}
+    first_items: dict[str, PlannedCase] = {}
     for item in planned:
         other = first_items.setdefault(item.case.key, item)
         if other.protocol != item.protocol:
@@ -69,7 +76,7 @@ def require_one_protocol(planned):
 
 
 @contextlib.contextmanager
-def naming_experiment(name):
+def naming_experiment(name: str) -> Iterator[None]:
     """A context that adds the experiment's name to errors."""
     try:
         yield
@@ -78,7 +85,7 @@ def naming_experiment(name):
 
 
 @contextlib.contextmanager
-def naming_variant(workload, variant):
+def naming_variant(workload: str, variant: str) -> Iterator[None]:
     """A context that names the variant in errors about constants or tunings that can't be read as text."""
     try:
         yield
@@ -89,7 +96,7 @@ def naming_variant(workload, variant):
         ) from None
 
 
-def cases(name, experiment):
+def cases(name: str, experiment: Mapping[str, Any]) -> list[Case]:
     """The cases of an experiment, without duplicates. Raises LadderError for a case that can't exist."""
     workload, unique = experiment["workload"], {}
     with naming_experiment(name):
@@ -121,22 +128,22 @@ def cases(name, experiment):
     return list(unique.values())
 
 
-def experiments_of(planned):
+def experiments_of(planned: Iterable[PlannedCase]) -> dict[str, list[str]]:
     """The names of the experiments that each case belongs to, {key: [name]}."""
-    names = {}
+    names: dict[str, list[str]] = {}
     for item in planned:
         names.setdefault(item.case.key, []).append(item.experiment)
     return names
 
 
-def grid(mappings):
+def grid(mappings: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield every combination {name: value} of a mapping {name: value or values}, or of each mapping of a list."""
     for mapping in as_list(mappings):
         for values in itertools.product(*(as_list(value) for value in mapping.values())):
             yield dict(zip(mapping, values, strict=True))
 
 
-def skip_reason(case, peers, target):
+def skip_reason(case: Case, peers: bool, target: Target) -> SkipReason | None:
     """Why a case is skipped on its target, as SkipReason, or None; `peers` says whether peers are measured."""
     nodes, gpus = min(nodes_of(target, case), target.nodes), traits.gpus(case)
     if (cores := -(-case.ranks // nodes) * case.threads) > target.cores:
@@ -167,7 +174,7 @@ def skip_reason(case, peers, target):
     return None
 
 
-def longest_path(case, target):
+def longest_path(case: Case, target: Target) -> str:
     """The longest path among a case's files. It must not exceed the limits of the file system.
 
     On a cluster, this is the log of Snakemake's Slurm executor, whose name includes all wildcards of the job.
@@ -177,7 +184,7 @@ def longest_path(case, target):
 
 
 @functools.cache
-def is_installed(library):
+def is_installed(library: str) -> bool | None:
     """Whether a library could be imported, without importing it."""
     try:
         return importlib.util.find_spec(library) is not None
@@ -186,7 +193,7 @@ def is_installed(library):
 
 
 @functools.cache
-def has_mpi_library():
+def has_mpi_library() -> bool:
     """Whether mpi4py finds an MPI library, tested by an import in a separate process, without starting MPI."""
     program = "import mpi4py; mpi4py.rc.initialize = False; import mpi4py.MPI"
     command = [sys.executable, "-c", program]
@@ -200,17 +207,17 @@ def has_mpi_library():
         return False
 
 
-def shuffled(keys):
+def shuffled(keys: Iterable[str]) -> list[str]:
     """The keys in a reproducible pseudo-random order, so that drift affects no particular variant."""
     keys = sorted(keys)
     random.Random(hashlib.sha256("".join(keys).encode()).hexdigest()).shuffle(keys)
     return keys
 
 
-def skip_unmeasured(planned):
+def skip_unmeasured(planned: Sequence[PlannedCase]) -> list[PlannedCase]:
     """The plan in which cases without a record are skipped too; empty if no case has a record."""
 
-    def reason(item):
+    def reason(item: PlannedCase) -> SkipReason | None:
         path = record.path_of(item.machine, item.case.key)
         return item.skipped or (None if Path(path).exists() else SkipReason("record"))
 
@@ -218,7 +225,7 @@ def skip_unmeasured(planned):
     return planned if any(not item.skipped for item in planned) else []
 
 
-def document(planned, experiment):
+def document(planned: Sequence[PlannedCase], experiment: str) -> dict[str, Any]:
     """The plan of one experiment as `ladder collect` reads it, with the fingerprint of every case's code.
 
     The digest of these contents detects a plan that was corrupted on the disk. Without it, a case with a corrupted key
@@ -238,7 +245,7 @@ def document(planned, experiment):
     return contents | {"digest": record.digest(contents)}
 
 
-def published_folders(choice, folder="results/published"):
+def published_folders(choice: Sequence[str], folder: Path | str = "results/published") -> list[str]:
     """The folders below `folder` of the published machines that a configuration's `published` names, and campaigns.
 
     Raises LadderError for a machine of which nothing is published.

@@ -1,5 +1,7 @@
 """Why cases are skipped: a reason is data, and becomes a sentence when it is printed or written."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 
@@ -34,11 +36,11 @@ class SkipReason:
     needed: object = None
     available: object = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return SENTENCES[self.kind].format(needed=self.needed, available=self.available)
 
 
-def parse(sentence):
+def parse(sentence: str) -> SkipReason:
     """The SkipReason that a sentence in a table states; its numbers are text."""
     sentence = re.sub(r"to be\shad$", "available", sentence)  # the wording of early publications
     matches = ((kind, pattern.fullmatch(sentence)) for kind, pattern in PATTERNS.items())

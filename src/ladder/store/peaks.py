@@ -1,5 +1,8 @@
 """Queries of ceilings for figures, tables and text: rates by kind, device and threads, from rows of `roofs`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ladder.catalogue import traits
 from ladder.records.case import Case
 from ladder.store.ceilings import stated_ceiling
@@ -7,7 +10,13 @@ from ladder.store.ceilings import stated_ceiling
 NONE: dict[str, list] = {"rows": []}  # the ceilings of a machine that measured none
 
 
-def rates(ceilings, kinds, device="host", precision=None, kernel=None):
+def rates(
+    ceilings: Mapping[str, Any],
+    kinds: tuple[str, ...],
+    device: str = "host",
+    precision: str | None = None,
+    kernel: str | None = None,
+) -> list[tuple[int, float]]:
     """[(threads, best rate in FLOP/s or B/s)] of the ceilings on a device, of all variants.
 
     `kinds` are values of CEILING in `ladder.store.ceilings`; `precision` and a stream's `kernel` select further.
@@ -22,15 +31,23 @@ def rates(ceilings, kinds, device="host", precision=None, kernel=None):
     return points
 
 
-def by_threads(ceilings, kinds, device="host", **filters):
+def by_threads(
+    ceilings: Mapping[str, Any], kinds: tuple[str, ...], device: str = "host", **filters: str | None
+) -> dict[int, float]:
     """{threads: best rate}; arguments as in `rates`; {} where nothing was measured."""
-    maxima = {}
+    maxima: dict[int, float] = {}
     for threads, rate in rates(ceilings, kinds, device, **filters):
         maxima[threads] = max(rate, maxima.get(threads, 0.0))
     return dict(sorted(maxima.items()))
 
 
-def best(ceilings, kinds, device="host", threads=None, **filters):
+def best(
+    ceilings: Mapping[str, Any],
+    kinds: tuple[str, ...],
+    device: str = "host",
+    threads: int | None = None,
+    **filters: str | None,
+) -> float | None:
     """The best rate on `threads`, or on any number of threads; arguments as in `rates`; None without one."""
     maxima = by_threads(ceilings, kinds, device, **filters)
     return maxima.get(threads) if threads else max(maxima.values(), default=None)

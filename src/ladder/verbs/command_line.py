@@ -6,6 +6,7 @@ import importlib
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import ladder
 from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
@@ -26,7 +27,7 @@ def parser(names: Iterable[str] = VERBS, describes: bool = False) -> argparse.Ar
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", title="verbs", help="one of those below")
     for name in names:
         module = importlib.import_module(f"ladder.verbs.{name}")
-        line = {"help": module.__doc__} if describes else {}
+        line: dict[str, Any] = {"help": module.__doc__} if describes else {}
         verb = verbs.add_parser(name, description=module.__doc__, **line)
         if examples := getattr(module, "EXAMPLES", None):
             verb.epilog, verb.formatter_class = f"examples:\n{examples}", argparse.RawDescriptionHelpFormatter
