@@ -3,18 +3,14 @@
 A binary is one source compiled for one architecture with one set of constants, its macros.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder.catalogue import setup_arguments, sources, traits, workloads
 from ladder.errors import LadderError
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 FOLDER = Path("results/build")
 # The macros of each dtype.

@@ -105,7 +105,7 @@ def load(case: Case) -> None:
         cpu_target.target_context.refresh()
 
 
-def counter(case: Case) -> Callable:
+def counter(case: Case) -> Callable[[], int]:
     """A function that returns the number of functions compiled by Numba since, without those loaded from its cache."""
     if not is_needed(case):
         return lambda: 0

@@ -5,8 +5,6 @@ the library's folder identifies compiler and CPU, so nodes with other CPUs don't
 holds the compiler, the options and the vectorised loops.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import hashlib
@@ -18,17 +16,15 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder.build.binaries import FOLDER, TYPES
 from ladder.catalogue import native_sources, setup_arguments, sources, traits, workloads
 from ladder.errors import LadderError
 from ladder.machine import cpus, programs
 from ladder.records import checksums, locks
+from ladder.records.case import Case
 from ladder.records.files import read_json, write_atomically
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
 
 COMPILER = "gcc"
 TIMEOUT = 600  # seconds to compile a source: a compiler that hangs must not block a run

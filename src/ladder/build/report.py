@@ -91,6 +91,6 @@ def match(pattern: re.Pattern, text: str) -> re.Match:
     )
 
 
-def warnings(log: str) -> list:
+def warnings(log: str) -> list[str]:
     """The compiler's warnings, a line each."""
     return [line.strip() for line in log.splitlines() if "warning" in line.lower()]

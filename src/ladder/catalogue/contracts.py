@@ -5,12 +5,10 @@ is a helper's, unless it resembles a name that the module lacks and no code in t
 a misspelling, which would otherwise go unnoticed, since nothing reads it.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -309,6 +307,6 @@ def imports(path: Path, name: str) -> bool:
     )
 
 
-def nodes(statements: Sequence[ast.AST]) -> Iterator:
+def nodes(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """All nodes of the syntax trees of statements."""
     return (node for statement in statements for node in ast.walk(statement))

@@ -57,7 +57,7 @@ def name_of(workload: str, sizes: Mapping[str, Any]) -> str | None:
     return workloads.load(workload).data_set(sizes)
 
 
-def files_of(workload: str, sizes: Mapping[str, Any]) -> list:
+def files_of(workload: str, sizes: Mapping[str, Any]) -> list[str]:
     """The files that a workload's cases of these sizes read. Raises LadderError if nothing makes them."""
     name = name_of(workload, sizes)
     return files(name) if name else []

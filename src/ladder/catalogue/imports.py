@@ -20,13 +20,10 @@ import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ladder.catalogue import literals, locations, native_sources, syntax
 from ladder.errors import LadderError
-
-if TYPE_CHECKING:
-    from ladder.catalogue.syntax import Normaliser
 
 HOME = Path(__file__).parents[1]
 # Modules that look up code, check its names, or name the files of compiled code: they don't affect measurements.
@@ -198,7 +195,7 @@ class Definition:
         self.module, self.path, self.node = module, module.path, node
 
     @functools.cached_property
-    def normal_form(self) -> Normaliser:
+    def normal_form(self) -> syntax.Normaliser:
         return syntax.Normaliser(self.node, self.module, find_module)
 
     @functools.cached_property

@@ -1,16 +1,11 @@
 """Refusing workloads and variants that break their contracts, and cases that no plan could contain."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ladder.catalogue import contracts, forms, locations, setup_arguments, traits, workloads
 from ladder.errors import LadderError
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 # Environment variables that the harness sets for every case, so that a configuration can't.
 HARNESS_VARIABLES = (

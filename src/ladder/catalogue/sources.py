@@ -5,12 +5,10 @@ change no fingerprint; any other edit of code that is reached does (see `imports
 parameters of its rules.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder.catalogue import (
     cache,
@@ -25,9 +23,7 @@ from ladder.catalogue import (
     workloads,
 )
 from ladder.errors import LadderError
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 # The code that every measurement runs: it starts workers in their environment, decides their number, and checks their
 # samples. The code of the worker itself is reached from these.

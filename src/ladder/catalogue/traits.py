@@ -1,14 +1,9 @@
 """What a case needs and uses, by the constants of its variants: device, GPUs, runtime, environment, precision."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ladder.catalogue import setup_arguments, workloads
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 
 def beyond_limits(case: Case) -> str | None:

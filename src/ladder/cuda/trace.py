@@ -24,19 +24,19 @@ class Recorder:
         self.events: list[tuple[Any, ...]] = []
         self.host_rows: list[tuple[Any, ...]] = []
 
-    def record_event(self, stream: None) -> Any:
+    def record_event(self, stream: Any) -> Any:
         """Record an event in a stream, by default (None) the current one."""
         event = self.event()
         event.record(stream)
         return event
 
-    def record(self, lane: str, name: str, stream: None, work: Callable) -> None:
+    def record(self, lane: str, name: str, stream: Any, work: Callable[[], object]) -> None:
         """Call `work`, which puts work into a stream, and record when the GPU starts and ends it."""
         start = self.record_event(stream)
         work()
         self.events.append((self.prefix + lane, name, start, self.record_event(stream)))
 
-    def record_host(self, lane: str, name: str, work: Callable) -> None:
+    def record_host(self, lane: str, name: str, work: Callable[[], object]) -> None:
         """Call `work`, which runs on the host, and record when it starts and ends."""
         start = time.perf_counter()
         work()

@@ -1,7 +1,5 @@
 """A data set of handwritten digits in four IDX files: images and labels, for training and for testing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Download a gzip-compressed file from the first mirror that has it, and check its size and SHA-256 sum."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import hashlib

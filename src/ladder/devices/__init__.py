@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
+from ladder.records.case import Case
 
 if TYPE_CHECKING:
-    from ladder.devices.cuda import Cuda as Cuda
     from ladder.devices.host import Host
-    from ladder.devices.mpi import Mpi as Mpi
-    from ladder.devices.mpi_cuda import MpiCuda as MpiCuda
-    from ladder.devices.offload import Offload as Offload
-    from ladder.records.case import Case
 
 # The classes of the devices by name, which is also that of their modules.
 CLASSES = {"host": "Host", "cuda": "Cuda", "mpi": "Mpi", "mpi_cuda": "MpiCuda", "offload": "Offload"}
 
 
 @functools.cache
-def load(name: str) -> Any:
+def load(name: str) -> Host:
     """The device of this name. Only its module is imported, so that the host needs neither CuPy nor MPI."""
     if name not in CLASSES:
         raise LadderError(f"There is no device {name!r}: DEVICE must be one of {', '.join(CLASSES)}.")

@@ -1,13 +1,11 @@
 """What the devices with NVIDIA GPUs share: leases, the flushing of caches, the GPUs' state and energy."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +15,7 @@ from ladder.devices.host import Host
 from ladder.errors import LadderError, pluralize
 from ladder.machine import description, nvidia
 from ladder.records import locks
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 WARM_UP_SECONDS = 0.1  # for which a GPU works before its state is read
 # `energy` repeats a run for at least MIN_SECONDS, in batches of BATCH_SECONDS. It gives up if the counter then doesn't

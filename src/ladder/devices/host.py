@@ -19,11 +19,10 @@ import numpy as np
 from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, cpus, description
 from ladder.machine import conditions as machine_conditions
+from ladder.records.case import Case
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
-
-    from ladder.records.case import Case
 
 # Arrays start at a cache line, so that every variant sees the same alignment.
 ALIGNMENT = 64

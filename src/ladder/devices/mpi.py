@@ -4,8 +4,6 @@ A launcher starts the ranks, as in `mpiexec -n 2`; a single rank needs no launch
 and creates and checks the arrays; the other ranks only hold what a variant sends them.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import os
@@ -16,14 +14,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder.devices.host import AFFINITY, Host
 from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, description, processes
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 # Without the last two, Open MPI 4 and 5 would bind each rank with all its threads to one core.
 OPEN_MPI = {

@@ -28,11 +28,10 @@ from ladder.devices.gpu import Gpu
 from ladder.devices.mpi import Mpi, communicator
 from ladder.errors import LadderError, pluralize
 from ladder.machine import description, nvidia
+from ladder.records.case import Case
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
-
-    from ladder.records.case import Case
 
 
 class MpiCuda(Mpi, Gpu):

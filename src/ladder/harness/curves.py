@@ -3,19 +3,15 @@
 The constant CURVE of a workload names the numbers of a point. Its `check` returns a point, a list of points or None.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ladder.errors import LadderError
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 MAX_POINTS = 200  # of a curve in a record
 

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ladder.data import dataset
 from ladder.errors import LadderError
-from ladder.harness.validation import compare
+from ladder.harness.validation import Check, compare
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from ladder.harness.validation import Check
 
 STATEFUL = False
 CURVE = ()

@@ -4,17 +4,13 @@ A lane is something that runs one part at a time, such as a GPU's stream. The fu
 the traced run; `cuda/trace.py` records it on a GPU.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder.errors import LadderError
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 COLUMNS = ("lane", "name", "start", "end")
 MAX_ROWS = 400  # of a trace in a record

@@ -8,8 +8,6 @@ for all data and is multiplied by |a|.|b|; `random_sum_factor` holds for product
 `whole_numbers` are exact in any order, so their bound is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -64,7 +64,7 @@ def largest_l2() -> int:
     return max((size for (level, _), size in data_caches().items() if level == 2), default=DEFAULT_L2)
 
 
-def flusher(cpus: Sequence[int], processes: int = 1) -> Callable:
+def flusher(cpus: Sequence[int], processes: int = 1) -> Callable[[], None]:
     """A function that flushes these CPUs' private caches and, together with other processes, the shared ones.
 
     A thread on each CPU writes a buffer of twice the L2 cache, and sleeps otherwise. The caller then writes a buffer of

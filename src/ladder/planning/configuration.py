@@ -185,7 +185,7 @@ def refuse_misspelt(experiments: Any) -> None:
             raise LadderError(f"The configuration is wrong at experiments.{name}: {reason}.{suggestion} {HINT}")
 
 
-def incomplete(experiments: Mapping[int | str, int | dict[str, Any] | None]) -> Iterator[tuple[int | str, str]]:
+def incomplete(experiments: Mapping[Any, Any]) -> Iterator[tuple[Any, str]]:
     """Yield (name, reason) of experiments that are incomplete, or are dropped although they don't exist."""
     for name, experiment in experiments.items():
         if isinstance(experiment, dict) and "workload" not in experiment:

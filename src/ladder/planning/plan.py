@@ -1,7 +1,5 @@
 """From the configuration to cases: which run, where, and which are skipped and why."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -14,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder import devices
 from ladder.catalogue import datasets, setup_arguments, soundness, sources, traits, trial, workloads
@@ -22,12 +20,9 @@ from ladder.errors import LadderError, pluralize
 from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
 from ladder.planning.reasons import SkipReason
-from ladder.planning.targets import nodes_of, target_of
+from ladder.planning.targets import Target, nodes_of, target_of
 from ladder.records import documents, files, record
 from ladder.records.case import Case
-
-if TYPE_CHECKING:
-    from ladder.planning.targets import Target
 
 TIMEOUT = 60  # seconds to load a library, perhaps from a slow file system
 

@@ -1,7 +1,5 @@
 """Why cases are skipped: a reason is data, and becomes a sentence when it is printed or written."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -162,7 +162,7 @@ def report(cases: Sequence[Mapping[str, Any]], run: Mapping[str, Any] | None = N
     return "\n".join([head, *table(cases, current), *details(cases, current)])
 
 
-def document(cases: Any, run: None = None) -> dict[str, Any]:
+def document(cases: Sequence[Mapping[str, Any]], run: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What `report` says as JSON: {is_at_work, began, results: [{case, machine, state, why, log}]}.
 
     `began` is the start of the run in ISO 8601, null without a run. `why` is the reason for skipping a case or the

@@ -1,22 +1,18 @@
 """Targets, on which cases run: this machine, or the kinds of nodes of a cluster that a file describes."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder.catalogue import locations, traits
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
 from ladder.planning import site as description_of_cluster
 from ladder.planning import yaml_files
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
+from ladder.records.case import Case
 
 # Kinds of cases by their main resource: cores of one node, MPI ranks, GPUs.
 KINDS = ("cpu", "mpi", "gpu")

@@ -43,7 +43,7 @@ class MisreadError(yaml.MarkedYAMLError):
 class Loader(yaml.SafeLoader):
     """A loader of YAML 1.1 that refuses duplicate keys, ambiguous scalars and deep nesting."""
 
-    def compose_mapping_node(self, anchor: None) -> Any:
+    def compose_mapping_node(self, anchor: Any) -> Any:
         """Compose a mapping; refuses duplicate keys, of which only the last would count."""
         node, keys = super().compose_mapping_node(anchor), set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
@@ -52,7 +52,7 @@ class Loader(yaml.SafeLoader):
             keys.add(key.value)
         return node
 
-    def compose_node(self, parent: None, index: int | None) -> Any:
+    def compose_node(self, parent: Any, index: Any) -> Any:
         """Compose a node; refuses misread scalars. `index` is the node of the key, or the index in a list."""
         node = super().compose_node(parent, index)
         if isinstance(node, yaml.ScalarNode) and (misreading := self.misreading(node)):

@@ -4,8 +4,6 @@ Columns of the harness are in TABLES, those of several workloads in SHARED; a wo
 numbers of a curve are in the literal COLUMNS of its folder's `columns.py`.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import NamedTuple

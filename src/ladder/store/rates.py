@@ -4,16 +4,11 @@ A rate is the best of all samples, as in `roofs`; None, or no entry, where nothi
 Study whose subject is that machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder.store import peaks, roofs
-from ladder.store.study import best_rate
-
-if TYPE_CHECKING:
-    from ladder.store.study import Study
+from ladder.store.study import Study, best_rate
 
 STREAMS = "ceiling_bandwidth"
 LINK = "ceiling_gpu_bandwidth"  # its phase `to device` copies the input to the GPU

@@ -4,8 +4,6 @@ Each case comes from one origin: its record, or else the campaigns that measured
 machine. Nothing is built or measured; a system's rows are read without those of the other systems.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,21 +1,17 @@
 """Rates of single cases and their shares of this machine's ceilings, as its ceiling experiments measured them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder import devices
 from ladder.catalogue import traits
 from ladder.machine import description
 from ladder.records import documents
+from ladder.records.case import Case
 from ladder.store import peaks
 from ladder.store.ceilings import BANDWIDTH, FLOPS, RAISES_BANDWIDTH, stated_ceiling
-
-if TYPE_CHECKING:
-    from ladder.records.case import Case
 
 FOLDER = "results/ceilings"
 
