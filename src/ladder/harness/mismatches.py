@@ -6,7 +6,11 @@ AXES = {1: ("elements",), 2: ("rows", "columns")}
 
 
 def mismatches(
-    excess: np.ndarray, wrong: np.ndarray, actual: np.ndarray, expected: np.ndarray, rows: np.ndarray | None = None
+    excess: np.ndarray,
+    wrong: np.ndarray,
+    actual: np.ndarray,
+    expected: np.ndarray,
+    rows: np.ndarray | range | None = None,
 ) -> str:
     """Sentences on the element with the largest excess, and on all that are wrong.
 
@@ -30,7 +34,7 @@ def text(number: float) -> str:
     return f"{float(number):.15g}"
 
 
-def extent(wrong: np.ndarray, rows: np.ndarray | None = None) -> str:
+def extent(wrong: np.ndarray, rows: np.ndarray | range | None = None) -> str:
     """The part of an array whose elements are wrong, by axis: `1 of 65 rows (64) and 5 of 65 columns (0 to 4)`."""
     names = AXES.get(wrong.ndim, [f"positions of axis {axis}" for axis in range(wrong.ndim)])
     parts = []

@@ -99,7 +99,7 @@ def growing_sum_factor(length: int, dtype: DTypeLike) -> float:
     return min(length, ROUNDING_DEVIATION * (2 * np.log(2 / FALSE_ALARM) * length / 3) ** 0.5) * unit_roundoff(dtype)
 
 
-def reference_type(length: int, dtype: str) -> type[np.floating]:
+def reference_type(length: int, dtype: str) -> type[Any]:
     """The type of the reference for sums of `length` products: of higher precision for short sums in float64."""
     return np.longdouble if length <= MAX_SHORT_LENGTH and dtype == "float64" else np.float64
 
@@ -128,7 +128,11 @@ def poison(outputs: Mapping[str, np.ndarray]) -> None:
 
 
 def compare(
-    name: str, actual: np.ndarray, expected: np.ndarray, bound: np.ndarray | float, rows: np.ndarray | None = None
+    name: str,
+    actual: np.ndarray,
+    expected: np.ndarray,
+    bound: np.ndarray | float,
+    rows: np.ndarray | range | None = None,
 ) -> Check:
     """The Check of `actual` against the float64 array `expected`, elementwise within `bound`.
 

@@ -21,6 +21,7 @@ from ladder.build import compilation
 from ladder.catalogue import blame, datasets, traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import curves, traces, validation
+from ladder.harness.contract import Problem
 from ladder.harness.steps import Steps, in_order
 from ladder.machine import processes
 from ladder.records.case import Case
@@ -227,7 +228,7 @@ def make_problem(workload, case, device, variant=None):
     if not device.is_first():
         inputs, outputs = {}, {}
     arrays = {name: device.empty(*kind) for name, kind in {**inputs, **outputs}.items()}
-    problem = SimpleNamespace(
+    problem = Problem(
         sizes=case.sizes,
         device=device,
         inputs={name: arrays[name] for name in inputs},
