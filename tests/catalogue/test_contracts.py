@@ -52,7 +52,12 @@ def test_a_device_overrides_methods_with_the_same_arguments(name):
     device = type(devices.load(name))
     for method in vars(Host):
         if inspect.isroutine(getattr(Host, method)) and not method.startswith("__"):
-            assert inspect.signature(getattr(device, method)) == inspect.signature(getattr(Host, method)), method
+            assert arguments(getattr(device, method)) == arguments(getattr(Host, method)), method
+
+
+def arguments(function):
+    """The names, kinds and defaults of a function's arguments; mypy compares their types."""
+    return [(each.name, each.kind, each.default) for each in inspect.signature(function).parameters.values()]
 
 
 def test_the_harness_uses_only_attributes_of_a_device_that_the_host_has():
