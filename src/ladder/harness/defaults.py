@@ -4,19 +4,14 @@
 part of the fingerprint of the cases that use it (`ladder.catalogue.sources`).
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ladder.data import dataset
 from ladder.errors import LadderError
-from ladder.harness.validation import Check, compare
-
-if TYPE_CHECKING:
-    import numpy as np
+from ladder.harness.contract import Arrays, Round, Sizes
+from ladder.harness.validation import compare
 
 STATEFUL = False
 CURVE = ()
@@ -24,12 +19,12 @@ FACTS = ()
 GENERATED = ()
 
 
-def refuse(workload: ModuleType, sizes: Mapping[str, Any]) -> str | None:
+def refuse(workload: ModuleType, sizes: Sizes) -> str | None:
     """Why these sizes are refused: None, since all are accepted."""
     return None
 
 
-def data_set(workload: ModuleType, sizes: Mapping[str, Any]) -> str | None:
+def data_set(workload: ModuleType, sizes: Sizes) -> str | None:
     """The name of the data set: None, since the inputs are drawn from the seed."""
     return None
 
@@ -39,26 +34,26 @@ def load_data(workload: ModuleType, path: Path) -> Any:
     return dataset.load(path)
 
 
-def reference_sizes(workload: ModuleType, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
+def reference_sizes(workload: ModuleType, sizes: Sizes) -> Sizes | None:
     """The sizes on which a stored reference depends: None, since the job computes its reference itself."""
     return None
 
 
-def rounds(workload: ModuleType, sizes: Mapping[str, Any]) -> int:
+def rounds(workload: ModuleType, sizes: Sizes) -> int:
     """The number of checked rounds: two with different inputs, to detect a variant that returns cached results."""
     return 2
 
 
 def check(
     workload: ModuleType,
-    sizes: Mapping[str, Any],
-    inputs: Mapping[str, np.ndarray],
-    outputs: Mapping[str, np.ndarray],
+    sizes: Sizes,
+    inputs: Arrays,
+    outputs: Arrays,
     round: int,
     data: Any,
     reference: Any,
     precision: str,
-) -> tuple[list[Check], dict[str, float] | None]:
+) -> Round:
     """Compare every element of every output with the workload's function `expected`.
 
     Raises LadderError for an output that `expected` lacks.
