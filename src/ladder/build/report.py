@@ -84,8 +84,8 @@ def resources(log: str, architecture: str, bounds: Mapping[str, int], dynamic: i
 
 def match(pattern: re.Pattern, text: str) -> re.Match:
     """The first match of what ptxas prints about every kernel. Raises LadderError if it isn't there."""
-    if found := pattern.search(text):
-        return found
+    if first := pattern.search(text):
+        return first
     raise LadderError(
         f"The log of ptxas has no text like {pattern.pattern!r}: this version of the compiler is unknown."
     )
