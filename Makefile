@@ -104,9 +104,10 @@ docs: setup ## build the documentation: results/documentation/index.html
 	rm -rf results/documentation
 	$(SPHINX) . results/documentation
 
-lint: setup ## check the style of the code and of the workflow, and the order of the packages
+lint: setup ## check the style of the code and of the workflow, the types, and the order of the packages
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/mypy
 	.venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile config/smoke.yaml
@@ -123,5 +124,5 @@ lock: ## pin what pyproject.toml requires in requirements.txt, and for GPUs in r
 	"$$tools/bin/uv" $(COMPILE) --constraints requirements.txt "$$tools/gpu.in" --output-file requirements-gpu.txt
 
 clean: ## remove .venv and caches; measurements in results/ stay
-	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .import_linter_cache src/*.egg-info
+	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .mypy_cache .import_linter_cache src/*.egg-info
 	find src tests workflow -name __pycache__ -prune -exec rm -r {} +

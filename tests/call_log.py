@@ -20,7 +20,7 @@ from scipy.linalg.blas import get_blas_funcs
 
 from ladder import cuda, devices
 from ladder.build import binaries, compiler, libraries
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.cuda import cublas, dependent_launch, gpus, tensor_map
 from ladder.devices import mpi
 from ladder.harness import environment
@@ -226,7 +226,7 @@ def stand_ins(case):
             patch.setitem(sys.modules, name, module)
         for replacement in project_functions(log):
             patch.setattr(*replacement)
-        for variant in ((case.workload, case.variant), *workloads.used_variants(case)):
+        for variant in ((case.workload, case.variant), *traits.used_variants(case)):
             workloads.load_variant(*variant)
         patch_workloads(log, patch)
         yield log
@@ -289,7 +289,7 @@ def lines(case):
         log += [f"{name}={text}" for name, text in variables if name.startswith(RUNTIMES)]
         log.append(f"launched by {' '.join(devices.of(case).command(case, 'env'))}")
         workload, variant = (workloads.load(case.workload), workloads.load_variant(case.workload, case.variant))
-        on_gpu = workloads.device(case) == "cuda"
+        on_gpu = traits.device(case) == "cuda"
         device = SimpleNamespace(
             empty=empty if on_gpu else devices.load("host").empty,
             is_first=lambda: True,

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.text import Text
 
 from conftest import ROOT
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.planning import configuration, plan
 from ladder.planning.targets import Target
 from ladder.report import figures
@@ -105,7 +105,7 @@ def rows_of(experiment, machine, drop, without, processes, converged):
     rows = {name: [] for name in collect.TABLES}
     for case in planned()[experiment]:
         own = collect.case_columns(machine, experiment, case.workload, case.variant, case.slug)
-        if case.variant in drop or workloads.device(case) in without:
+        if case.variant in drop or traits.device(case) in without:
             rows["missing"].append(own | {"why": "it is not installed"})
             continue
         for name, some in collect.rows_of(record(case, processes, converged), own).items():

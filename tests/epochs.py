@@ -8,7 +8,7 @@ import numpy as np
 
 import elementary
 import sanitized
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.harness import validation
@@ -61,7 +61,7 @@ def failures(case, device):
             {name: device.to_host(array) for name, array in arrays.items()}
             for arrays in (problem.inputs, problem.outputs)
         )
-        checks, _ = backprop.check(sizes, inputs, outputs, round, digits(), expected, workloads.precision(case))
+        checks, _ = backprop.check(sizes, inputs, outputs, round, digits(), expected, traits.precision(case))
         failed += [check.name for check in checks if not check.passed]
     return failed
 

@@ -10,7 +10,7 @@ import itertools
 import sys
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.harness import validation, worker
 from ladder.harness.steps import Steps, in_order
 from ladder.machine import nvidia
@@ -61,7 +61,7 @@ def solve(case, device, gemv, rounds):
         if problem.outputs:
             validation.require_finite(problem.outputs, problem.output_kinds)
             checks, _ = gemv.check(
-                case.sizes, problem.inputs, problem.outputs, round, None, None, workloads.precision(case)
+                case.sizes, problem.inputs, problem.outputs, round, None, None, traits.precision(case)
             )
             validation.require(checks, case.key)
 

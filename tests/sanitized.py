@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ladder import cuda, devices
 from ladder.build import binaries
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, traits, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.harness import validation, worker
@@ -80,7 +80,7 @@ def of_tconv(own):
     """Every arithmetic with every tiling; every product of `gemm`, in blocks of which the last isn't full."""
     for name in on_gpu("tconv", own=True):  # we don't check PyTorch's kernels
         tunings = maths(name)
-        if "product" in workloads.tunings("tconv", name):
+        if "product" in setup_arguments.tunings("tconv", name):
             tunings = [{"product": product, "block": 2} for product in products(own)]
         for dtype, tuning, (images, h, c, k) in itertools.product(DTYPES, tunings, SHAPES_OF_IMAGES):
             for tiling in binaries.choices("tconv", name, dtype):
@@ -90,7 +90,7 @@ def of_tconv(own):
 
 def maths(variant):
     """The tunings of every arithmetic of a variant of `tconv`; an empty one if it has only one arithmetic."""
-    if "math" not in workloads.tunings("tconv", variant):
+    if "math" not in setup_arguments.tunings("tconv", variant):
         return [{}]
     return [{"math": math} for math in ("tf32", "float16", "bfloat16")]
 
@@ -145,7 +145,7 @@ def of_backprop():
 
 def within_limits(case):
     """[case], or [] if the case exceeds its variant's LIMITS."""
-    return [case] if workloads.beyond_limits(case) is None else []
+    return [case] if traits.beyond_limits(case) is None else []
 
 
 def on_gpu(workload, own):
@@ -186,7 +186,7 @@ def judged(problem, case, round=0, data=None, precision=None):
     )
     sizes = workload.reference_sizes(case.sizes)
     reference = workload.reference.compute(sizes, data) if sizes else None
-    precision = precision or workloads.precision(case)
+    precision = precision or traits.precision(case)
     return workload.check(case.sizes, inputs, outputs, round, data, reference, precision)[0]
 
 

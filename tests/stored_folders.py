@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 import made_up
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.records.case import Case
 from ladder.store import TABLES, collect, data_package
 
@@ -23,7 +23,7 @@ def rows_of(case, processes, experiment="gemv_threads", **columns):
     """The rows of a case's timed calls; `processes` has the seconds of each process's calls."""
     cost = vars(workloads.load(case.workload).cost(case.sizes))
     shared = collect.case_columns("", experiment, *case.key.split("/")) | cost
-    shared |= {"device": workloads.device(case), "converged": True, "commit": COMMIT, "threads_found": case.threads}
+    shared |= {"device": traits.device(case), "converged": True, "commit": COMMIT, "threads_found": case.threads}
     return [
         shared | columns | {"process": number, "sample": sample, "phase": "total", "seconds": seconds}
         for number, times in enumerate(processes)

@@ -3,7 +3,7 @@
 import argparse
 import textwrap
 
-from ladder.__main__ import parser
+from ladder.verbs.command_line import parser
 from ladder.verbs import FOR_USERS, VERBS
 from reference_pages import markdown
 

@@ -1,13 +1,9 @@
 """The command line: `python -m ladder VERB` runs one verb of `ladder.verbs`, as each rule of the workflow does."""
 
-import argparse
-import ast
 import contextlib
-import importlib
 import io
 import os
 import sys
-import textwrap
 from pathlib import Path
 
 from ladder.errors import LadderError, did_you_mean
@@ -15,10 +11,9 @@ from ladder.machine import processes
 from ladder.records import locks
 from ladder.records.files import require_utf8
 from ladder.records.holders import working_folder
-from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
+from ladder.verbs import VERBS
 from ladder.verbs.arguments import INTERRUPTED
-
-DISTRIBUTION = "ladder-study"
+from ladder.verbs.command_line import parser
 
 
 def main(arguments=None):
@@ -80,61 +75,6 @@ def require_verb(arguments):
             f"ladder: There is no verb {name!r}.{did_you_mean(name, VERBS)} `ladder --help` lists all.", file=sys.stderr
         )
         sys.exit(2)
-
-
-def parser(names=VERBS):
-    """The command line's parser, with a subparser for each of these verbs; its help describes all verbs."""
-    top = argparse.ArgumentParser(
-        prog="ladder",
-        description="Measure numerical kernels and write about them.",
-        epilog=overview(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    top.add_argument("--version", action=PrintVersion, nargs=0, help="print the version")
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", title="verbs", help="one of those below")
-    for name in names:
-        module = importlib.import_module(f"ladder.verbs.{name}")
-        verb = verbs.add_parser(name, description=module.__doc__)
-        if examples := getattr(module, "EXAMPLES", None):
-            verb.epilog, verb.formatter_class = f"examples:\n{examples}", argparse.RawDescriptionHelpFormatter
-        module.add_arguments(verb)
-        verb.set_defaults(run=module.run, times=getattr(module, "TIMES", False))
-    return top
-
-
-class PrintVersion(argparse.Action):
-    """Print the version and end; other command lines don't read it."""
-
-    def __call__(self, parser, *_):
-        print(f"{parser.prog} {version()}")
-        parser.exit()
-
-
-def version():
-    """The version: that of pyproject.toml beside the sources, else that of the installed distribution."""
-    import importlib.metadata  # only here, because it takes as long as all other imports
-    import tomllib
-
-    project = Path(__file__).parents[2] / "pyproject.toml"
-    if project.is_file():
-        return tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"]
-    return importlib.metadata.version(DISTRIBUTION)
-
-
-def overview():
-    """The verbs in two groups, with what each does, and examples."""
-    others = [name for name in VERBS if name not in FOR_USERS]
-    groups = {"for users": FOR_USERS, "steps of the workflow": others}
-    lines = [line for title, names in groups.items() for line in ("", f"{title}:", *map(summary, names))]
-    return "\n".join([*lines[1:], "", "examples:", EXAMPLES])
-
-
-def summary(name):
-    """A verb with what it does, read without importing its module."""
-    path = Path(__file__).with_name("verbs") / f"{name}.py"
-    sentence = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-    indent = " " * 20
-    return textwrap.fill(sentence, 100, initial_indent=f"  {name:<18}", subsequent_indent=indent)
 
 
 if __name__ == "__main__":

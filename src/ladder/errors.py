@@ -1,5 +1,8 @@
 """LadderError, whose message is printed to the user without a traceback, and parts of such messages."""
 
+from collections.abc import Iterable
+from typing import Any
+
 # The similarity, difflib's ratio, from which on a name is taken for a misspelling of another.
 MIN_SIMILARITY = 0.65
 
@@ -8,21 +11,26 @@ class LadderError(Exception):
     """What is wrong, where, and what to do, as one sentence."""
 
 
-def pluralize(count, noun):
+def pluralize(count: int, noun: str) -> str:
     """A count and its noun, whose plural is regular: `1 thread`, `2 threads`, `2 processes`."""
     ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
     return f"{count} {noun}{ending}"
 
 
-def did_you_mean(name, names):
+def did_you_mean(name: Any, names: Iterable[Any]) -> str:
     """The end of a message about an unknown name: the one or two most similar known names, or nothing."""
+    similar = similar_names(name, names)
+    return f" Did you mean {enumerate_words(map(repr, similar), 'or')}?" if similar else ""
+
+
+def similar_names(name: Any, names: Iterable[Any], count: int = 2, min_similarity: float = MIN_SIMILARITY) -> list[str]:
+    """At most `count` known names that resemble an unknown one, the most similar first."""
     import difflib  # here, because most processes make no mistake
 
-    near = difflib.get_close_matches(str(name), list(map(str, names)), 2, MIN_SIMILARITY)
-    return f" Did you mean {enumerate_words(map(repr, near), 'or')}?" if near else ""
+    return difflib.get_close_matches(str(name), list(map(str, names)), count, min_similarity)
 
 
-def enumerate_words(words, conjunction="and"):
+def enumerate_words(words: Iterable[str], conjunction: str = "and") -> str:
     """The words as a list in a sentence: `a`, `a and b`, `a, b and c`."""
     *first, last = words
     return f"{', '.join(first)} {conjunction} {last}" if first else last

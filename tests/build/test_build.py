@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from ladder.build import binaries, compiler, report
-from ladder.catalogue import workloads
+from ladder.catalogue import locations, workloads
 from ladder.errors import LadderError
 from ladder.records import files
 from ladder.records.case import Case
@@ -208,7 +208,7 @@ def setup(problem, *, block: int = 16, depth: int = 4):
 def slugs_of(tmp_path, monkeypatch):
     """A function that returns the slugs of the binaries that a training needs of a product with these TILES."""
     (tmp_path / "gemm").mkdir()
-    monkeypatch.setattr(workloads, "folders", lambda workload: [workloads.HOME / workload, tmp_path / workload])
+    monkeypatch.setattr(locations, "folders", lambda workload: [locations.HOME / workload, tmp_path / workload])
 
     def slugs_of(name, tiles, dtype):
         (tmp_path / f"gemm/{name}.py").write_text(VARIANT.format(tiles=tiles))

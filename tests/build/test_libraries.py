@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ladder.build import libraries
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import LadderError
 from ladder.records.case import Case
 from ladder.records.files import read_json
@@ -60,7 +60,7 @@ def test_a_case_needs_its_own_library_and_those_of_what_it_uses():
 
 def test_macros_are_those_named_by_the_variant(monkeypatch):
     monkeypatch.setattr(workloads, "constants", lambda *variant: {"MACROS": ("tile", "depth")})
-    monkeypatch.setattr(workloads, "defaults", lambda *variant: {"depth": 2, "flags": "O3"})
+    monkeypatch.setattr(setup_arguments, "defaults", lambda *variant: {"depth": 2, "flags": "O3"})
     slug = libraries.slug("any", "variant", "float32", {"tile": 8, "threads": 4})
     assert slug == "dtype=float32,flags=O3,depth=2,tile=8"
     assert {"-O3", "-DDEPTH=2", "-DTILE=8", "-DREAL=float"} <= set(libraries.options(slug))

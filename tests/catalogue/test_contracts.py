@@ -11,7 +11,7 @@ import pytest
 
 from conftest import ROOT, TESTS
 from ladder import devices
-from ladder.catalogue import contracts, imports, sources, workloads
+from ladder.catalogue import contracts, imports, locations, soundness, sources, workloads
 from ladder.devices.host import Host
 from ladder.errors import LadderError
 from ladder.harness import defaults, generation
@@ -52,7 +52,12 @@ def test_a_device_overrides_methods_with_the_same_arguments(name):
     device = type(devices.load(name))
     for method in vars(Host):
         if inspect.isroutine(getattr(Host, method)) and not method.startswith("__"):
-            assert inspect.signature(getattr(device, method)) == inspect.signature(getattr(Host, method)), method
+            assert arguments(getattr(device, method)) == arguments(getattr(Host, method)), method
+
+
+def arguments(function):
+    """The names, kinds and defaults of a function's arguments; mypy compares their types."""
+    return [(each.name, each.kind, each.default) for each in inspect.signature(function).parameters.values()]
 
 
 def test_the_harness_uses_only_attributes_of_a_device_that_the_host_has():
@@ -136,12 +141,12 @@ def test_every_workload_has_the_names_that_the_harness_requires(workload):
 def test_every_module_of_the_project_fulfils_its_contract(workload):
     """No name of the project is taken for a misspelling."""
     for variant in (None, *workloads.variants(workload)):
-        workloads.require_contract(workload, variant)
+        soundness.require_contract(workload, variant)
 
 
 def test_every_constant_of_a_variant_is_one_of_the_contract_or_used_by_a_workload():
     """A misspelt constant would go unnoticed."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in workloads.HOME.glob("*/*.py"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in locations.HOME.glob("*/*.py"))
     known = {*contracts.VARIANT.names, *re.findall(r"\b[A-Z][A-Z0-9_]+\b(?! = )", text)}
     for workload in workloads.names():
         for variant in workloads.variants(workload):
@@ -338,14 +343,14 @@ def test_a_measurement_without_a_plan_is_refused_with_the_same_message(axpy):
     edit(axpy / "vectorised.py", "LIMITS =", "LIMIT =")
     case = Case("axpy", "vectorised", {"elements": 1000, "dtype": "float64", "seed": 1}, {"threads": 1})
     with pytest.raises(LadderError, match="did you mean `LIMITS`"):
-        workloads.require_sound(case)
+        soundness.require_sound(case)
 
 
 def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path, monkeypatch):
     """`mlp` defines `rounds`, `fma` uses the default; no workload of the project compares by the default."""
     home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(imports, "HOME", home)
-    monkeypatch.setattr(workloads, "HOME", home / "workloads")
+    monkeypatch.setattr(locations, "HOME", home / "workloads")
     sizes = {"dtype": "float32"}
     cases = [Case("fma", "cuda", sizes, {}), Case("mlp", "numpy_loop", sizes, {"threads": 1})]
 

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import ROOT
 from ladder.build import binaries
-from ladder.catalogue import imports, sources, workloads
+from ladder.catalogue import imports, locations, sources, traits
 from ladder.planning import configuration, plan, targets
 
 HOST_DEVICES, GPU_DEVICES = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
@@ -37,7 +37,7 @@ def tree(tmp_path, monkeypatch, before):
     """A copy of the package, from which fingerprints are computed."""
     home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(imports, "HOME", home)
-    monkeypatch.setattr(workloads, "HOME", home / "workloads")
+    monkeypatch.setattr(locations, "HOME", home / "workloads")
     sources.forget()
     yield home
     monkeypatch.undo()
@@ -60,7 +60,7 @@ NOT_AFFECTING = [
     ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
     ("build/report.py", '"registers": registers', '"registers": registers + 0'),
     ("build/occupancy.py", "def occupancy(", "def occupancy(unused=0, *"),
-    ("machine/description.py", "def describe():", "def describe(unused=0):"),
+    ("machine/description.py", "def describe()", "def describe(unused=0)"),
     ("records/record.py", "def write(", "def write(unused=0, *"),
     ("planning/plan.py", "def skip_reason(", "def skip_reason(unused=0, *"),
     ("catalogue/imports.py", "def reachable(", "def reachable(unused=0, *"),
@@ -139,7 +139,7 @@ def test_an_edit_invalidates_the_measurements_that_reach_it(tree, cases, before,
     name, old, new, devices = AFFECTING[subject]
     edit(tree / name, old, new)
     # AFFECTING names devices, or variants if not all variants of a device reach the code.
-    expected = {case.key for case in cases if {workloads.device(case), case.variant} & devices}
+    expected = {case.key for case in cases if {traits.device(case), case.variant} & devices}
     assert {case.key for case in outdated(cases, before)} == expected
 
 
@@ -157,7 +157,7 @@ def test_a_launcher_on_gpus_does_not_concern_the_host(tree, cases, before):
     launched = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
     assert {case.variant for case in stale if case.workload == "gemm"} == launched | {"cuda_columns"}
     assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launched
-    assert {workloads.device(case) for case in stale} == {"cuda", "mpi_cuda", "offload"}
+    assert {traits.device(case) for case in stale} == {"cuda", "mpi_cuda", "offload"}
 
 
 @pytest.mark.slow

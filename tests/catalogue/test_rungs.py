@@ -4,8 +4,9 @@ import pytest
 
 from conftest import ROOT
 from ladder.__main__ import main
-from ladder.catalogue import workloads
+from ladder.catalogue import locations, workloads
 from ladder.errors import LadderError
+from ladder.planning import configuration
 
 VARIANT = """
 DEVICE = "host"
@@ -25,6 +26,32 @@ def test_every_variant_is_a_rung_and_every_rung_a_variant(workload, monkeypatch)
     assert all(rungs.values())
     peers = [bool(workloads.constants(workload, variant).get("PEER")) for variant in rungs]
     assert peers == sorted(peers), "peers come last"
+
+
+@pytest.fixture
+def only_the_package(monkeypatch, tmp_path):
+    """The package is installed outside of a clone, so that there is no configuration."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(configuration, "shipped", lambda: tmp_path / "config/config.yaml")
+
+
+def test_the_ladders_are_printed_outside_of_a_clone(only_the_package, monkeypatch, tmp_path, capsys):
+    (tmp_path / "mine/gemm").mkdir(parents=True)
+    (tmp_path / "mine/gemm/added.py").write_text(VARIANT)
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "mine"))
+    main(["list", "--rungs"])
+    printed = capsys.readouterr().out
+    assert "gemm: form=nn|tn|nt, m, n, k" in printed
+    assert "  added               host" in printed
+
+
+def test_a_plan_outside_of_a_clone_is_refused_with_a_sentence(only_the_package, capsys):
+    with pytest.raises(SystemExit):
+        main(["list"])
+    assert capsys.readouterr().err == (
+        "ladder list: There is no config/config.yaml here: work in a clone of the repository, or name another "
+        "configuration by --configfile.\n"
+    )
 
 
 def test_the_ladders_are_printed_with_devices_tunings_and_sizes(monkeypatch, capsys):
@@ -54,4 +81,4 @@ def test_variants_are_found_in_folders_of_the_configuration_and_the_environment(
 
 def test_a_missing_folder_of_variants_is_refused(tmp_path):
     with pytest.raises(LadderError, match=r"There is no folder .*/kernls, which `variant_folders` or LADDER_VARIANTS"):
-        workloads.search_folders([tmp_path, tmp_path / "kernls"])
+        locations.search_folders([tmp_path, tmp_path / "kernls"])

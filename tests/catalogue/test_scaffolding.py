@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ladder.__main__ import main
-from ladder.catalogue import literals, scaffolding, sources, workloads
+from ladder.catalogue import literals, scaffolding, soundness, sources, workloads
 from ladder.errors import LadderError
 from ladder.harness.case_arguments import cases_of
 
@@ -34,7 +34,7 @@ def rung_devices():
 def test_a_copy_of_every_ladder_s_first_rung_keeps_the_contract(workload, device, folder):
     paths, words = scaffolding.create(f"{workload}/mine", device)
     assert {path.parent for path in paths} == {folder / workload}
-    workloads.require_contract(workload, "mine")
+    soundness.require_contract(workload, "mine")
     origin = words[1].split("/")[1]
     constants = workloads.constants(workload, "mine")
     assert constants["DEVICE"] == device
@@ -91,7 +91,7 @@ def test_what_cannot_be_made_is_refused_and_nothing_is_written(name, options, se
 def test_the_verb_writes_a_workload_that_runs(folder, capsys):
     main(["new", "workload/spmv"])
     assert {path.name for path in (folder / "spmv").iterdir()} == {"__init__.py", "plain.py"}
-    workloads.require_contract("spmv")
+    soundness.require_contract("spmv")
     assert literals.read(folder / "spmv/__init__.py")["RUNGS"] == {"plain": "one pass of NumPy"}
     line = capsys.readouterr().out.split("Try it:  ladder ")[1].splitlines()[0].split()
     assert line == ["run", "spmv/plain", "elements=256", "--quick"]

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from ladder.catalogue import imports, literals, sources, syntax, workloads
+from ladder.catalogue import imports, literals, locations, sources, syntax, workloads
 from ladder.errors import LadderError
 from ladder.records.case import Case
 
@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 def code(case):
     """The files of a case's code, below the workloads' folder."""
-    return {str(path.relative_to(workloads.HOME)) for path in sources.code(case)}
+    return {str(path.relative_to(locations.HOME)) for path in sources.code(case)}
 
 
 def test_a_variant_depends_on_what_it_imports():
@@ -210,6 +210,34 @@ def changed_by(tmp_path, monkeypatch):
 )
 def test_a_class_counts_with_its_bases_and_what_they_use(changed_by, name, old, new, expected):
     assert changed_by(name, old, new) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("flush(count):", "flush(count: int):"),
+        ("flush(count):", "flush(count: 'Base') -> None:"),
+        (
+            "def flush",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ladder.base import Base\ndef flush",
+        ),
+    ],
+)
+def test_hints_count_outside_of_workloads_for_nothing(changed_by, old, new):
+    assert changed_by("tools", old, new) == set()
+
+
+def test_a_hint_of_a_workload_counts_but_refers_to_nothing(folder):
+    """A compiler such as Triton's reads hints."""
+
+    def reached(argument):
+        sources.forget()
+        (folder / "mine.py").write_text(f"from ladder import errors\ndef run({argument}):\n    return 1\n")
+        return sources.digest("ladder.workloads.gemm.mine"), len(imports.reachable("ladder.workloads.gemm.mine"))
+
+    digests, nodes = zip(*map(reached, ("x", "x: int", "x: errors.LadderError")), strict=True)
+    assert len(set(digests)) == 3
+    assert len(set(nodes)) == 1
 
 
 def test_the_order_of_two_modules_functions_of_one_name_counts(changed_by):

@@ -14,7 +14,7 @@ import pytest
 import sanitized
 from conftest import PROTOCOL, TESTS
 from ladder import cuda, devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.cuda import clock, cublas, gpus
 from ladder.data.dataset import load as load_data
 from ladder.data.digits import write as write_digits
@@ -128,7 +128,7 @@ def test_uuids_of_gpus_are_those_of_the_driver():
 def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
     case = sanitized.case("gemm", "cublas", {"math": "tf32"}, m=257, n=130, k=784, dtype="float32")
     problem = sanitized.solved(case)
-    assert workloads.precision(case) == "tf32"
+    assert traits.precision(case) == "tf32"
     assert all(check.passed for check in sanitized.judged(problem, case))
     assert not all(check.passed for check in sanitized.judged(problem, case, precision="float32"))
 
@@ -153,7 +153,7 @@ def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(ma
     tuning = {"math": math, "conversion": conversion}
     case = sanitized.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")
     problem = sanitized.solved(case)
-    assert workloads.precision(case) == math
+    assert traits.precision(case) == math
     assert all(check.passed for check in sanitized.judged(problem, case))
     passed = all(check.passed for check in sanitized.judged(problem, case, precision=beyond or "float32"))
     assert passed == (beyond is None)

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import PROTOCOL, TESTS
 from ladder import cuda, devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.cuda import gpus
 from ladder.devices import mpi, mpi_cuda
 from ladder.devices.gpu import Gpu
@@ -599,7 +599,7 @@ def test_cases_on_more_gpus_than_available_are_skipped():
     case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
     for count, reason in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
         assert str(plan.skip_reason(case, True, Target("here", 4, count, "mpiexec"))) == reason
-    assert workloads.gpus(case) == 4
+    assert traits.gpus(case) == 4
 
 
 @needs_mpi

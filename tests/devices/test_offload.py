@@ -3,7 +3,7 @@
 import pytest
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.cuda import clock, gpus
 from ladder.devices.host import Host
 from ladder.errors import LadderError
@@ -58,7 +58,7 @@ def test_a_call_begins_with_idle_gpus(gpu):
 
 def test_a_case_uses_the_number_of_gpus_in_its_tuning():
     sizes = workloads.complete("dcgan", {"images": 5})
-    assert workloads.gpus(Case("dcgan", "home", sizes, {"gpus": 3})) == 3
-    assert workloads.gpus(Case("dcgan", "home", sizes, {})) == 1
-    assert workloads.gpus(Case("dcgan", "cuda", sizes, {})) == 1
-    assert workloads.gpus(Case("dcgan", "host", sizes, {"threads": 1})) == 0
+    assert traits.gpus(Case("dcgan", "home", sizes, {"gpus": 3})) == 3
+    assert traits.gpus(Case("dcgan", "home", sizes, {})) == 1
+    assert traits.gpus(Case("dcgan", "cuda", sizes, {})) == 1
+    assert traits.gpus(Case("dcgan", "host", sizes, {"threads": 1})) == 0

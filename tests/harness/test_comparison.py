@@ -105,7 +105,7 @@ def test_processes_under_different_conditions_are_not_compared(simulated_workers
 
 
 def test_cases_with_other_variables_may_differ_in_libraries_only(simulated_workers, monkeypatch):
-    monkeypatch.setattr(comparison.workloads, "environment", lambda case: {"OPENBLAS_CORETYPE": case.variant})
+    monkeypatch.setattr(comparison.traits, "environment", lambda case: {"OPENBLAS_CORETYPE": case.variant})
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"blas/one.so/architecture": case.variant})
     compare_keys(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"boost": case.variant})

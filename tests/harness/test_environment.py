@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ladder.build import compilation
-from ladder.catalogue import workloads
+from ladder.catalogue import soundness, workloads
 from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.machine import processes
@@ -58,9 +58,9 @@ def test_numba_has_a_cache_for_each_set_of_its_variables():
 )
 def test_variables_that_contradict_the_case_are_refused(name):
     with pytest.raises(LadderError, match=f"{name} can't be named by the key `environment`"):
-        workloads.require_sound(case(**{name: "1"}))
+        soundness.require_sound(case(**{name: "1"}))
     with pytest.raises(LadderError, match="OMP_PROC_BIND is set by the variant gemv/openmp_bound"):
-        workloads.require_sound(case("openmp_bound", {"binding": "spread"}, OMP_PROC_BIND="close"))
+        soundness.require_sound(case("openmp_bound", {"binding": "spread"}, OMP_PROC_BIND="close"))
 
 
 def test_a_settings_file_of_numba_in_the_working_directory_is_refused(monkeypatch, tmp_path):

@@ -44,7 +44,7 @@ def test_only_a_case_on_one_gpu_shares_the_machine(monkeypatch, device, shares):
 
 def test_cases_with_the_same_lease_hold_the_largest_number_once(device, monkeypatch):
     events = []
-    monkeypatch.setattr(leases.workloads, "gpus", lambda case: case.gpus)
+    monkeypatch.setattr(leases.traits, "gpus", lambda case: case.gpus)
 
     @contextlib.contextmanager
     def lease_gpus(count):

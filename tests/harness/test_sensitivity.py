@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import soundness, sources, workloads
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import sensitivity
@@ -149,7 +149,7 @@ def test_workloads_declare_their_cases_for_every_dtype(known_workload):
         item.workload for item in declared
     }
     for item in declared:
-        workloads.require_sound(item)
+        soundness.require_sound(item)
     first = sensitivity.cases("first")
     assert all(item.sizes["dtype"] == workloads.load(item.workload).SIZES["dtype"][0] for item in first)
     assert {item.workload for item in first} == {item.workload for item in declared}

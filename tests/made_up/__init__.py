@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from ladder.catalogue.workloads import constants, load, precision
+from ladder.catalogue.traits import precision
+from ladder.catalogue.workloads import constants, load
 from ladder.records.case import Case
 from ladder.store import collect, stored
 from ladder.store.study import Study

@@ -9,7 +9,8 @@ import math
 
 import drawings
 import made_up
-from ladder.catalogue.workloads import device, load
+from ladder.catalogue.traits import device
+from ladder.catalogue.workloads import load
 from ladder.report.telling import chapter_study
 from ladder.store.study import Study
 from made_up import MACHINE, Measurement

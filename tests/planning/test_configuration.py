@@ -188,7 +188,7 @@ def test_keys_with_the_same_alias_change_independently(load):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("threds", "it has no workload. Did you mean threads?"),
+        ("threds", "it has no workload. Did you mean 'threads'?"),
         ("ranks", "'question' is a required property"),
         (3, "3 is not of type 'string'"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.catalogue import published, sources, workloads
+from ladder.catalogue import locations, published, setup_arguments, soundness, sources, workloads
 from ladder.errors import LadderError
 from ladder.harness import preconditions
 from ladder.planning import configuration, plan
@@ -62,7 +62,7 @@ def test_a_variant_that_is_not_utf8_is_refused_by_name(variant, tmp_path):
     name = variant("latin", "")
     (tmp_path / "gemm/latin.py").write_bytes('DEVICE = "host"  # f\xfcr'.encode("latin-1"))
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
-    for run in (lambda: workloads.search_folders([tmp_path]), lambda: workloads.require_sound(case)):
+    for run in (lambda: locations.search_folders([tmp_path]), lambda: soundness.require_sound(case)):
         with pytest.raises(LadderError, match=r"gemm/latin.py isn't text in UTF-8"):
             run()
 
@@ -300,7 +300,7 @@ def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
     name = variant("edited", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(p): 1')
     (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
     (tmp_path / "gemm/folder.py").mkdir()
-    workloads.search_folders([tmp_path])
+    locations.search_folders([tmp_path])
     assert name in workloads.variants("gemm")
     assert len(plan_experiment({name: {}})) == 1
 
@@ -315,7 +315,7 @@ def test_planning_runs_no_variant(variant):
 @pytest.mark.parametrize("workload", workloads.names())
 def test_every_variant_declares_its_threads_ranks_and_libraries(workload):
     for name in workloads.variants(workload):
-        constants, tunings = workloads.constants(workload, name), workloads.tunings(workload, name)
+        constants, tunings = workloads.constants(workload, name), setup_arguments.tunings(workload, name)
         if constants["DEVICE"] == "host":
             assert tunings.get("threads", ("int", True)) == ("int", True)  # serial variants have none
             continue
@@ -503,7 +503,7 @@ def test_folders_and_names_of_3000_characters_are_refused(monkeypatch, tmp_path)
     monkeypatch.setenv("LADDER_VARIANTS", "")
     for folder in ("x" * 3000, tmp_path / "loop"):
         with pytest.raises(LadderError, match="There is no folder"):
-            workloads.search_folders([folder])
+            locations.search_folders([folder])
     assert "There is no workload" in refusal_of({"blas": {}}, workload="x" * 3000)
     assert "There is no variant" in refusal_of({"x" * 3000: {}})
     with pytest.raises(LadderError, match="too long"):

@@ -24,7 +24,7 @@ def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(tmp_path, 
         (tmp_path / workload / "paper").mkdir(parents=True)
         (tmp_path / workload / "paper/__init__.py").write_text(text)
     monkeypatch.setattr(chapters.workloads, "names", lambda: ["gemm", "gemv"])
-    monkeypatch.setattr(chapters.workloads, "folders", lambda workload: [tmp_path / workload])
+    monkeypatch.setattr(chapters.locations, "folders", lambda workload: [tmp_path / workload])
     assert [(item.title, item.order) for item in chapters.chapters()] == [("gemv", 1), ("Products", 2)]
 
 
@@ -72,7 +72,7 @@ def test_a_literal_of_another_kind_is_refused(tmp_path, monkeypatch, literal, se
     (tmp_path / "own/paper").mkdir(parents=True)
     (tmp_path / "own/paper/__init__.py").write_text(literal + "\n")
     monkeypatch.setattr(chapters.workloads, "names", lambda: ["own"])
-    monkeypatch.setattr(chapters.workloads, "folders", lambda workload: [tmp_path / workload])
+    monkeypatch.setattr(chapters.locations, "folders", lambda workload: [tmp_path / workload])
     with pytest.raises(LadderError, match=sentence):
         chapters.chapters()
 

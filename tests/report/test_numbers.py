@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from ladder.catalogue.workloads import gpus
+from ladder.catalogue.traits import gpus
 from ladder.errors import LadderError
 from ladder.planning import configuration
 from ladder.report import latex, numbers, plan_table, ratios, validation_table

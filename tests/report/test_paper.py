@@ -16,7 +16,7 @@ import pytest
 import drawings
 import made_up
 from conftest import ROOT
-from ladder.catalogue.workloads import gpus
+from ladder.catalogue.traits import gpus
 from ladder.errors import LadderError
 from ladder.harness.sensitivity import ELEMENT, ROW
 from ladder.harness.sensitivity import cases as sensitivity_cases

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import chapter
-from ladder.catalogue.workloads import gpus
+from ladder.catalogue.traits import gpus
 from ladder.store.study import Study
 from made_up import chapters as made
 

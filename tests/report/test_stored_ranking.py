@@ -2,19 +2,19 @@
 
 import json
 import re
-import shutil
 
 import pandas as pd
 import pytest
 
 from conftest import PROTOCOL, ROOT
+from ladder import terminal
 from ladder.__main__ import main
 from ladder.catalogue import workloads
 from ladder.harness import measure
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import ranking, terminal
+from ladder.report import ranking
 from ladder.store import results
 from stored_folders import gemv, publish, rows_of
 
@@ -184,26 +184,6 @@ def test_without_any_results(capsys):
     with pytest.raises(SystemExit):
         show(capsys, "--machine", "box")
     assert "There are no stored results of gemv" in capsys.readouterr().err
-
-
-def test_a_long_line_is_folded_at_its_last_cell(monkeypatch):
-    monkeypatch.setattr(shutil, "get_terminal_size", lambda fallback: type("Size", (), {"columns": 20}))
-    head, rows = ("a", "b"), [["1", "short"], ["22", "x" * 30]]
-    assert list(terminal.table(head, rows, "a")) == [" a  b", " 1  short", "22", "    " + "x" * 30]
-    titled = list(terminal.titled_table(("t", "a"), ["left right " * 3], [["1"]]))
-    assert titled == ["    a", "left right left", "right left right", "    1"]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(2.5, "2.50 s"), (0.0105, "10.5 ms"), (4.2e-6, "4.20 µs"), (3e-9, "3.00 ns"), (120.0, "120 s")]
-)
-def test_times_have_three_digits_and_a_unit(value, text):
-    assert terminal.seconds(value) == text
-
-
-def test_rates_have_a_prefix():
-    assert terminal.rate(4.45e12, "B/s") == "4.45 TB/s"
-    assert terminal.rate(12.0, "FLOP/s") == "12.0 FLOP/s"
 
 
 def test_times_and_order_are_those_of_the_published_table(monkeypatch, capsys):

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import published_study
-from ladder.__main__ import parser
+from ladder.verbs.command_line import parser
 from ladder.site import cases, page
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import made_up
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.records import record
 from ladder.records.case import Case
 from ladder.store import ceilings
@@ -24,7 +24,7 @@ def write_record(path, workload, variant, dtype, tuning, seconds):
     process["threads"] = {"cpus": 1, "affinity": [0], "runtimes": {}, "gpu": GPU}
     contents = {"schema": record.SCHEMA, "machine": "here", "workload": workload, "variant": variant, "case": case.slug}
     contents |= {"device": workloads.constants(workload, variant)["DEVICE"], "processes": [process], "converged": True}
-    contents["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": workloads.precision(case)}
+    contents["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": traits.precision(case)}
     contents |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "slurm": {}}
     contents |= {"description": made_up.description() | {"cache_bytes": 11}}
     contents |= {"clocks": {"before": {}, "after": {}}, "source": {"commit": "", "dirty": False}}

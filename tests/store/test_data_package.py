@@ -10,7 +10,7 @@ import pytest
 import made_up
 from conftest import ROOT
 from ladder.__main__ import main
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import LadderError
 from ladder.store import TABLES, columns, data_package, published_index
 
@@ -58,7 +58,7 @@ def test_a_table_fits_its_schema(resource):
 @pytest.mark.parametrize("workload", workloads.names())
 def test_a_workload_describes_its_columns_and_no_others(workload):
     module = workloads.load(workload)
-    tunings = {name for variant in workloads.variants(workload) for name in workloads.tunings(workload, variant)}
+    tunings = {name for variant in workloads.variants(workload) for name in setup_arguments.tunings(workload, variant)}
     names = {*module.SIZES, *tunings, *module.FACTS, *module.CURVE}
     assert {name for name in names if not columns.find("samples", name, workload)} == set()
     assert {*columns.of_workload(workload)} <= names

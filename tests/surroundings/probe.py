@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ladder import __main__
 from ladder.build import libraries
-from ladder.catalogue import workloads
+from ladder.catalogue import locations
 from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.machine import cpus, description, revision
@@ -49,7 +49,7 @@ def main():
 
 def said(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
-    workloads.search_folders(config["variant_folders"])
+    locations.search_folders(config["variant_folders"])
     found = targets.this_machine(config)
     planned = plan.plan(config, found)
     (experiment,) = {one.experiment for one in planned}

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from conftest import ROOT
-from ladder import __main__ as commands
+from ladder.verbs import command_line as commands
 from ladder.__main__ import main
 from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
 
@@ -40,7 +40,7 @@ def test_the_version_is_read_from_the_sources_or_the_distribution(capsys, monkey
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == commands.DISTRIBUTION
     assert printed(capsys, "--version") == (0, f"ladder {project['version']}\n", "")
-    monkeypatch.setattr(commands, "__file__", str(tmp_path / "site-packages/ladder/__main__.py"))
+    monkeypatch.setattr(commands, "__file__", str(tmp_path / "site-packages/ladder/verbs/command_line.py"))
     monkeypatch.setattr(importlib.metadata, "version", {commands.DISTRIBUTION: "7"}.get)
     assert commands.version() == "7"
 

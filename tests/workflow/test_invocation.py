@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from ladder.catalogue import workloads
+from ladder.catalogue import locations
 from ladder.workflow import invocation
 
 FIGURES = SimpleNamespace(
-    paths={"gemm_tilings": Path("/mine/gemm/paper/tilings.py"), "mlp_errors": workloads.HOME / "mlp/paper/errors.py"},
+    paths={"gemm_tilings": Path("/mine/gemm/paper/tilings.py"), "mlp_errors": locations.HOME / "mlp/paper/errors.py"},
     constants={"gemm_tilings": {"EXPERIMENTS": ["gemm_tiles", "gone"]}, "mlp_errors": {"EXPERIMENTS": ["quick"]}},
 )
 
@@ -40,17 +40,17 @@ def require(*targets):
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("figurs", "Nothing makes figurs: did you mean figures?"),
-        ("results/paper.pf", "Nothing makes results/paper.pf: did you mean results/paper.pdf?"),
+        ("figurs", "Nothing makes figurs. Did you mean 'figures'?"),
+        ("results/paper.pf", "Nothing makes results/paper.pf. Did you mean 'results/paper.pdf'"),
         ("elsewhere/0815", "Nothing makes elsewhere/0815."),
-        ("results/figures/gemm_tilngs.pdf", "There is no figure gemm_tilngs: did you mean gemm_tilings?"),
+        ("results/figures/gemm_tilngs.pdf", "There is no figure gemm_tilngs. Did you mean 'gemm_tilings'?"),
         (
             "results/figures/gemm_tilings.pdf",
-            "The figure gemm_tilings can't be drawn: EXPERIMENTS in /mine/gemm/paper/tilings.py names gemm_tiles (did "
-            "you mean gemm_tile?), gone, which the configuration lacks.",
+            "The figure gemm_tilings can't be drawn: EXPERIMENTS in /mine/gemm/paper/tilings.py names gemm_tiles and "
+            "gone, which the configuration lacks. Did you mean 'gemm_tile'?",
         ),
         ("results/figures/mlp_errors.svg", "mlp_errors is not a figure of this run: it shows data or artefacts"),
-        ("results/tables/qick/samples.csv", "The configuration has no experiment qick: did you mean quick?"),
+        ("results/tables/qick/samples.csv", "The configuration has no experiment qick. Did you mean 'quick'?"),
         ("results/plans/other.json", "The configuration has no experiment other."),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 import elementary
 from ladder.build import libraries
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
@@ -224,7 +224,8 @@ def test_blocks_of_any_size_are_right_in_blas(digits, exact, block):
 
 
 def test_no_size_or_tuning_has_the_name_of_a_column_of_the_curve():
-    tunings = {name for variant in workloads.variants("backprop") for name in workloads.tunings("backprop", variant)}
+    variants = workloads.variants("backprop")
+    tunings = {name for variant in variants for name in setup_arguments.tunings("backprop", variant)}
     assert not {*backprop.SIZES, *tunings} & set(backprop.CURVE)
 
 

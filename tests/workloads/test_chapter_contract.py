@@ -9,7 +9,7 @@ import pytest
 import chapter
 import made_up
 from chapter import CHAPTERS, whole
-from ladder.catalogue.workloads import gpus
+from ladder.catalogue.traits import gpus
 from ladder.report.latex import code
 from ladder.report.telling import functions, ladder
 from ladder.report.telling.chapter_study import NotMeasured

@@ -12,7 +12,7 @@ from test_tconv import by_definition, emulated_kernel, round_to_tf32
 import elementary
 import sanitized
 from ladder import cuda, devices
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, traits, workloads
 from ladder.cuda import dependent_launch
 from ladder.errors import LadderError
 from ladder.harness import validation
@@ -63,7 +63,7 @@ def has_failed(problem, round=0, precision="float32"):
 
 
 def run(problem, variant="host", **tuning):
-    tuning |= {"threads": 2} if "threads" in workloads.tunings("dcgan", variant) else {}
+    tuning |= {"threads": 2} if "threads" in setup_arguments.tunings("dcgan", variant) else {}
     steps = Steps.of(workloads.load_variant("dcgan", variant).setup(problem, **tuning))
     in_order([*steps.prepare, *steps.run])()
 
@@ -297,7 +297,7 @@ def is_right_on_gpu(variant, sizes, tuning):
     for round in range(2):
         problem = sanitized.solved(case, round=round)
         problem.outputs = {"pictures": devices.of(case).to_host(problem.pictures)}
-        if has_failed(problem, round, workloads.precision(case)):
+        if has_failed(problem, round, traits.precision(case)):
             return False
     return True
 

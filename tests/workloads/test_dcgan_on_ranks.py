@@ -10,7 +10,7 @@ import pytest
 
 from conftest import TESTS
 from ladder import cuda, devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.devices import mpi_cuda
 from ladder.errors import LadderError
 from ladder.machine import nvidia, programs
@@ -158,7 +158,7 @@ def test_an_array_without_elements_has_no_pages_to_lock(locked):
 
 
 def test_cases_need_a_gpu_for_every_rank():
-    assert workloads.gpus(case_of(2)) == 2
+    assert traits.gpus(case_of(2)) == 2
     assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 1, "mpiexec"))) == "needs 2 GPUs, 1 available"
     assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 2))) == "needs an MPI launcher, none available"
     assert "split from 0 to 4" in str(plan.skip_reason(case_of(1, split=5), True, Target("here", 4, 2)))

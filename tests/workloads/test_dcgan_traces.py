@@ -7,7 +7,7 @@ import pytest
 import test_dcgan
 
 from ladder import cuda
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.cuda import trace
 from ladder.harness import traces
 from ladder.harness.steps import in_order
@@ -141,7 +141,7 @@ def test_on_a_real_gpu_a_copy_follows_its_batch_and_all_pictures_are_right(index
     steps = home.setup(problem, **case.tuning)
     in_order(steps.prepare)()
     rows = traces.validate(steps.trace(), case)
-    assert not test_dcgan.has_failed(problem, precision=workloads.precision(case))
+    assert not test_dcgan.has_failed(problem, precision=traits.precision(case))
     kernels_end = {name: end for lane, name, _, end in rows if lane.startswith("compute")}
     copy_start = {name: start for lane, name, start, _ in rows if lane == "copy"}
     assert kernels_end.keys() == copy_start.keys()

@@ -13,7 +13,7 @@ import pytest
 import sanitized
 from ladder import devices
 from ladder.build import binaries
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
@@ -71,7 +71,7 @@ def is_right(problem, round=0):
 
 def is_within_limits(variant, **values):
     """Whether a variant's LIMITS allow a case of these sizes."""
-    return workloads.beyond_limits(Case("descent", variant, sizes_of(**values), {})) is None
+    return traits.beyond_limits(Case("descent", variant, sizes_of(**values), {})) is None
 
 
 def require_right(problem, round, where):

@@ -8,7 +8,7 @@ import pytest
 import elementary
 import sanitized
 from ladder import cuda
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
 from ladder.workloads import descent
@@ -86,5 +86,5 @@ def test_solves_are_right_on_a_gpu(n, dtype):
     variants = [("cuda_version1", {}), *itertools.product(("cuda_version2",), tunings)]
     for (variant, tuning), tolerance in itertools.product(variants, (0.0, 0.5)):
         case = sanitized.case("descent", variant, tuning, n=n, **SIZES, tolerance=tolerance, dtype=dtype)
-        if workloads.beyond_limits(case) is None:
+        if traits.beyond_limits(case) is None:
             validation.require(sanitized.judged(sanitized.solve(case, round=1), case, round=1), case.key)

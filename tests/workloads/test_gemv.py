@@ -11,7 +11,7 @@ import elementary
 import sanitized
 from ladder import cuda, devices
 from ladder.build import binaries
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, workloads
 from ladder.devices import chunked
 from ladder.errors import LadderError
 from ladder.harness import validation
@@ -103,7 +103,7 @@ def test_every_row_belongs_to_one_thread(count, threads):
 )
 def test_an_unknown_word_of_a_tuning_is_refused_with_the_known_ones(variant, tuning, words):
     with pytest.raises(LadderError, match=rf"of gemv/{variant} must be one of {words}\."):
-        workloads.require_tuning("gemv", variant, tuning)
+        setup_arguments.require_tuning("gemv", variant, tuning)
 
 
 def test_first_touch_writes_zeros_everywhere():

@@ -5,16 +5,16 @@ import re
 import pytest
 
 from ladder.build import compiler
-from ladder.catalogue import native_sources, workloads
+from ladder.catalogue import locations, native_sources
 
-INCLUDE = workloads.HOME / "include"
+INCLUDE = locations.HOME / "include"
 HEADERS = sorted(path.relative_to(INCLUDE) for path in INCLUDE.rglob("*.cuh"))
 # The macros that headers require of a source that includes them.
 MACROS = {"REAL": "float", "FLOAT64": 0, "BLOCK": 64, "LOAD": 4, "BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
 
 
 def test_ptx_instructions_are_only_in_their_folder():
-    sources = [path for pattern in ("*.cu", "*.cuh") for path in workloads.HOME.rglob(pattern)]
+    sources = [path for pattern in ("*.cu", "*.cuh") for path in locations.HOME.rglob(pattern)]
     texts = {path: native_sources.COMMENT.sub("", path.read_text()) for path in sources}
     folders = {path.parent for path, text in texts.items() if re.search(r"\basm\b", text)}
     assert folders == {INCLUDE / "ptx"}

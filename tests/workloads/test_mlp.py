@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ladder import cuda, devices
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
@@ -63,7 +63,7 @@ class Training:
         self.sizes, self.digits = sizes, digits
         self.problem = make_problem(mlp, Case("mlp", variant, sizes, {"threads": 1}), HOST)
         mlp.fill(self.problem.inputs, sizes, 0, digits)
-        tuning |= {"threads": 1} if "threads" in workloads.tunings("mlp", variant) else {}
+        tuning |= {"threads": 1} if "threads" in setup_arguments.tunings("mlp", variant) else {}
         steps = workloads.load_variant("mlp", variant).setup(self.problem, **tuning)
         self.run = in_order(Steps.of(steps).run)
 

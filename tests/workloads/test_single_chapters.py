@@ -10,7 +10,7 @@ import chapter
 import made_up
 from chapter import CHAPTERS, all_tables, text_functions, verdicts, whole
 from drawings import draw, tables, words
-from ladder.catalogue.workloads import gpus
+from ladder.catalogue.traits import gpus
 from ladder.data import dataset
 from ladder.report import figures, verdict_table
 from ladder.report.figures import theme

@@ -13,7 +13,7 @@ import elementary
 import sanitized
 from ladder import cuda, devices
 from ladder.build import binaries
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -217,13 +217,13 @@ def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
     for shape in (*SHAPES, FULL_COLUMNS, *([MANY_COLUMNS] if "window" in variant else [])):
         problem = problem_of(shape, dtype)
         case = Case("tconv", variant, problem.sizes, tuning)
-        if workloads.beyond_limits(case):
+        if traits.beyond_limits(case):
             continue
         shared_bytes = module.geometry(problem.sizes, **macros)[2] if hasattr(module, "geometry") else 0
         monkeypatch.setattr(cuda, "kernel", emulated_kernel(shared_bytes))
         steps = Steps.of(module.setup(problem, **tuning))
         in_order([*steps.prepare, *steps.run])()
-        assert failed_checks(problem, workloads.precision(case)) == set(), shape
+        assert failed_checks(problem, traits.precision(case)) == set(), shape
 
 
 def run_layer(problem, variant, result, activation="tanh", **tuning):
@@ -403,7 +403,7 @@ def test_implicit_products_are_right_on_a_gpu(variant, shape):
     sizes = sizes_of(shape)
     for math in sanitized.maths(variant):
         for tiling in ({}, *binaries.choices("tconv", variant, "float32")):
-            if workloads.beyond_limits(case := Case("tconv", variant, sizes, math | tiling)) is None:
+            if traits.beyond_limits(case := Case("tconv", variant, sizes, math | tiling)) is None:
                 is_right_on_a_gpu(case)
 
 

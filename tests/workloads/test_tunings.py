@@ -11,7 +11,7 @@ import re
 import pytest
 
 import call_log
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, workloads
 from ladder.records.case import Case
 
 SIZES = {
@@ -452,18 +452,18 @@ TUNINGS = [
     (workload, variant, name)
     for workload in workloads.names()
     for variant in workloads.variants(workload)
-    for name in workloads.tunings(workload, variant)
+    for name in setup_arguments.tunings(workload, variant)
 ]
 
 
 def lines(workload, variant, observed, **tuning):
     """The log of a variant with a tuning."""
-    tunings, device = workloads.tunings(workload, variant), workloads.constants(workload, variant)["DEVICE"]
+    tunings, device = setup_arguments.tunings(workload, variant), workloads.constants(workload, variant)["DEVICE"]
     values = {"product": PRODUCTS.get(device)} | REQUIRED
     required = {name: values[name] for name, (_, is_required) in tunings.items() if is_required}
     sizes = workloads.complete(workload, SIZES[workload] | observed.sizes)
     case = Case(workload, variant, sizes, required | observed.others | tuning, "warm")
-    workloads.require_tuning(workload, variant, case.tuning)
+    setup_arguments.require_tuning(workload, variant, case.tuning)
     return call_log.lines(case)
 
 

@@ -6,9 +6,11 @@ A binary is one source compiled for one architecture with one set of constants, 
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import setup_arguments, sources, traits, workloads
 from ladder.errors import LadderError
+from ladder.records.case import Case
 
 FOLDER = Path("results/build")
 # The macros of each dtype.
@@ -16,12 +18,13 @@ TYPES = {"float64": {"REAL": "double", "FLOAT64": 1}, "float32": {"REAL": "float
 SLUG = re.compile(r"dtype=float(64|32)(,[a-z_]+=-?\d+)*")
 
 
-def of_case(case):
+def of_case(case: Case) -> set[tuple[str, str, str]]:
     """The binaries that a case needs, none on the host: {(workload, variant, "dtype=float64,block=16"), ...}."""
-    binaries, variant_key = set(), (case.workload, case.variant)
+    binaries: set[tuple[str, str, str]] = set()
+    variant_key = (case.workload, case.variant)
     # A case may choose any tiling if its tuning sets no part of one.
-    tilings = choices(*variant_key, case.sizes["dtype"])
-    tilings = [tiling for tiling in tilings if not tiling.keys() & case.tuning.keys()]
+    possible = choices(*variant_key, case.sizes["dtype"])
+    tilings = [tiling for tiling in possible if not tiling.keys() & case.tuning.keys()]
     tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
     for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *product_tunings(case)]:
         if is_in_cuda(workload, variant):
@@ -31,18 +34,18 @@ def of_case(case):
     return binaries
 
 
-def is_in_cuda(workload, variant):
+def is_in_cuda(workload: str, variant: str) -> bool:
     """Whether a variant has a CUDA source."""
     return str(workloads.constants(workload, variant).get("SOURCE", "")).endswith(".cu")
 
 
-def product_tunings(case):
+def product_tunings(case: Case) -> list[tuple[str, str, dict[str, int]]]:
     """(workload, variant, tuning) of the products that a case uses, for every tuning that they may choose."""
     dtype = case.sizes["dtype"]
-    return [(*other, tuning) for other in sorted(workloads.used_variants(case)) for tuning in choices(*other, dtype)]
+    return [(*other, tuning) for other in sorted(traits.used_variants(case)) for tuning in choices(*other, dtype)]
 
 
-def choices(workload, variant, dtype):
+def choices(workload: str, variant: str, dtype: str) -> tuple[dict[str, int], ...]:
     """The tunings among which a variant's product chooses by shape: its TILES, else ({},). Raises LadderError."""
     tiles = workloads.constants(workload, variant).get("TILES")
     if tiles is None:
@@ -53,11 +56,11 @@ def choices(workload, variant, dtype):
             f"TILES of {workload}/{variant} must be a tuple of tunings, or one such tuple for float64 and for float32."
         )
     for tuning in tunings:
-        workloads.require_tuning(workload, variant, tuning)
+        setup_arguments.require_tuning(workload, variant, tuning)
     return tunings
 
 
-def tiling_or(default, **tiling):
+def tiling_or(default: Any, **tiling: int) -> Any:
     """The tiling of these tunings, `({name: value},)`, or `default` if all are 0.
 
     Raises LadderError if only some are 0.
@@ -69,18 +72,18 @@ def tiling_or(default, **tiling):
     return (tiling,)
 
 
-def slug(workload, variant, dtype, tuning):
+def slug(workload: str, variant: str, dtype: str, tuning: dict[str, Any]) -> str:
     """The constants of a binary in canonical form: dtype, then the tunings that are macros, sorted by name.
 
     MACROS names the tunings of a variant that are macros; the default is all whole-number tunings.
     """
-    values = workloads.defaults(workload, variant) | tuning
+    values = setup_arguments.defaults(workload, variant) | tuning
     macro_names = workloads.constants(workload, variant).get("MACROS", values)
     numbers = {name: value for name, value in sorted(values.items()) if isinstance(value, int) and name in macro_names}
     return ",".join(f"{name}={value}" for name, value in {"dtype": dtype, **numbers}.items())
 
 
-def macros(slug):
+def macros(slug: str) -> dict[str, Any]:
     """{macro: value} of a slug: REAL and FLOAT64 for the dtype, and each tuning in capitals. Raises LadderError."""
     if not SLUG.fullmatch(slug):
         raise LadderError(f"{slug!r} isn't written like dtype=float64,block=16.")
@@ -88,19 +91,19 @@ def macros(slug):
     return TYPES[pairs.pop("dtype")] | {name.upper(): value for name, value in pairs.items()}
 
 
-def path_of(architecture, workload, variant, slug):
+def path_of(architecture: str, workload: str, variant: str, slug: str) -> Path:
     """The path of a binary; that of its report ends in .json."""
     return FOLDER / architecture / workload / variant / f"{slug}.cubin"
 
 
-def source_of(workload, variant):
+def source_of(workload: str, variant: str) -> Path:
     """The CUDA source of a variant."""
     if not is_in_cuda(workload, variant):
         raise LadderError(f"{workload}/{variant} has no CUDA source: there is nothing to build.")
     return workloads.variant_path(workload, variant).with_name(workloads.constants(workload, variant)["SOURCE"])
 
 
-def fingerprint(workload, variant):
+def fingerprint(workload: str, variant: str) -> str:
     """A short digest of a variant's CUDA source, the headers that it includes, and the module that launches it."""
     source = sources.kernel_fingerprint(source_of(workload, variant))
     text = source + sources.launcher_digest(f"ladder.workloads.{workload}.{variant}")

@@ -9,8 +9,10 @@ import functools
 import hashlib
 import json
 import platform
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from ladder.catalogue import sources, syntax, workloads
 from ladder.machine import cpus
@@ -22,24 +24,24 @@ NEUTRAL_VARIABLES = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_
 SMALL = 2  # each count of a small problem; not 1, since an array with one row has both the layout of C and of Fortran
 
 
-def is_needed(case):
+def is_needed(case: Case) -> bool:
     """Whether a case on the host, with or without MPI, uses Numba in its variant or in a module that this imports."""
     is_on_host = workloads.constants(case.workload, case.variant)["DEVICE"] in ("host", "mpi")
     return is_on_host and bool(compiled_sources(case))
 
 
-def compiled_sources(case):
+def compiled_sources(case: Case) -> list[Path]:
     """The sources of a case's workload and variants that import Numba."""
     return [path for path in sources.code(case) if path.suffix == ".py" and imports_numba(path)]
 
 
 @functools.cache
-def imports_numba(path):
+def imports_numba(path: Path) -> bool:
     """Whether a source imports Numba."""
     return "numba" in syntax.libraries(path)
 
 
-def representative(case):
+def representative(case: Case) -> Case:
     """The small case that is compiled for all of a kind: the same options (such as a form) and tuning, one thread."""
     kinds = workloads.load(case.workload).SIZES
     options = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
@@ -48,13 +50,13 @@ def representative(case):
     return Case(case.workload, case.variant, sizes, tuning, variables=case.variables)
 
 
-def folder(case, environment=MappingProxyType({})):
+def folder(case: Case, environment: Mapping[str, str] = MappingProxyType({})) -> Path:
     """The folder of Numba's cache for a case: one for each version of the sources and each set of Numba's variables."""
     variables, fingerprint = compiler_variables(environment), sources.fingerprint(case)
     return FOLDER / f"{fingerprint}-{digest(variables)}" if variables else FOLDER / fingerprint
 
 
-def compiler_variables(environment):
+def compiler_variables(environment: Mapping[str, str]) -> dict[str, Any]:
     """The variables that affect Numba's compiled code."""
     return {
         name: value
@@ -63,22 +65,22 @@ def compiler_variables(environment):
     }
 
 
-def digest(values):
+def digest(values: Mapping[str, str]) -> str:
     """A short digest of a dict."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def note_name(case):
+def note_name(case: Case) -> str:
     """A relative path that identifies a case's code and its kind of problem."""
     return f"{sources.fingerprint(case)}/{case.workload}/{case.variant}/{representative(case).slug}.json"
 
 
-def note_path(case):
+def note_path(case: Case) -> Path:
     """The path of the note that a case's kind of problem has been compiled, beside the compiled code."""
     return FOLDER / note_name(case)
 
 
-def state(case, environment=MappingProxyType({})):
+def state(case: Case, environment: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Everything that compiled code depends on, as a dict for JSON.
 
     These are Numba, Python, the CPU, the exact text of the sources, and the variables that affect Numba.
@@ -86,11 +88,15 @@ def state(case, environment=MappingProxyType({})):
     from importlib.metadata import version
 
     text = b"".join(path.read_bytes() for path in compiled_sources(case))
-    facts = {"numba": version("numba"), "python": platform.python_version(), "cpu": cpus.cpu()["Model name"]}
+    facts: dict[str, Any] = {
+        "numba": version("numba"),
+        "python": platform.python_version(),
+        "cpu": cpus.cpu()["Model name"],
+    }
     return facts | {"sources": hashlib.sha256(text).hexdigest(), "variables": compiler_variables(environment)}
 
 
-def load(case):
+def load(case: Case) -> None:
     """Load Numba's own library, which takes about 0.4 s, before the first compiled call of a case that needs Numba."""
     if is_needed(case):
         from numba.core.registry import cpu_target
@@ -99,7 +105,7 @@ def load(case):
         cpu_target.target_context.refresh()
 
 
-def counter(case):
+def counter(case: Case) -> Callable[[], int]:
     """A function that returns the number of functions compiled by Numba since, without those loaded from its cache."""
     if not is_needed(case):
         return lambda: 0

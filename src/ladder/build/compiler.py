@@ -10,7 +10,9 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ladder.build import binaries
 from ladder.catalogue import native_sources, sources
@@ -25,7 +27,7 @@ TIMEOUT = 600  # seconds for nvcc to compile a source
 TARGETS = {"sm_90": "sm_90a"}
 
 
-def ensure(architecture, workload, variant, slug):
+def ensure(architecture: str, workload: str, variant: str, slug: str) -> Path:
     """The path of a binary, compiled now if it is missing or its source has changed. Raises LadderError."""
     path, source = binaries.path_of(architecture, workload, variant, slug), binaries.source_of(workload, variant)
     note, fingerprint = note_of(path), sources.kernel_fingerprint(source)
@@ -44,12 +46,12 @@ def ensure(architecture, workload, variant, slug):
     return path
 
 
-def note_of(path):
+def note_of(path: Path) -> Path:
     """The path of a binary's note: its compiler, the fingerprint of its sources, and the compiler's log, as JSON."""
     return path.with_suffix(".compiled.json")
 
 
-def compile(source, macros, architecture):
+def compile(source: Path, macros: Mapping[str, Any], architecture: str) -> tuple[bytes, str, str]:
     """(binary, compiler's log, compiler's name) of a source. Raises LadderError with the compiler's message."""
     if importlib.util.find_spec("cuda") and importlib.util.find_spec("cuda.core"):
         return compile_with_nvrtc(source, macros, architecture)
@@ -61,7 +63,7 @@ def compile(source, macros, architecture):
     )
 
 
-def compile_with_nvrtc(source, macros, architecture):
+def compile_with_nvrtc(source: Path, macros: Mapping[str, Any], architecture: str) -> tuple[bytes, str, str]:
     """Compile with NVRTC, which requires neither a GPU nor a driver; returns what `compile` does."""
     from cuda.bindings import nvrtc
     from cuda.core import Program, ProgramOptions
@@ -87,7 +89,7 @@ def compile_with_nvrtc(source, macros, architecture):
     return code, log.getvalue(), f"NVRTC {major}.{minor}"
 
 
-def compile_with_nvcc(source, macros, architecture):
+def compile_with_nvcc(source: Path, macros: Mapping[str, Any], architecture: str) -> tuple[bytes, str, str]:
     """Compile with nvcc; returns what `compile` does."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "binary.cubin"
@@ -109,15 +111,16 @@ def compile_with_nvcc(source, macros, architecture):
         if result.returncode or not out.exists():
             raise failure(source, macros, architecture, result.stderr)
         version = programs.run("nvcc", "--version").stdout
-        return out.read_bytes(), result.stderr, f"nvcc {re.search(r'release ([0-9.]+)', version)[1]}"
+        release = re.search(r"release ([0-9.]+)", version)
+        return out.read_bytes(), result.stderr, f"nvcc {release[1] if release else 'unknown'}"
 
 
-def include_path(source):
+def include_path(source: Path) -> list[str]:
     """The folders that are searched for headers: that of the source, then those that workloads share."""
     return [str(folder) for folder in (source.parent, *native_sources.include_folders())]
 
 
-def failure(source, macros, architecture, log):
+def failure(source: Path, macros: Mapping[str, Any], architecture: str, log: str) -> LadderError:
     """The error of a failed compilation, with the compiler's first error, such as why a tiling is illegal."""
     match = re.search(r"error: (?:static assertion failed with \")?(.+?)\"?\s*$", log, re.MULTILINE)
     reason = match[1] if match else log.strip().splitlines()[-1] if log.strip() else "the compiler gave no reason"

@@ -14,13 +14,16 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ladder.build.binaries import FOLDER, TYPES
-from ladder.catalogue import native_sources, sources, workloads
+from ladder.catalogue import native_sources, setup_arguments, sources, traits, workloads
 from ladder.errors import LadderError
 from ladder.machine import cpus, programs
 from ladder.records import checksums, locks
+from ladder.records.case import Case
 from ladder.records.files import read_json, write_atomically
 
 COMPILER = "gcc"
@@ -49,28 +52,35 @@ VECTORIZED = re.compile(r":(\d+):\d+: optimized: (.*vectorized.*)")
 WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
 
 
-def of_case(case):
+def of_case(case: Case) -> set[tuple[str, str, str]]:
     """The libraries of a case and the variants it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
     dtype, variant_key = case.sizes["dtype"], (case.workload, case.variant)
-    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used_variants(case))]
-    return {(*key, slug(*key, dtype, tuning)) for *key, tuning in tunings if is_in_c(*key)}
+    tunings: list[tuple[str, str, dict[str, Any]]] = [
+        (*variant_key, case.tuning),
+        *((*other, {}) for other in traits.used_variants(case)),
+    ]
+    return {
+        (workload, variant, slug(workload, variant, dtype, tuning))
+        for workload, variant, tuning in tunings
+        if is_in_c(workload, variant)
+    }
 
 
-def is_in_c(workload, variant):
+def is_in_c(workload: str, variant: str) -> bool:
     """Whether a variant is written in C."""
     return str(workloads.constants(workload, variant).get("SOURCE", "")).endswith(".c")
 
 
-def slug(workload, variant, dtype, tuning):
+def slug(workload: str, variant: str, dtype: str, tuning: dict[str, Any]) -> str:
     """The constants of a library in canonical form: dtype, flags, then its MACROS, sorted by name."""
-    values = {"flags": DEFAULT_FLAGS} | workloads.defaults(workload, variant) | tuning
+    values = {"flags": DEFAULT_FLAGS} | setup_arguments.defaults(workload, variant) | tuning
     macros = workloads.constants(workload, variant).get("MACROS", ())
     return ",".join(
         [f"dtype={dtype}", f"flags={values['flags']}", *(f"{name}={values[name]}" for name in sorted(macros))]
     )
 
 
-def options(slug):
+def options(slug: str) -> list[str]:
     """gcc's options for a slug. Raises LadderError if it is malformed or has unknown flags."""
     match = SLUG.fullmatch(slug)
     if not match:
@@ -82,18 +92,18 @@ def options(slug):
     return [*COMMON_OPTIONS, *FLAGS[flags], *(f"-D{name}={value}" for name, value in macros.items())]
 
 
-def path_of(workload, variant, slug):
+def path_of(workload: str, variant: str, slug: str) -> Path:
     """The path of a library for this CPU and compiler; that of its report ends in .json."""
     return FOLDER / host_label() / workload / variant / f"{slug}.so"
 
 
 @functools.cache
-def host_label():
+def host_label() -> str:
     """A short name for this CPU and compiler: a digest of the compiler's version, executable, options and subcommands.
 
     The version alone isn't enough: a wrapper, such as one that adds -O0, prints that of the compiler it calls.
     """
-    facts = [compiler_version()]
+    facts: list[Any] = [compiler_version()]
     if facts[0]:
         facts += [
             executable_digest(),
@@ -104,36 +114,36 @@ def host_label():
 
 
 @functools.cache
-def compiler_version():
+def compiler_version() -> str:
     """The compiler's name and version; empty without a compiler."""
     return next(iter(programs.output(COMPILER, "--version").splitlines()), "")
 
 
-def executable_digest():
+def executable_digest() -> str:
     """The digest of the executable COMPILER on the PATH, which may be a wrapper."""
-    return checksums.sha256(shutil.which(COMPILER))
+    return checksums.sha256(shutil.which(COMPILER) or COMPILER)
 
 
-def subcommands():
+def subcommands() -> list[str]:
     """The commands that the compiler would run to compile a source with all flags, without names of temporary files."""
     command = [COMPILER, "-###", *COMMON_OPTIONS, *FLAGS["all"], "-c", "-xc", os.devnull, "-o", "source.o"]
     lines = programs.messages(*command).splitlines()
     return [TEMPORARY_NAME.sub("", line) for line in lines if line.startswith(" ")]
 
 
-def source_of(workload, variant):
+def source_of(workload: str, variant: str) -> Path:
     """The C source of a variant. Raises LadderError if it has none."""
     if not is_in_c(workload, variant):
         raise LadderError(f"{workload}/{variant} has no C source: there is nothing to compile for the host.")
     return workloads.variant_path(workload, variant).with_name(workloads.constants(workload, variant)["SOURCE"])
 
 
-def fingerprint(workload, variant):
+def fingerprint(workload: str, variant: str) -> str:
     """A short digest of a variant's C source and the headers that it includes."""
     return sources.kernel_fingerprint(source_of(workload, variant))
 
 
-def ensure(workload, variant, slug):
+def ensure(workload: str, variant: str, slug: str) -> Path:
     """The path of a library, compiled now if it is missing or its inputs have changed. Raises LadderError."""
     path = path_of(workload, variant, slug)
     inputs = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
@@ -154,17 +164,17 @@ def ensure(workload, variant, slug):
     return path
 
 
-def is_as_reported(path, report, inputs):
+def is_as_reported(path: Path, report: Path, inputs: Mapping[str, Any]) -> bool:
     """Whether a library was made from these inputs and is intact: a changed byte could change its results."""
-    return (inputs | {"digest": checksums.sha256(path)}).items() <= read_json(report).items()
+    return {**inputs, "digest": checksums.sha256(path)}.items() <= read_json(report).items()
 
 
-def messages(pattern, log):
+def messages(pattern: re.Pattern, log: str) -> list[str]:
     """The compiler's messages about the source that match a pattern, without duplicates."""
     return list(dict.fromkeys(f"line {line}: {message}" for line, message in pattern.findall(log)))
 
 
-def compile(source, options, path):
+def compile(source: Path, options: Sequence[str], path: Path) -> str:
     """Compile a source to a library at `path`; returns the log. Raises LadderError with the compiler's message."""
     include = [f"-I{folder}" for folder in (source.parent, *native_sources.include_folders())]
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -175,7 +185,7 @@ def compile(source, options, path):
     return log
 
 
-def call(source, command, out):
+def call(source: Path, command: Sequence[Path | str], out: Path) -> str:
     """Run the compiler, which writes to `out`; returns its messages. Raises LadderError."""
     try:
         result = programs.run(*command, "-o", out, timeout=TIMEOUT)
@@ -201,7 +211,7 @@ def call(source, command, out):
 
 
 @functools.cache
-def load(workload, variant, dtype, **tuning):
+def load(workload: str, variant: str, dtype: str, **tuning: int | str) -> ctypes.CDLL:
     """The loaded library of a variant for arrays of a dtype and for these tunings, compiled now if necessary."""
     path = ensure(workload, variant, slug(workload, variant, dtype, tuning)).resolve()
     try:

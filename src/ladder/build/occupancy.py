@@ -6,6 +6,7 @@ have fewer blocks, and the GPU may use more of a multiprocessor's memory as cach
 """
 
 import struct
+from collections.abc import Iterator
 
 # The maximum number of warps, blocks and bytes of shared memory per multiprocessor.
 LIMITS = {
@@ -26,14 +27,14 @@ SHARED_UNIT, SYSTEM_SHARED = 128, 1024
 SIZED_VALUE, MAX_THREADS = 4, 5
 
 
-def occupancy(architecture, threads, registers, shared):
+def occupancy(architecture: str, threads: int | None, registers: int, shared: int | None) -> dict[str, float] | None:
     """The resident blocks and warps per multiprocessor, and the warps as a share of the maximum, as a dict.
 
     A block has `threads` threads with `registers` each, and `shared` bytes of shared memory, static and dynamic. None
-    if the architecture is unknown or one of the counts is None.
+    if the architecture is unknown, or `threads` or `shared` is None.
     """
     limits = LIMITS.get(architecture.rstrip("af"))
-    if limits is None or None in (threads, registers, shared):
+    if limits is None or threads is None or shared is None:
         return None
     max_warps, max_blocks, memory = limits
     warps = -(-threads // WARP)
@@ -43,12 +44,12 @@ def occupancy(architecture, threads, registers, shared):
     return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / max_warps}
 
 
-def rounded_up(count, unit):
+def rounded_up(count: int, unit: int) -> int:
     """A count rounded up to whole units."""
     return -(-count // unit) * unit
 
 
-def launch_bounds(binary):
+def launch_bounds(binary: bytes) -> dict[str, int]:
     """{kernel: max threads per block} of a cubin, a 64-bit ELF file, for kernels with launch bounds."""
     bounds = {}
     for name, content in sections(binary):
@@ -59,7 +60,7 @@ def launch_bounds(binary):
     return bounds
 
 
-def sections(binary):
+def sections(binary: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the sections of a 64-bit ELF file as (name, content)."""
     # The header's fields e_shoff at 0x28, and e_shentsize, e_shnum and e_shstrndx from 0x3A on.
     (table,) = struct.unpack_from("<Q", binary, 0x28)
@@ -71,7 +72,7 @@ def sections(binary):
         yield binary[names + name : end].decode(), binary[start : start + length]
 
 
-def entries(content):
+def entries(content: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Yield the entries of a section .nv.info as (format, attribute, value); empty unless the format is SIZED_VALUE."""
     offset = 0
     while offset < len(content):

@@ -5,10 +5,14 @@ No measurement reads this report.
 
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from ladder.build import compiler
 from ladder.build.occupancy import launch_bounds, occupancy
 from ladder.catalogue import workloads
+from ladder.errors import LadderError
 from ladder.records.files import read_json, write_atomically
 
 # ptxas's messages about each kernel, with its option -v.
@@ -17,7 +21,7 @@ SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 USAGE = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 
 
-def write(architecture, workload, variant, slug):
+def write(architecture: str, workload: str, variant: str, slug: str) -> Path:
     """Write a binary's report and return its path; the binary is compiled if necessary. Raises LadderError."""
     path = compiler.ensure(architecture, workload, variant, slug)
     note = read_json(compiler.note_of(path))
@@ -37,7 +41,7 @@ def write(architecture, workload, variant, slug):
     return out
 
 
-def dynamic_memory(workload, variant, slug):
+def dynamic_memory(workload: str, variant: str, slug: str) -> int | None:
     """Bytes of dynamic shared memory with which a variant launches a binary, 0 if it has no function `geometry`.
 
     `geometry(sizes, **tuning)` returns grid, block and these bytes for a problem; all sizes are 1 here. The result is
@@ -54,7 +58,7 @@ def dynamic_memory(workload, variant, slug):
     return geometry(sizes, **{name: int(value) for name, value in constants.items()})[2]
 
 
-def resources(log, architecture, bounds, dynamic):
+def resources(log: str, architecture: str, bounds: Mapping[str, int], dynamic: int | None) -> dict[str, dict[str, Any]]:
     """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} from ptxas's log and launch bounds.
 
     `shared` (static), `stack`, `spills` and `dynamic` are bytes; `threads` per block are the kernel's launch bounds,
@@ -62,9 +66,9 @@ def resources(log, architecture, bounds, dynamic):
     """
     kernels = {}
     for part in re.split(r"(?=Compiling entry function)", log)[1:]:
-        stack, stores, loads = map(int, SPILLS.search(part).groups())
-        registers, shared = USAGE.search(part).groups()
-        name, registers, shared = ENTRY.match(part)[1], int(registers), int(shared or 0)
+        stack, stores, loads = map(int, match(SPILLS, part).groups())
+        registers, shared = (int(number or 0) for number in match(USAGE, part).groups())
+        name = match(ENTRY, part)[1]
         memory = None if dynamic is None else shared + dynamic
         kernels[name] = {
             "registers": registers,
@@ -78,6 +82,15 @@ def resources(log, architecture, bounds, dynamic):
     return kernels
 
 
-def warnings(log):
+def match(pattern: re.Pattern, text: str) -> re.Match:
+    """The first match of what ptxas prints about every kernel. Raises LadderError if it isn't there."""
+    if first := pattern.search(text):
+        return first
+    raise LadderError(
+        f"The log of ptxas has no text like {pattern.pattern!r}: this version of the compiler is unknown."
+    )
+
+
+def warnings(log: str) -> list[str]:
     """The compiler's warnings, a line each."""
     return [line.strip() for line in log.splitlines() if "warning" in line.lower()]

@@ -12,9 +12,11 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from ladder.catalogue import imports, workloads
+from ladder.catalogue import imports, locations
 from ladder.errors import LadderError
 from ladder.records import files
 
@@ -23,7 +25,7 @@ FOLDER = Path("results/cache/code")
 MAX_SIZE = 2**20  # bytes
 
 
-def get_or_compute(key, compute):
+def get_or_compute(key: Sequence[str], compute: Callable[[], tuple[Any, Iterable[Path]]]) -> Any:
     """The value that is cached for a key; otherwise compute and cache it.
 
     `compute()` returns the value, which must be JSON, and the files that it depends on. It isn't cached if one of them
@@ -43,47 +45,47 @@ def get_or_compute(key, compute):
     return value
 
 
-def store(path, entry):
+def store(path: Path, entry: Mapping[str, Any]) -> None:
     """Write an entry; the first entry after a change of the code deletes all earlier ones."""
     if not path.parent.is_dir():
         shutil.rmtree(FOLDER, ignore_errors=True)
     files.write_atomically(path, json.dumps(entry))
 
 
-def entry_path(key):
+def entry_path(key: Sequence[str]) -> Path:
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
     return FOLDER / code_digest() / f"{name}.json"
 
 
 @functools.cache
-def code_digest():
+def code_digest() -> str:
     """A digest of all files of the code, of the folders that are searched and of Python's version."""
     parts = [
         sys.version,
-        *map(str, workloads.roots()),
+        *map(str, locations.roots()),
         *(f"{path} {digest}" for path, digest in file_digests().items()),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 @functools.cache
-def file_digests():
+def file_digests() -> dict[Path, str]:
     """The digests of the code's files, {path: digest}: the package `ladder` and users' workloads."""
-    user_folders = [folder for root in workloads.roots() for folder in root.glob("*") if holds_code(folder)]
+    user_folders = [folder for root in locations.roots() for folder in root.glob("*") if holds_code(folder)]
     paths = {path for folder in (imports.HOME, *user_folders) for path in folder.rglob("*") if is_code(path)}
     return {path: digest(path) for path in sorted(paths)}
 
 
-def digest(path):
+def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def holds_code(folder):
+def holds_code(folder: Path) -> bool:
     """Whether a folder may be a workload's or hold headers: a user's folder may have other subfolders."""
     return folder.name == "include" or any(folder.glob("*.py"))
 
 
-def is_code(path):
+def is_code(path: Path) -> bool:
     """Whether a file may be code: readable, not compiled by Python, and smaller than MAX_SIZE."""
     is_readable = path.is_file() and os.access(path, os.R_OK)
     return is_readable and path.parent.name != "__pycache__" and path.stat().st_size < MAX_SIZE

@@ -6,14 +6,14 @@ a misspelling, which would otherwise go unnoticed, since nothing reads it.
 """
 
 import ast
-import difflib
 import functools
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ladder.catalogue import literals, syntax
-from ladder.errors import LadderError
+from ladder.errors import LadderError, similar_names
 
 REQUIRED, OPTIONAL = "required", "optional"
 # The need of a workload's optional names that have a default, and the module that holds the defaults.
@@ -152,17 +152,17 @@ CHAPTER = {
 }
 
 
-def with_default():
+def with_default() -> list[str]:
     """The names that have a default in the module DEFAULTS."""
     return [name for name, entry in WORKLOAD.names.items() if entry.need == DEFAULT]
 
 
-def constants(contract=VARIANT):
+def constants(contract: Contract = VARIANT) -> list[str]:
     """The names of a contract that aren't functions."""
     return [name for name, entry in contract.names.items() if entry.arguments is None]
 
 
-def require_workload(folder):
+def require_workload(folder: Path) -> None:
     """Refuse a workload's folder, except its variants, if a module or the chapter breaks its contract."""
     require(folder / "__init__.py", WORKLOAD)
     for name, contract in MODULES.items():
@@ -170,7 +170,7 @@ def require_workload(folder):
     require_chapter(folder / "paper")
 
 
-def require_chapter(folder):
+def require_chapter(folder: Path) -> None:
     """Refuse a chapter if one of its modules breaks its contract. Raises LadderError."""
     tables = {name: Name(REQUIRED, "study") for name in literals.read(folder / "__init__.py").get("TABLES", ())}
     contracts = CHAPTER | {"tables": Contract("a chapter's `tables.py`", tables)}
@@ -183,7 +183,7 @@ def require_chapter(folder):
             refuse_misspelt(path, FIGURE_HELPER)
 
 
-def require(path, contract):
+def require(path: Path, contract: Contract) -> None:
     """Refuse a module that breaks its contract; a missing file is accepted. Raises LadderError."""
     if not path.is_file():
         return
@@ -201,7 +201,7 @@ def require(path, contract):
             )
 
 
-def refuse_misspelt(path, contract):
+def refuse_misspelt(path: Path, contract: Contract) -> None:
     """Refuse a misspelt name of the contract. Raises LadderError with the line and the right name."""
     defined = definitions(path)
     absent = {name: entry for name, entry in contract.names.items() if name not in defined}
@@ -211,7 +211,7 @@ def refuse_misspelt(path, contract):
             continue
         is_function = isinstance(node, syntax.FUNCTIONS)
         candidates = {other.lower(): other for other, entry in absent.items() if entry.arguments or not is_function}
-        for match in difflib.get_close_matches(name.lower(), candidates, 1, MIN_SIMILARITY):
+        for match in similar_names(name.lower(), candidates, 1, MIN_SIMILARITY):
             correct_name = candidates[match]
             if contract.names[correct_name].need == REQUIRED or not is_name_used(name, path):
                 raise LadderError(
@@ -220,7 +220,7 @@ def refuse_misspelt(path, contract):
                 )
 
 
-def require_function(path, name, entry, defined):
+def require_function(path: Path, name: str, entry: Name, defined: Mapping[str, ast.AST]) -> None:
     """Refuse a literal in place of a function, and a function with other arguments. Raises LadderError."""
     node, arguments = defined[name], entry.arguments
     if arguments is None:
@@ -237,7 +237,7 @@ def require_function(path, name, entry, defined):
     raise LadderError(f"`{definition}` in line {node.lineno} of {path} must be `{name}({arguments})`.{hint}")
 
 
-def accepts(function, arguments):
+def accepts(function: ast.arguments, arguments: str) -> bool:
     """Whether a function's arguments, an `ast.arguments`, fit the contract's, a text that may end with keywords.
 
     An argument may be called differently, but not similarly to another argument of the contract: then it is misspelt or
@@ -246,7 +246,7 @@ def accepts(function, arguments):
     expected = [argument for argument in arguments.split(", ") if argument[0] not in "*<"]
     names = [argument.arg for argument in [*function.posonlyargs, *function.args]]
     for name, expected_name in zip(names, expected, strict=False):
-        if name.strip("_") != expected_name and difflib.get_close_matches(name, expected, 1, MIN_SIMILARITY):
+        if name.strip("_") != expected_name and similar_names(name, expected, 1, MIN_SIMILARITY):
             return False
     if "<tuning>" in arguments:
         return len(names) == len(expected)
@@ -256,15 +256,15 @@ def accepts(function, arguments):
     return is_enough and len(names) - len(function.defaults) <= len(expected) and None not in function.kw_defaults
 
 
-def signature(name, entry):
+def signature(name: str, entry: Name) -> str:
     """A name as docs/contracts.md writes it."""
     return f"`{name}`" if entry.arguments is None else f"`{name}({entry.arguments})`"
 
 
 @functools.cache
-def definitions(path):
+def definitions(path: Path) -> dict[str, Any]:
     """The names that a module binds at its top level, also inside of `if`, `with` and `try`, {name: statement}."""
-    defined = {}
+    defined: dict[str, Any] = {}
     for statement in literals.statements(path):
         is_whole = isinstance(statement, (*syntax.FUNCTIONS, ast.ClassDef))
         for node in [statement] if is_whole else syntax.nested_statements(statement):
@@ -276,7 +276,7 @@ def definitions(path):
     return defined
 
 
-def is_name_used(name, path):
+def is_name_used(name: str, path: Path) -> bool:
     """Whether a module's name is used: in the module, in another module of the folder, or in a chapter's template."""
     others = (other for other in path.parent.rglob("*.py") if other.is_file() and other != path)
     templates = (template.read_text(encoding="utf-8") for template in path.parent.glob("*.tex"))
@@ -287,7 +287,7 @@ def is_name_used(name, path):
     )
 
 
-def reads(path, name):
+def reads(path: Path, name: str) -> bool:
     """Whether a module reads a global name; functions with a local variable of that name don't count."""
     scopes = [
         statement
@@ -298,7 +298,7 @@ def reads(path, name):
     return any(isinstance(node.ctx, ast.Load) for node in names)
 
 
-def imports(path, name):
+def imports(path: Path, name: str) -> bool:
     """Whether a module imports a name, or reads it as an attribute, from another module."""
     return any(
         (isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names})
@@ -307,6 +307,6 @@ def imports(path, name):
     )
 
 
-def nodes(statements):
+def nodes(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """All nodes of the syntax trees of statements."""
     return (node for statement in statements for node in ast.walk(statement))

@@ -11,30 +11,38 @@ A workload's folder may have a module `artefacts.py`, for example for a network'
 Snakemake's rule unpacks an artefact that is published (`ladder.catalogue.published`); `ladder artefact` can rebuild it.
 """
 
-import importlib
-from pathlib import Path
+from __future__ import annotations
 
-from ladder.catalogue import literals, sources, workloads
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ladder.catalogue import literals, locations, sources, workloads
 from ladder.data import dataset
 from ladder.errors import LadderError
+
+if TYPE_CHECKING:
+    from ladder.data.dataset import Dataset
 
 FOLDER = "results/data"
 FETCHED = ("mnist", "digits")
 
 
-def artefacts(workload):
+def artefacts(workload: str) -> dict[str, str | None]:
     """The artefacts of a workload, {file: the data that it is made from or None}, read without importing it."""
-    path = workloads.module_path(workload, "artefacts")
+    path = locations.module_path(workload, "artefacts")
     return literals.read(path).get("ARTEFACTS", {}) if path else {}
 
 
-def is_artefact(name):
+def is_artefact(name: str) -> bool:
     """Whether the data of this name are an artefact, which may be rebuilt, and not a downloaded data set."""
     workload, _, file = name.partition("/")
     return bool(file) and workload in workloads.names() and file in artefacts(workload)
 
 
-def files(name):
+def files(name: str) -> list[str]:
     """The files of the data of this name. Raises LadderError if nothing makes them."""
     if name in FETCHED:
         return [f"{FOLDER}/{name}/{file}" for file in dataset.FILES]
@@ -44,18 +52,18 @@ def files(name):
     raise LadderError(f"Nothing makes the data {name!r}: choose one of {', '.join(known)}.")
 
 
-def name_of(workload, sizes):
+def name_of(workload: str, sizes: Mapping[str, Any]) -> str | None:
     """The name of the data that a workload's cases of these sizes read, or None."""
     return workloads.load(workload).data_set(sizes)
 
 
-def files_of(workload, sizes):
+def files_of(workload: str, sizes: Mapping[str, Any]) -> list[str]:
     """The files that a workload's cases of these sizes read. Raises LadderError if nothing makes them."""
     name = name_of(workload, sizes)
     return files(name) if name else []
 
 
-def load(workload, path):
+def load(workload: ModuleType, path: Path) -> Dataset:
     """Load the data at a path by the module of a workload. Raises LadderError if they are missing or corrupt."""
     try:
         return workload.load_data(path)
@@ -63,7 +71,7 @@ def load(workload, path):
         raise LadderError(f"The data {path} can't be loaded: {error}.") from error
 
 
-def require_artefact(workload, name):
+def require_artefact(workload: str, name: str) -> None:
     """Refuse a name that isn't one of the workload's artefacts."""
     if name not in artefacts(workload):
         raise LadderError(
@@ -71,12 +79,12 @@ def require_artefact(workload, name):
         )
 
 
-def fingerprint(workload):
+def fingerprint(workload: str) -> str:
     """A short digest of the code that a workload's artefacts depend on."""
     return sources.digest(f"ladder.workloads.{workload}.artefacts")
 
 
-def make(workload, name, out, data):
+def make(workload: str, name: str, out: Path | str, data: str | None) -> None:
     """Make an artefact at the path `out`, atomically, from the data at the path `data`. Raises LadderError."""
     require_artefact(workload, name)
     workloads.load(workload)

@@ -4,6 +4,9 @@ A wrong form would otherwise be used: of `REQUIRES = ("scipy")`, a text, every l
 """
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from ladder.catalogue import contracts, literals
 from ladder.errors import LadderError, did_you_mean
@@ -13,17 +16,17 @@ CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")
 TUNING_KINDS = re.compile(r"int|float|str|Literal\[.*\]")
 
 
-def is_texts(value):
+def is_texts(value: Any) -> bool:
     """Whether a value is a tuple or a list of texts."""
     return isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
 
 
-def is_text_mapping(value):
+def is_text_mapping(value: Any) -> bool:
     """Whether a value is a mapping of texts to texts."""
     return isinstance(value, dict) and is_texts([*value, *value.values()])
 
 
-def is_limits(value):
+def is_limits(value: Any) -> bool:
     """Whether a value maps names to a pair of numbers or to words."""
     return isinstance(value, dict) and all(
         isinstance(allowed, tuple | list)
@@ -59,7 +62,7 @@ FORMS = {
 }
 
 
-def require(path):
+def require(path: Path) -> None:
     """Refuse a module whose constants don't have their forms. Raises LadderError."""
     for name, value in literals.read(path).items():
         fits, form = FORMS.get(name, (lambda value: True, ""))
@@ -67,7 +70,7 @@ def require(path):
             raise LadderError(f"{place(name, path)} is {value!r}: it must be {form}. See docs/contracts.md.")
 
 
-def require_sizes(path, sizes):
+def require_sizes(path: Path, sizes: Mapping[str, Any]) -> None:
     """Refuse a workload's SIZES of a wrong form. Raises LadderError."""
     if not isinstance(sizes, dict) or not is_texts([*sizes]):
         raise LadderError(f"{place('SIZES', path)} must be a mapping of names to kinds. See docs/contracts.md.")
@@ -82,23 +85,23 @@ def require_sizes(path, sizes):
         raise LadderError(f"{place('SIZES', path)} must have `dtype`, a tuple of dtypes. See docs/contracts.md.")
 
 
-def require_names(name, names, known, path, kind):
+def require_names(name: str, names: Iterable[str], known: Iterable[str], path: Path, kind: str) -> None:
     """Refuse names in a module's constant `name` that aren't known; `kind` says what they must be."""
     for unknown in (other for other in names if other not in known):
         raise LadderError(f"{place(name, path)} names {unknown!r}, which is {kind}.{did_you_mean(unknown, known)}")
 
 
-def place(name, path):
+def place(name: str, path: Path) -> str:
     """A constant with its line and file, for a message."""
     return f"`{name}` in line {contracts.definitions(path)[name].lineno} of {path}"
 
 
-def require_rungs(path, workload, variants):
+def require_rungs(path: Path, workload: str, variants: Sequence[str]) -> None:
     """Refuse a ladder, RUNGS of the file `path`, with a rung that isn't a variant."""
     require_names("RUNGS", literals.read(path).get("RUNGS", ()), variants, path, f"no variant of {workload}")
 
 
-def require_variant(path, sizes, tunings):
+def require_variant(path: Path, sizes: Iterable[str], tunings: Mapping[str, tuple[str | None, bool]]) -> None:
     """Refuse a variant's constants that name other sizes or tunings than there are, and its tunings' annotations.
 
     `tunings` is {name: (annotation, whether it is required)}.
@@ -121,3 +124,26 @@ def require_variant(path, sizes, tunings):
                 f"The tuning {tuning!r} of `setup` in line {contracts.definitions(path)['setup'].lineno} of {path} "
                 f"{has}: it must have `int`, `float`, `str` or a `Literal` of words."
             )
+
+
+def require_size(workload: str, name: str, kind: Any, value: Any) -> Any:
+    """The value of a size, converted to its kind in SIZES. Raises LadderError if it is None or doesn't fit."""
+    if value is None:
+        raise LadderError(f"{workload} needs a value for its size {name!r}.")
+    if isinstance(kind, tuple):
+        if value not in kind:
+            raise LadderError(f"{name}={value!r} of {workload} must be one of {', '.join(map(str, kind))}.")
+        return value
+    if isinstance(kind, str):
+        return str(value)
+    minimum, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
+    is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
+    if not is_number or not minimum <= value < float("inf") or (kind is float and not value):
+        need = "a number above 0" if kind is float else f"a {'whole ' if is_count else ''}number of at least {minimum}"
+        raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
+    return value if is_count else float(value)
+
+
+def default_of(kind: Any) -> Any:
+    """The default of a size of this kind, None if it is required."""
+    return kind[0] if isinstance(kind, tuple) else None if isinstance(kind, type) else kind

@@ -8,15 +8,21 @@ module in a workload's folder, the project's or a user's, counts as a whole, wit
 
 The digest of a definition doesn't depend on its module: it is that of its syntax tree without docstrings and imports of
 ladder's modules, and with `module.name` shortened to `name`. So moving or renaming a module changes no fingerprint.
+Annotations of functions refer to nothing; those outside of the workloads don't count at all.
 Imports by a computed name (a device, a workload, a variant) aren't followed: the caller passes them as roots.
 """
 
+from __future__ import annotations
+
+import ast
 import functools
 import hashlib
 import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
-from ladder.catalogue import literals, native_sources, syntax, workloads
+from ladder.catalogue import literals, locations, native_sources, syntax
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1]
@@ -26,16 +32,17 @@ NOT_FOLLOWED = {"ladder.catalogue.sources", "ladder.catalogue.contracts", "ladde
 DESCRIPTIONS = {"RUNGS", "CEILING", "SENSITIVITY"}
 
 
-def fingerprint(*roots):
+def fingerprint(*roots: str) -> tuple[str, set[Path]]:
     """A short digest of everything that roots depend on (see `reachable`), and the set of the files that hold it."""
     nodes = reachable(*roots)
     digests = sorted(node.digest for node in nodes)
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16], {node.path for node in nodes}
 
 
-def files_of_workloads(*roots):
+def files_of_workloads(*roots: str) -> tuple[list[str], set[Path]]:
     """The files in workloads' folders that modules import, directly or indirectly: (sorted texts, set of paths)."""
-    paths, pending = set(), [find_module(root) for root in roots]
+    paths: set[Path] = set()
+    pending: list[Node] = [*filter(None, map(find_module, roots))]
     while pending:
         node = pending.pop()
         if node.path not in paths:
@@ -44,12 +51,13 @@ def files_of_workloads(*roots):
     return list(map(str, sorted(paths))), paths
 
 
-def reachable(*roots):
+def reachable(*roots: str) -> set[Node]:
     """The modules, definitions and native sources that roots depend on.
 
     A root is the name of a module, which counts as a whole, or `module:name`. Raises LadderError if it doesn't exist.
     """
-    visited, pending = set(), []
+    visited: set[Node] = set()
+    pending: list[Node] = []
     for root in roots:
         name, _, attribute = root.partition(":")
         if not (module := find_module(name)) or (attribute and attribute not in {**module.bound, **module.imported}):
@@ -63,13 +71,13 @@ def reachable(*roots):
     return visited
 
 
-def module_path(name):
+def module_path(name: str) -> Path | None:
     """The file of a module or package of ladder, by its dotted name; None for any other."""
-    return path_in(HOME, tuple(workloads.roots()), name)
+    return path_in(HOME, tuple(locations.roots()), name)
 
 
 @functools.cache
-def path_in(home, roots, name):
+def path_in(home: Path, roots: tuple[Path, ...], name: str) -> Path | None:
     match name.split("."):
         case ["ladder", "workloads", workload, *below]:
             folders = [root / workload for root in roots]
@@ -85,18 +93,18 @@ def path_in(home, roots, name):
     return None
 
 
-def find_module(name):
+def find_module(name: str) -> Module | None:
     """The Module of a dotted name, or None."""
     path = module_path(name)
-    return path and read(name, path)
+    return read(name, path) if path else None
 
 
 @functools.cache
-def read(name, path):
+def read(name: str, path: Path) -> Module:
     return Module(name, path)
 
 
-def targets(name, is_used=True):
+def targets(name: str, is_used: bool = True) -> list[Node]:
     """What a dotted name refers to: definitions or a whole module, and the unnamed statements of its packages.
 
     Of a module that is only imported, with `is_used` False, only unnamed statements count, unless it is a workload's.
@@ -109,7 +117,7 @@ def targets(name, is_used=True):
         return []
     if module.name in NOT_FOLLOWED:
         return []
-    unnamed = [definition for package in packages(parts[:end]) for definition in package.unnamed]
+    unnamed: list[Node] = [definition for package in packages(parts[:end]) for definition in package.unnamed]
     attribute = parts[end] if end < len(parts) else None
     if module.is_workload:
         return [*unnamed, module]
@@ -120,7 +128,7 @@ def targets(name, is_used=True):
     return [*unnamed, module] if is_used else unnamed
 
 
-def packages(parts):
+def packages(parts: Sequence[str]) -> Iterator[Module]:
     """The Modules of a dotted name, given as its parts, and of its enclosing packages."""
     return filter(None, (find_module(".".join(parts[: end + 1])) for end in range(len(parts))))
 
@@ -134,12 +142,14 @@ class Module:
 
     local_digest = digest = ""
 
-    def __init__(self, name, path):
+    def __init__(self, name: str, path: Path) -> None:
         self.name, self.path = name, path
         self.is_workload = name.startswith("ladder.workloads.")
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        self.imported, self.bound, self.unnamed = {}, {}, []
-        for node in literals.parse(path):
+        self.imported: dict[str, str] = {}
+        self.bound: dict[str, list[Definition]] = {}
+        self.unnamed: list[Definition] = []
+        for node in itertools.filterfalse(syntax.is_for_checkers, literals.parse(path)):
             names = syntax.bound_names(node)
             if not names:
                 self.imported |= syntax.imported_names(node, self.package)
@@ -151,23 +161,23 @@ class Module:
                     self.unnamed.append(definition)
 
     @property
-    def definitions(self):
+    def definitions(self) -> list[Definition]:
         return [*itertools.chain.from_iterable(self.bound.values()), *self.unnamed]
 
     @property
-    def definitions_digest(self):
+    def definitions_digest(self) -> str:
         """The digest of the module's definitions without what they refer to."""
         digests = sorted(definition.local_digest for definition in self.definitions)
         return hashlib.sha256("".join(digests).encode()).hexdigest()
 
     @functools.cached_property
-    def references(self):
+    def references(self) -> list[Node]:
         """Everything that the module as a whole depends on."""
         imported = [target for name in self.imported.values() for target in targets(name, is_used=False)]
         return [*self.definitions, *imported, *(native_sources.of_module(self.path) if self.is_workload else ())]
 
     @property
-    def workload_references(self):
+    def workload_references(self) -> list[Node]:
         """The modules of workloads that the module imports, at any depth of nesting, and its native sources."""
         names = [
             name
@@ -181,25 +191,29 @@ class Module:
 class Definition:
     """A top-level statement of a module: its dependencies and its digest."""
 
-    def __init__(self, module, node):
+    def __init__(self, module: Module, node: ast.stmt) -> None:
         self.module, self.path, self.node = module, module.path, node
 
     @functools.cached_property
-    def normal_form(self):
+    def normal_form(self) -> syntax.Normaliser:
         return syntax.Normaliser(self.node, self.module, find_module)
 
     @functools.cached_property
-    def local_digest(self):
+    def local_digest(self) -> str:
         """The digest of the statement alone."""
         return hashlib.sha256(self.normal_form.text.encode()).hexdigest()
 
     @functools.cached_property
-    def references(self):
+    def references(self) -> list[Node]:
         """What the statement refers to, in order."""
         return [target for name, is_used in self.normal_form.names for target in targets(name, is_used)]
 
     @functools.cached_property
-    def digest(self):
+    def digest(self) -> str:
         """The digest of the statement and its references in order, which changes if two references are exchanged."""
         digests = [self.local_digest, *(target.local_digest for target in self.references)]
         return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+# What has a digest and refers to other code.
+Node: TypeAlias = Module | Definition | native_sources.NativeSource

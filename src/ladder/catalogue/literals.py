@@ -3,12 +3,14 @@
 import ast
 import contextlib
 import functools
+from pathlib import Path
+from typing import Any
 
 from ladder.errors import LadderError
 
 
 @functools.cache
-def read(path):
+def read(path: Path) -> dict[str, Any]:
     """A module's upper-case names that are bound to literals, {name: value}; empty if there is no such file.
 
     Raises LadderError when the file isn't Python.
@@ -22,14 +24,20 @@ def read(path):
 
 
 @functools.cache
-def statements(path):
+def statements(path: Path) -> list[ast.stmt]:
     """The top-level statements of a file as syntax trees, cached: callers must not modify them."""
     return parse(path)
 
 
-def parse(path):
+def parse(path: Path) -> list[ast.stmt]:
     """The top-level statements of a file as new syntax trees. Raises LadderError when the file isn't Python."""
     try:
         return ast.parse(path.read_text(encoding="utf-8")).body
     except SyntaxError as error:
         raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
+
+
+def assigns(path: Path, name: str) -> bool:
+    """Whether a module assigns a name at its top level."""
+    nodes = (node for node in statements(path) if isinstance(node, ast.Assign))
+    return any(isinstance(target, ast.Name) and target.id == name for node in nodes for target in node.targets)

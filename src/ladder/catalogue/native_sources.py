@@ -4,11 +4,14 @@ A header is looked up beside the source that includes it, then in the folder `in
 then in those beside users' workloads.
 """
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import re
+from pathlib import Path
 
-from ladder.catalogue import literals, workloads
+from ladder.catalogue import literals, locations
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")
@@ -17,13 +20,13 @@ COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")
 class NativeSource:
     """A source or header; its digest is that of its text without comments, in which white space doesn't count."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self.path = path
         words = COMMENT.sub(" ", path.read_text(encoding="utf-8")).split()
         self.local_digest = self.digest = hashlib.sha256(" ".join(words).encode()).hexdigest()
 
     @functools.cached_property
-    def references(self):
+    def references(self) -> list[NativeSource]:
         """The headers that it includes with quotation marks, if they exist in the project's or a user's folders."""
         folders = [self.path.parent, *include_folders()]
         candidates = (
@@ -34,16 +37,16 @@ class NativeSource:
 
 
 @functools.cache
-def read(path):
+def read(path: Path) -> NativeSource:
     return NativeSource(path)
 
 
-def include_folders():
+def include_folders() -> list[Path]:
     """The folders of headers that workloads share, the project's first."""
-    return [folder for folder in workloads.folders("include") if folder.is_dir()]
+    return [folder for folder in locations.folders("include") if folder.is_dir()]
 
 
-def of_module(path):
+def of_module(path: Path) -> list[NativeSource]:
     """The NativeSources of a module: files beside it of the same name with another suffix, and its SOURCE."""
     paths = {sibling for sibling in path.parent.glob(f"{path.stem}.*") if sibling.suffix[:3] != ".py"}
     source = literals.read(path).get("SOURCE")

@@ -26,35 +26,35 @@ VARIABLE = "LADDER_PROJECT"  # the project whose workflow this process or its pa
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 1, "lp": 2, "pb": 2}]
 
 
-def search_project(root):
+def search_project(root: Path | str) -> None:
     """Search the project in the folder `root` too, in this process and those that it starts."""
     os.environ[VARIABLE] = str(root)
 
 
-def folders():
+def folders() -> list[Path]:
     """The folders of what is published, as relative paths: that of the working directory, and that of the project."""
     project = os.environ.get(VARIABLE)
     others = [Path(os.path.relpath(project), PUBLISHED)] if project else []
     return list(dict.fromkeys([Path(PUBLISHED), *others]))
 
 
-def path_of(name):
+def path_of(name: str) -> Path:
     """The path of what is published under a name, whether or not it exists."""
     paths = [folder / name for folder in folders()]
     return next((path for path in paths if path.exists()), paths[0])
 
 
-def packed(workload, file):
+def packed(workload: str, file: Path | str) -> Path:
     """The path of the compressed artefact, whether or not it exists."""
     return path_of(f"artefacts/{workload}/{file}.xz")
 
 
-def sum_path(workload, file):
+def sum_path(workload: str, file: Path | str) -> Path:
     """The path of a published artefact's sum."""
     return path_of(f"artefacts/{workload}/{file}.sha256")
 
 
-def sum_of(workload, file):
+def sum_of(workload: str, file: Path | str) -> str | None:
     """The sum of a published artefact from its .sha256, or "nothing" if that is unreadable; None if unpublished."""
     if not packed(workload, file).is_file():
         return None
@@ -64,7 +64,7 @@ def sum_of(workload, file):
         return "nothing"
 
 
-def unpack(workload, file, out):
+def unpack(workload: str, file: Path | str, out: Path | str) -> None:
     """Unpack a published artefact to the path `out` after checking its sum. Raises LadderError if that fails."""
     path, expected = packed(workload, file), sum_of(workload, file)
     if expected is None:
@@ -81,13 +81,13 @@ def unpack(workload, file, out):
     write_atomically(out, contents)
 
 
-def publish(workload, file, path):
+def publish(workload: str, file: Path | str, path: Path | str) -> None:
     """Publish the artefact at a path, made on this machine, in the working directory; replace an earlier one there."""
     folder = Path(FOLDER, workload)
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]
     provenance = {
-        "source": revision.of_files([workloads.problem_path(workload)]),
+        "source": revision.of_files([workloads.require_workload(workload)]),
         "cards": gpus,
         "libraries": description.versions(),
     }

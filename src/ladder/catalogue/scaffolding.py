@@ -6,10 +6,11 @@ workload comes from `templates/`. No file is ever overwritten.
 
 import ast
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
 
-from ladder.catalogue import contracts, literals, native_sources, sources, workloads
+from ladder.catalogue import contracts, literals, locations, native_sources, sources, workloads
 from ladder.errors import LadderError
 from ladder.records.case import NAME
 
@@ -20,7 +21,9 @@ OTHER_CONSTANT = re.compile(r"(?!SOURCE )[A-Z_]+ = ")
 SIZE = 256  # of every required size in the command that tries what was written
 
 
-def create(name, device="host", origin=None, folder=None):
+def create(
+    name: str, device: str = "host", origin: str | None = None, folder: Path | str | None = None
+) -> tuple[list[Path], list[str]]:
     """Write a variant, `workload/variant`, or a workload, `workload/` before its name, below a folder of workloads.
 
     `origin` names the variant to copy, by default the first rung on the device. By default the folder is the user's
@@ -33,15 +36,15 @@ def create(name, device="host", origin=None, folder=None):
             f"{name!r} can't be made: write workload/variant, such as gemm/mine, or {WORKLOAD}/ and the name of a new "
             "workload; names have lower-case letters, digits and '_'."
         )
-    root = Path(folder) if folder else [*workloads.roots()[1:], workloads.HOME][0]
+    root = Path(folder) if folder else [*locations.roots()[1:], locations.HOME][0]
     if workload == WORKLOAD:
         return create_workload(new_name, root)
     return create_variant(workload, new_name, device, origin, root)
 
 
-def create_workload(name, root):
+def create_workload(name: str, root: Path) -> tuple[list[Path], list[str]]:
     """Write a workload with one variant. Raises LadderError if it exists."""
-    if any(folder.exists() for folder in [*workloads.folders(name), root / name]):
+    if any(folder.exists() for folder in [*locations.folders(name), root / name]):
         raise LadderError(f"There is a folder {name} of a workload already: choose another name.")
     contents = {
         root / name / file: Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(name=name)
@@ -50,10 +53,12 @@ def create_workload(name, root):
     return write(contents), [f"{name}/plain", f"elements={SIZE}"]
 
 
-def create_variant(workload, name, device, origin, root):
+def create_variant(
+    workload: str, name: str, device: str, origin: str | None, root: Path
+) -> tuple[list[Path], list[str]]:
     """Write a copy of a variant under another name. Raises LadderError if a file of that name exists."""
     workloads.require_workload(workload)
-    for folder in {*workloads.folders(workload), root / workload}:
+    for folder in {*locations.folders(workload), root / workload}:
         if paths := sorted(folder.glob(f"{name}.*")):
             raise LadderError(f"{paths[0]} exists already: choose another name.")
     origin = origin or first_rung(workload, device)
@@ -74,7 +79,7 @@ def create_variant(workload, name, device, origin, root):
     return write(contents), [f"{workload}/{name}", f"{workload}/{origin}", *sizes]
 
 
-def first_rung(workload, device):
+def first_rung(workload: str, device: str) -> str:
     """The first rung of a workload on a device. Raises LadderError if it has none."""
     constants = {name: workloads.constants(workload, name) for name in workloads.rungs(workload)}
     rungs = [name for name, values in constants.items() if values["DEVICE"] == device and not values.get("PEER")]
@@ -87,7 +92,7 @@ def first_rung(workload, device):
     return rungs[0]
 
 
-def renamed(path, workload, origin, name):
+def renamed(path: Path, workload: str, origin: str, name: str) -> str:
     """The text of a variant's module under another name, with a docstring of its own, and not a peer any more.
 
     The old name is replaced where it is a whole text, for example as an argument of a launch or as SOURCE, but not in
@@ -107,7 +112,7 @@ def renamed(path, workload, origin, name):
     return "\n".join([f'"""{workload}/{name}: your idea in a line; this is a copy of `{origin}`."""', *lines, ""])
 
 
-def local_headers(source):
+def local_headers(source: Path) -> Iterator[Path]:
     """The headers in a source's folder that it includes, at any depth."""
     for header in native_sources.read(source).references:
         if header.path.parent == source.parent:
@@ -115,7 +120,7 @@ def local_headers(source):
         yield from local_headers(header.path)
 
 
-def write(contents):
+def write(contents: Mapping[Path, str]) -> list[Path]:
     """Write new files, {path: text}, which keep the contracts of their kinds; returns their paths."""
     for path, text in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,29 @@
 """Fingerprints: digests of the code that a measurement, a reference or a kernel depends on.
 
-Edits of comments, docstrings and formatting, and moving or renaming a module, change no fingerprint; any other edit of
-code that is reached does (see `imports`). Snakemake compares fingerprints as parameters of its rules.
+Edits of comments, docstrings and formatting, hints of types outside of the workloads, and moving or renaming a module
+change no fingerprint; any other edit of code that is reached does (see `imports`). Snakemake compares fingerprints as
+parameters of its rules.
 """
 
 import functools
 import hashlib
 from pathlib import Path
+from typing import Any
 
-from ladder.catalogue import cache, contracts, imports, literals, native_sources, workloads
+from ladder.catalogue import (
+    cache,
+    contracts,
+    imports,
+    literals,
+    locations,
+    native_sources,
+    setup_arguments,
+    soundness,
+    traits,
+    workloads,
+)
+from ladder.errors import LadderError
+from ladder.records.case import Case
 
 # The code that every measurement runs: it starts workers in their environment, decides their number, and checks their
 # samples. The code of the worker itself is reached from these.
@@ -20,53 +35,53 @@ HARNESS = (
 )
 
 
-def fingerprint(case):
+def fingerprint(case: Case) -> str:
     """The fingerprint of a case: a short digest of the code that its measurement depends on."""
-    return digest(*HARNESS, f"ladder.devices.{workloads.device(case)}", *defaults_of(case), *roots_of(case))
+    return digest(*HARNESS, f"ladder.devices.{traits.device(case)}", *defaults_of(case), *roots_of(case))
 
 
-def code(case):
+def code(case: Case) -> list[Path]:
     """The sorted paths of a case's workload and variants, and of what they import from workloads' folders."""
     return code_of(*roots_of(case))
 
 
-def roots_of(case):
+def roots_of(case: Case) -> list[str]:
     """The dotted names of the modules of a case's workload and variants."""
-    variants = [(case.workload, case.variant), *sorted(workloads.used_variants(case))]
+    variants = [(case.workload, case.variant), *sorted(traits.used_variants(case))]
     return [f"ladder.workloads.{case.workload}", *(f"ladder.workloads.{'.'.join(names)}" for names in variants)]
 
 
-def defaults_of(case):
+def defaults_of(case: Case) -> list[str]:
     """The defaults that a case's workload uses for names that its module lacks, as `module:name`."""
-    defined = contracts.definitions(workloads.problem_path(case.workload))
+    defined = contracts.definitions(locations.problem_path(case.workload))
     return [f"{contracts.DEFAULTS}:{name}" for name in contracts.with_default() if name not in defined]
 
 
 @functools.cache
-def digest(*roots):
+def digest(*roots: str) -> str:
     """A short digest of the code that roots depend on, each a module's dotted name or `module:name`."""
     return cache.get_or_compute(["fingerprint", *roots], lambda: imports.fingerprint(*roots))
 
 
 @functools.cache
-def code_of(*roots):
+def code_of(*roots: str) -> list[Path]:
     return [Path(path) for path in cache.get_or_compute(["files", *roots], lambda: imports.files_of_workloads(*roots))]
 
 
-def launcher_digest(name):
-    """A digest of the definitions of one module, without what they refer to."""
-    return cache.get_or_compute(
-        ["module", name], lambda: (imports.find_module(name).definitions_digest, {imports.module_path(name)})
-    )
+def launcher_digest(name: str) -> str:
+    """A digest of the definitions of one module, without what they refer to. Raises LadderError if there is none."""
+    if (path := imports.module_path(name)) is None:
+        raise LadderError(f"There is no module {name}.")
+    return cache.get_or_compute(["module", name], lambda: (imports.read(name, path).definitions_digest, {path}))
 
 
-def reference_fingerprint(workload):
+def reference_fingerprint(workload: str) -> str:
     """A short digest of the code that a workload's reference depends on; without a reference, that of no code."""
     name = f"ladder.workloads.{workload}.reference"
     return digest(name) if imports.module_path(name) else digest()
 
 
-def kernel_fingerprint(source):
+def kernel_fingerprint(source: Path) -> str:
     """A short digest of a CUDA source and the headers that it includes."""
     digests, pending = {}, [native_sources.read(source)]
     while pending:
@@ -77,11 +92,10 @@ def kernel_fingerprint(source):
     return hashlib.sha256("".join(sorted(digests.values())).encode()).hexdigest()[:16]
 
 
-def forget():
+def forget() -> None:
     """Clear this process's caches of code, so that changed files and folders are read again."""
-    for cached in (literals.read, literals.statements, imports.path_in, imports.read, native_sources.read):
-        cached.cache_clear()
-    for cached in (contracts.definitions, workloads.require_contract, workloads.variant_path, workloads.constants):
-        cached.cache_clear()
-    for cached in (workloads.tunings, cache.file_digests, cache.code_digest, digest, code_of):
+    readers: list[Any] = [literals.read, literals.statements, imports.path_in, imports.read, native_sources.read]
+    readers += [contracts.definitions, soundness.require_contract, workloads.variant_path, workloads.constants]
+    readers += [setup_arguments.tunings, cache.file_digests, cache.code_digest, digest, code_of]
+    for cached in readers:
         cached.cache_clear()

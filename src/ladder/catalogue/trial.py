@@ -5,28 +5,28 @@ are small, else small ones. Inputs that come from data or are generated on a dev
 """
 
 import math
-from numbers import Integral, Real
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ladder.catalogue import blame, contracts, forms, workloads
+from ladder.catalogue import forms, locations, workloads
+from ladder.catalogue.declarations import Declarations, brief, is_count
 from ladder.errors import LadderError
 
 SMALL = 3  # each required size of a trial whose own arrays are large
 MAX_BYTES = 2**20
-# The attributes of a problem that no array may be called.
-RESERVED = ("sizes", "device", "inputs", "outputs", "output_kinds")
 
 
-def require(workload, sizes):
+def require(workload: str, sizes: Mapping[str, Any]) -> None:
     """Refuse a workload of the user's whose functions break the contract for complete `sizes`. Raises LadderError."""
-    if not workloads.problem_path(workload).is_relative_to(workloads.HOME):  # the tests check the project's own
+    if not workloads.require_workload(workload).is_relative_to(locations.HOME):  # the tests check the project's own
         check(workload, sizes)
 
 
-def check(workload, sizes):
+def check(workload: str, sizes: Mapping[str, Any]) -> None:
     """Call the functions of a workload for complete `sizes` and check what they return. Raises LadderError."""
-    trial = Trial(workloads.load(workload), workloads.problem_path(workload))
+    trial = Trial(workloads.load(workload), workloads.require_workload(workload))
     kinds = trial.kinds(sizes)
     trial.require_cost(sizes)
     if trial.module.data_set(sizes) is not None:
@@ -43,7 +43,7 @@ def check(workload, sizes):
             ) from None
 
 
-def small_sizes(workload, sizes):
+def small_sizes(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
     """The sizes with SMALL for each required one; None if the workload refuses them."""
     required = [name for name, kind in workloads.load(workload).SIZES.items() if isinstance(kind, type)]
     try:
@@ -52,77 +52,16 @@ def small_sizes(workload, sizes):
         return None
 
 
-def bytes_of(kinds):
+def bytes_of(kinds: tuple[dict[str, Any], dict[str, Any]]) -> int:
     """The bytes of all arrays of `kinds`, the result of `arrays`."""
     every_kind = [kind for part in kinds for kind in part.values()]
     return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in every_kind)
 
 
-class Trial:
-    """The functions of a workload's `module`, whose file is `path`, called with sizes."""
+class Trial(Declarations):
+    """The functions of a workload, called in rounds with sizes."""
 
-    def __init__(self, module, path):
-        self.module, self.path = module, path
-
-    def refuse(self, name, reason):
-        """Raise LadderError: the function or constant `name` breaks the contract for a reason."""
-        entry = contracts.WORKLOAD.names[name]
-        line = blame.line_of_function(getattr(self.module, name)) or contracts.definitions(self.path)[name].lineno
-        what = contracts.signature(name, entry)
-        raise LadderError(f"{what} in line {line} of {self.path} {reason}. See docs/contracts.md.")
-
-    def kinds(self, sizes):
-        """The checked result of `arrays`: inputs and outputs, {name: (shape, dtype)}."""
-        result = self.module.arrays(dict(sizes))
-        if not isinstance(result, tuple) or len(result) != 2 or not all(isinstance(part, dict) for part in result):
-            self.refuse("arrays", f"returns {brief(result)}: it must return a pair of mappings, inputs and outputs")
-        inputs, outputs = result
-        for name, kind in [*inputs.items(), *outputs.items()]:
-            self.require_kind(name, kind)
-        if clashes := sorted({*inputs} & {*outputs} | {*RESERVED} & {*inputs, *outputs}):
-            self.refuse("arrays", f"calls an array {clashes[0]!r}: every array needs a name of its own")
-        names = getattr(self.module, "ARRAYS", [*inputs, *outputs])
-        if unknown := [name for name in [*inputs, *outputs] if name not in names]:
-            self.refuse("ARRAYS", f"lacks {unknown[0]!r}, an array of `arrays`: variants couldn't use it")
-        for name in ("FACTS", "GENERATED"):
-            where, known = ("outputs", outputs) if name == "FACTS" else ("inputs", inputs)
-            if unknown := [other for other in getattr(self.module, name) if other not in known]:
-                self.refuse(name, f"names {unknown[0]!r}, which is not among the {where} of `arrays`")
-        if self.module.GENERATED and not hasattr(self.module, "generate"):
-            self.refuse("GENERATED", "is given, but there is no function `generate(problem, round)`")
-        return inputs, outputs
-
-    def require_kind(self, name, kind):
-        """Check the shape and the dtype of one array."""
-        if not isinstance(kind, tuple) or len(kind) != 2:
-            self.refuse("arrays", f"returns {brief(kind)} for {name!r}: it must return `(shape, dtype)`")
-        shape, dtype = kind
-        if not isinstance(shape, tuple) or not all(is_count(length) for length in shape):
-            self.refuse("arrays", f"returns the shape {shape!r} for {name!r}: it must be a tuple of whole numbers")
-        try:
-            np.dtype(dtype)
-        except TypeError:
-            self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}, which NumPy doesn't know")
-        if np.dtype(dtype).kind not in "fiu":
-            self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}: it must be one of real or whole numbers")
-
-    def require_cost(self, sizes):
-        """Check the result of `cost`."""
-        facts = [dict.fromkeys(self.module.FACTS, 1)] if self.module.FACTS else []
-        cost = self.module.cost(dict(sizes), *facts)
-        for name in ("flops", "bytes", "precision"):
-            if not hasattr(cost, name) or not hasattr(cost, "__dict__"):
-                self.refuse(
-                    "cost",
-                    f"returns {brief(cost)}: it must return a `SimpleNamespace` with `flops`, `bytes` and `precision`",
-                )
-        for name in ("flops", "bytes"):
-            if not is_number(value := getattr(cost, name)) or not 0 <= value < math.inf:
-                self.refuse("cost", f"returns {brief(value)} as `{name}`: it must be a number of at least 0")
-        if not isinstance(cost.precision, str):
-            self.refuse("cost", f"returns {brief(cost.precision)} as `precision`: it must be a text, such as the dtype")
-
-    def require_rounds(self, sizes):
+    def require_rounds(self, sizes: Mapping[str, Any]) -> None:
         """Check `rounds`, what `fill` writes in two of them, and the result of `expected`."""
         count = self.module.rounds(dict(sizes))
         if not is_count(count) or count < 1:
@@ -139,7 +78,7 @@ class Trial:
         if hasattr(self.module, "expected") and self.module.reference_sizes(dict(sizes)) is None:
             self.require_expected(sizes, rounds[0], outputs)
 
-    def filled(self, sizes, kinds, round):
+    def filled(self, sizes: Mapping[str, Any], kinds: Mapping[str, Any], round: int) -> dict[str, np.ndarray]:
         """The checked inputs of a round."""
         inputs = {name: np.zeros(*kind) for name, kind in kinds.items() if name not in self.module.GENERATED}
         for array in inputs.values():
@@ -159,7 +98,9 @@ class Trial:
                 self.refuse("fill", f"leaves elements of the input {name!r} unwritten, or writes NaN or infinity")
         return inputs
 
-    def require_expected(self, sizes, inputs, outputs):
+    def require_expected(
+        self, sizes: Mapping[str, Any], inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
+    ) -> None:
         """Check the result of `expected` for these inputs and kinds of outputs."""
         if self.module.GENERATED:
             return
@@ -176,7 +117,7 @@ class Trial:
         for name, (shape, _) in outputs.items():
             self.require_pair(name, result[name], tuple(shape))
 
-    def require_pair(self, name, pair, shape):
+    def require_pair(self, name: str, pair: Any, shape: tuple[int, ...]) -> None:
         """Check the expected array of an output, and the bound of its error."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             self.refuse("expected", f"returns {brief(pair)} for {name!r}: it must return `(array, bound)`")
@@ -192,21 +133,3 @@ class Trial:
             )
         if not np.isfinite(array).all() or not np.isfinite(bound).all() or (bound < 0).any():
             self.refuse("expected", f"returns NaN, infinity or a negative bound for {name!r}")
-
-
-def is_count(value):
-    """Whether a value is a whole number of at least 0."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
-
-
-def is_number(value):
-    """Whether a value is a number."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def brief(value):
-    """A value for a message: an array by its shape, another one by its text, or by its type if that is long."""
-    if isinstance(value, np.ndarray):
-        return f"an array of the shape {value.shape}"
-    text = repr(value)
-    return text if len(text) <= 60 else f"a {type(value).__name__}"

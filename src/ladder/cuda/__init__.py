@@ -4,28 +4,38 @@
 functions of cuBLAS and of the driver that CuPy lacks.
 """
 
+from __future__ import annotations
+
 import functools
 import weakref
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from ladder.build import binaries, compiler
 from ladder.cuda.gpus import load_cupy, synchronize
 from ladder.errors import LadderError
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike
+
 
 @functools.cache
-def architecture():
+def architecture() -> str:
     """The architecture for which kernels are compiled, such as sm_90."""
     return f"sm_{load_cupy().cuda.Device().compute_capability}"
 
 
 @functools.cache
-def multiprocessors():
+def multiprocessors() -> int:
     """The number of multiprocessors of the GPU."""
     return load_cupy().cuda.Device().attributes["MultiProcessorCount"]
 
 
 @functools.cache
-def kernel(workload, variant, name, dtype, is_cooperative=False, **tuning):
+def kernel(workload: str, variant: str, name: str, dtype: str, is_cooperative: bool = False, **tuning: int) -> Any:
     """A kernel of a variant's CUDA source, compiled with `tuning` as its macros.
 
     All blocks of a cooperative kernel run at once, so they may wait for each other (`workloads/include/grid.cuh`).
@@ -35,12 +45,12 @@ def kernel(workload, variant, name, dtype, is_cooperative=False, **tuning):
 
 
 @functools.cache
-def module(path, is_cooperative=False):
+def module(path: Path, is_cooperative: bool = False) -> Any:
     """A loaded binary."""
     return load_cupy().RawModule(path=str(path), enable_cooperative_groups=is_cooperative)
 
 
-def blocks_at_once(kernel, block, shared):
+def blocks_at_once(kernel: SimpleNamespace, block: int, shared: int) -> int:
     """The number of blocks of a kernel that the GPU can run at once.
 
     `block` is the number of threads of a block, `shared` its dynamic shared memory in bytes. Raises LadderError if no
@@ -56,7 +66,7 @@ def blocks_at_once(kernel, block, shared):
     return blocks
 
 
-def capture(run, stream):
+def capture(run: Callable[[], object], stream: Any) -> Callable[[], None]:
     """Capture the work that `run` puts into `stream` as a CUDA graph; returns a function that launches the graph.
 
     Streams for which `stream` waits are captured too. `run` is called once before the capture, because no kernel may be
@@ -73,17 +83,17 @@ def capture(run, stream):
     return functools.partial(launch, graph, run)
 
 
-def launch(graph, run):
+def launch(graph: Any, run: Callable[[], object]) -> None:
     """Launch a graph. The argument `run` keeps the arrays alive, of which the graph only has the addresses."""
     graph.launch()
 
 
-def empty(shape, dtype):
+def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
     """An array in the GPU's memory, its contents undefined."""
     return load_cupy().empty(shape, dtype)
 
 
-def empty_pinned(shape, dtype):
+def empty_pinned(shape: int | tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """An array in pinned host memory, its contents undefined."""
     load_cupy()
     import cupyx
@@ -91,21 +101,21 @@ def empty_pinned(shape, dtype):
     return cupyx.empty_pinned(shape, dtype)
 
 
-def lock_pages(array):
+def lock_pages(array: np.ndarray) -> None:
     """Page-lock a host array for as long as it lives, so that all GPUs can read and write it."""
     runtime, address = load_cupy().cuda.runtime, array.ctypes.data
     runtime.hostRegister(address, array.nbytes, 1)  # cudaHostRegisterPortable
     weakref.finalize(array, runtime.hostUnregister, address)
 
 
-def copy_in(array, values, stream):
+def copy_in(array: Any, values: np.ndarray, stream: Any) -> None:
     """Copy values from pinned host memory to an array, in a stream. CuPy's own copy can't be captured in a graph."""
     runtime = load_cupy().cuda.runtime
     pointers = array.data.ptr, values.ctypes.data
     runtime.memcpyAsync(*pointers, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
 
-def copy_out(array, values, stream):
+def copy_out(array: Any, values: np.ndarray, stream: Any) -> None:
     """Copy an array to values in pinned host memory, in a stream. CuPy's own copy can't be captured in a graph."""
     runtime = load_cupy().cuda.runtime
     pointers = values.ctypes.data, array.data.ptr

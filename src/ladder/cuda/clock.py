@@ -7,6 +7,8 @@ GPU is also synchronised after every end event, so that no sample overlaps such 
 import functools
 import statistics
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ladder.cuda.gpus import load_cupy, synchronize
 from ladder.errors import LadderError
@@ -28,14 +30,14 @@ extern "C" __global__ void spin(long long nanoseconds) {
 MARGIN, RUNS, PATIENCE = 50e-6, 10, 0.5
 
 
-def stopwatch(run):
+def stopwatch(run: Callable[[], object]) -> float:
     """Seconds of GPU work of `run`, by CUDA events; the time between two events with no work is subtracted."""
     seconds = time_between_events(run)
     synchronize()
     return max(seconds - event_overhead(), 0.0)
 
 
-def time_between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
+def time_between_events(run: Callable[[], object], spin_nanoseconds: int = SPIN_NANOSECONDS) -> float:
     """Seconds from an event before the GPU work of `run` to one after it.
 
     The launches are queued behind other work, so that their latency is excluded.
@@ -50,7 +52,7 @@ def time_between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
     return cupy.cuda.get_elapsed_time(start, end) * 1e-3
 
 
-def time_after_events(run):
+def time_after_events(run: Callable[[], object]) -> float:
     """Seconds for which the GPU keeps working after the event at the end of `run`.
 
     No spin kernel runs before `run`: meanwhile work in another stream would start, and perhaps end.
@@ -59,14 +61,14 @@ def time_after_events(run):
     return time_until_idle()
 
 
-def time_until_idle():
+def time_until_idle() -> float:
     """Seconds until the GPU has finished all work."""
     start = time.perf_counter_ns()
     synchronize()
     return (time.perf_counter_ns() - start) * 1e-9
 
 
-def attempts():
+def attempts() -> Iterator[int]:
     """The numbers of the runs after which a variant that leaves work behind is refused: RUNS or more, for PATIENCE."""
     start = time.perf_counter()
     number = 0
@@ -75,7 +77,7 @@ def attempts():
         number += 1
 
 
-def require_finished(run):
+def require_finished(run: Callable[[], object]) -> None:
     """Refuse a run that leaves work in a stream for which the current one doesn't wait. Raises LadderError."""
     for _ in attempts():
         seconds = time_after_events(run) - idle_overhead()
@@ -88,18 +90,18 @@ def require_finished(run):
 
 
 @functools.cache
-def event_overhead():
+def event_overhead() -> float:
     """Seconds between two events with nothing between them."""
     return statistics.median(time_between_events(lambda: None) for _ in range(101))
 
 
 @functools.cache
-def idle_overhead():
+def idle_overhead() -> float:
     """Seconds that `time_until_idle` returns on an idle GPU."""
     return statistics.median(time_until_idle() for _ in range(101))
 
 
 @functools.cache
-def spin():
+def spin() -> Any:
     """The kernel that spins for a number of nanoseconds."""
     return load_cupy().RawKernel(SPIN, "spin")

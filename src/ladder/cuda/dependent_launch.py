@@ -8,6 +8,9 @@ Source: CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchroni
 """
 
 import ctypes
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +45,7 @@ class Configuration(ctypes.Structure):
     )
 
 
-def launcher(kernel):
+def launcher(kernel: SimpleNamespace) -> Callable | SimpleNamespace:
     """A function with the arguments of `kernel` that launches it, but lets it start while the kernel before it ends.
 
     The kernel must call `wait_for_previous_kernel`. On GPUs without this feature, the result is the kernel itself. The
@@ -52,7 +55,7 @@ def launcher(kernel):
     if int(cupy.cuda.Device().compute_capability) < MIN_CAPABILITY:
         return kernel
 
-    def launch(grid, block, arguments, shared_mem=0):
+    def launch(grid: tuple[int, int], block: tuple[int], arguments: tuple[Any, int, int], shared_mem: int = 0) -> None:
         attribute = Attribute(id=PROGRAMMATIC_STREAM_SERIALIZATION, value=1)
         stream = cupy.cuda.get_current_stream().ptr
         config = Configuration(dim3(grid), dim3(block), shared_mem, stream, ctypes.pointer(attribute), 1)
@@ -65,6 +68,6 @@ def launcher(kernel):
     return launch
 
 
-def dim3(counts):
+def dim3(counts: tuple[int, ...]) -> Any:
     """One, two or three counts as the driver's three, padded with ones."""
     return (ctypes.c_uint * 3)(*counts, *[1] * (3 - len(counts)))

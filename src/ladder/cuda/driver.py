@@ -5,6 +5,6 @@ import functools
 
 
 @functools.cache
-def library():
+def library() -> ctypes.CDLL:
     """The driver's library."""
     return ctypes.CDLL("libcuda.so.1")

@@ -1,12 +1,13 @@
 """The NVIDIA GPUs that are visible to this process, through CuPy."""
 
 import functools
+from typing import Any
 
 from ladder.errors import LadderError
 from ladder.machine import nvidia
 
 
-def import_cupy():
+def import_cupy() -> Any:
     """CuPy. Raises LadderError if it isn't installed."""
     try:
         import cupy
@@ -18,7 +19,7 @@ def import_cupy():
 
 
 @functools.cache
-def load_cupy():
+def load_cupy() -> Any:
     """CuPy, after a test that it can use a GPU. Raises LadderError with the reason if it can't."""
     cupy = import_cupy()
     try:
@@ -32,7 +33,7 @@ def load_cupy():
     return cupy
 
 
-def require_gpu():
+def require_gpu() -> list[str]:
     """The UUIDs of this machine's GPUs. Raises LadderError if there are none."""
     if uuids := [gpu["uuid"] for gpu in nvidia.gpus()]:
         return uuids
@@ -40,18 +41,18 @@ def require_gpu():
 
 
 @functools.cache
-def device_ids():
+def device_ids() -> range:
     """The numbers of the GPUs that are visible to this process."""
     return range(load_cupy().cuda.runtime.getDeviceCount())
 
 
-def synchronize():
+def synchronize() -> None:
     """Wait until all visible GPUs have finished all work."""
     for number in device_ids():
         load_cupy().cuda.Device(number).synchronize()
 
 
-def uuid(number=None):
+def uuid(number: int | None = None) -> str:
     """The UUID of a GPU, by default the current one, as the driver's tools write it, GPU-...
 
     NVML looks up the UUID by the GPU's address on the PCI bus; without NVML, the result is that address. CuPy's
@@ -63,7 +64,8 @@ def uuid(number=None):
     return nvidia.uuid_at(address) or address
 
 
-def energy():
+def energy() -> float | None:
     """The energy in J that all visible GPUs have used since the driver was loaded; None if a GPU has no counter."""
     joules = [nvidia.energy(uuid(number)) for number in device_ids()]
-    return None if None in joules else sum(joules)
+    known = [energy for energy in joules if energy is not None]
+    return sum(known) if len(known) == len(joules) else None

@@ -4,6 +4,7 @@
 """
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,9 @@ TYPES = {"uint16": 1, "float32": 7}
 SWIZZLE_OF_128_BYTES, PROMOTION_TO_256_BYTES = 3, 3
 
 
-def encode(address, dtype, shape, strides, box):
+def encode(
+    address: int, dtype: Any, shape: tuple[int, int, int], strides: tuple[int, int], box: tuple[int, int, int]
+) -> np.ndarray:
     """The tensor map of an array on the GPU, as an argument of a kernel: a NumPy array of one opaque value.
 
     `shape` begins with the contiguous axis; `strides` has those of all other axes in bytes. `box` is the shape of a

@@ -25,7 +25,7 @@ class Dataset:
     test_images: np.ndarray
     test_labels: np.ndarray
 
-    def test_set(self, images):
+    def test_set(self, images: int) -> tuple[np.ndarray, np.ndarray]:
         """The test images and their labels for a training on that many images: no more than these.
 
         The evaluation of an epoch is then never longer than the epoch's training.
@@ -33,14 +33,14 @@ class Dataset:
         return self.test_images[:images], self.test_labels[:images]
 
 
-def load(folder):
+def load(folder: Path | str) -> Dataset:
     """The data set in `folder`. Raises LadderError if a file is missing or corrupt, or if two files disagree."""
     folder = Path(folder)
     train = load_pair(folder / TRAIN_IMAGES, folder / TRAIN_LABELS)
     return Dataset(*train, *load_pair(folder / TEST_IMAGES, folder / TEST_LABELS))
 
 
-def load_pair(image_path, label_path):
+def load_pair(image_path: Path, label_path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Images and their labels. Raises LadderError unless there is one valid label for each image."""
     for path in (image_path, label_path):
         if mismatch := checksums.mismatch(path):

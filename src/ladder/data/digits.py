@@ -12,7 +12,7 @@ from ladder.data.dataset import FILES, SIDE, TEST_IMAGES, TEST_LABELS, TRAIN_IMA
 from ladder.records import checksums
 
 
-def write(folder):
+def write(folder: Path | str) -> None:
     """Write scikit-learn's digits as the four files of MNIST: 1,437 images for training, 360 for testing.
 
     The images of 8 × 8 pixels from 0 to 16 are resampled by cubic splines to the 20 × 20 pixels that a digit of MNIST

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -34,7 +35,7 @@ class UnusableFile(Exception):
     """A mirror's file can't be used; the message is the reason."""
 
 
-def fetch(path, expected, mirrors):
+def fetch(path: Path, expected: Expected, mirrors: Sequence[Path | str]) -> Path | str | None:
     """Download `{path.name}.gz` from the first mirror that has it, decompress it to `path`, and return that mirror.
 
     Returns None if `path` already has the expected contents. A mirror is a URL (http, https, file) or a folder, which
@@ -47,7 +48,6 @@ def fetch(path, expected, mirrors):
         return None
     for mirror, base in [(mirror, parse_mirror(str(mirror))) for mirror in mirrors]:
         try:
-            read = read_from_folder if isinstance(base, Path) else read_from_server
             contents = require_expected(read(base, path.name, expected.size), expected)
         except (UnusableFile, OSError, urllib3.exceptions.HTTPError) as error:
             failures.append(f"{mirror}: {cause(error)}")
@@ -60,7 +60,7 @@ def fetch(path, expected, mirrors):
     )
 
 
-def parse_mirror(mirror):
+def parse_mirror(mirror: str) -> Path | str:
     """A mirror's text as the URL of a server, or as the Path of a folder."""
     with contextlib.suppress(ValueError, RuntimeError):  # by a malformed host, or by the home of an unknown user
         parts = urlsplit(mirror)
@@ -76,13 +76,20 @@ def parse_mirror(mirror):
     )
 
 
-def read_from_folder(folder, name, size):
+def read(mirror: Path | str, name: str, size: int) -> bytes:
+    """The file's contents from a folder or, for a URL, from a server."""
+    if isinstance(mirror, Path):
+        return read_from_folder(mirror, name, size)
+    return read_from_server(mirror, name, size)
+
+
+def read_from_folder(folder: Path, name: str, size: int) -> bytes:
     """The file's contents from a folder, compressed or not."""
     packed = folder / f"{name}.gz"
     return decompress(packed.read_bytes(), size) if packed.is_file() else (folder / name).read_bytes()
 
 
-def read_from_server(url, name, size):
+def read_from_server(url: str, name: str, size: int) -> bytes:
     """The file's contents from a server, which must not send more bytes than the compressed file can have."""
     limit = size + size // 1000 + 2**16  # gzip enlarges incompressible data by less than this
     with requests.Session() as session:
@@ -98,7 +105,7 @@ def read_from_server(url, name, size):
     return decompress(packed, size)
 
 
-def decompress(packed, size):
+def decompress(packed: bytes, size: int) -> bytes:
     """The contents of a gzip file, at most `size` + 1 bytes of them."""
     try:
         return gzip.GzipFile(fileobj=io.BytesIO(packed)).read(size + 1)
@@ -106,7 +113,7 @@ def decompress(packed, size):
         raise UnusableFile(f"not an intact gzip file ({error})") from None
 
 
-def require_expected(contents, expected):
+def require_expected(contents: bytes, expected: Expected) -> bytes:
     """Return the contents. Raises UnusableFile if their size or sum isn't the expected one."""
     if len(contents) != expected.size:
         amount = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
@@ -116,7 +123,7 @@ def require_expected(contents, expected):
     return contents
 
 
-def cause(error):
+def cause(error: BaseException) -> str:
     """The message of an error's innermost cause: outer messages repeat it with addresses of objects."""
     while inner := error.__cause__ or (not error.__suppress_context__ and error.__context__):
         error = inner

@@ -13,7 +13,7 @@ DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E:
 CODES = {np.dtype(dtype).newbyteorder("="): code for code, dtype in DTYPES.items()}
 
 
-def read(path):
+def read(path: Path) -> np.ndarray:
     """The array of an IDX file, of any shape of rank 1 to 64, in native byte order.
 
     LeCun, Cortes and Burges describe the format with MNIST: two zero bytes, one byte each for the code of the dtype and
@@ -25,7 +25,7 @@ def read(path):
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror or error}; fetch the data set first.") from error
 
-    def invalid(reason):
+    def invalid(reason: str) -> LadderError:
         return LadderError(f"{path} is not a valid IDX file: {reason}; delete it and fetch the data set again.")
 
     if len(raw) < 4:
@@ -51,7 +51,7 @@ def read(path):
     return array.astype(dtype.newbyteorder("="))
 
 
-def write(path, array):
+def write(path: Path, array: np.ndarray) -> None:
     """Write `array` as an IDX file, atomically.
 
     The array's rank is at least 1; its dtype is uint8, int8, int16, int32, float32 or float64, in either byte order.

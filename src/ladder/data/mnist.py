@@ -1,5 +1,6 @@
 """MNIST, downloaded from mirrors and checked by the SHA-256 sums of its files."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ladder.data import dataset
@@ -15,7 +16,7 @@ EXPECTED = {
 }
 
 
-def write(folder, mirrors, expected=EXPECTED):
+def write(folder: Path, mirrors: Sequence[Path | str], expected: Mapping[str, Expected] = EXPECTED) -> None:
     """Write the four files of MNIST, decompressed, into `folder`, and their sums.
 
     `mirrors` are tried in order; a mirror that had a file is tried first for the next file. Raises LadderError like

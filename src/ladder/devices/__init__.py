@@ -3,25 +3,32 @@
 `Host` defines the interface; the other classes override parts of it.
 """
 
+from __future__ import annotations
+
 import functools
 import importlib
+from typing import TYPE_CHECKING
 
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
+from ladder.records.case import Case
+
+if TYPE_CHECKING:
+    from ladder.devices.host import Host
 
 # The classes of the devices by name, which is also that of their modules.
 CLASSES = {"host": "Host", "cuda": "Cuda", "mpi": "Mpi", "mpi_cuda": "MpiCuda", "offload": "Offload"}
 
 
 @functools.cache
-def load(name):
+def load(name: str) -> Host:
     """The device of this name. Only its module is imported, so that the host needs neither CuPy nor MPI."""
     if name not in CLASSES:
         raise LadderError(f"There is no device {name!r}: DEVICE must be one of {', '.join(CLASSES)}.")
     return getattr(importlib.import_module(f"ladder.devices.{name}"), CLASSES[name])()
 
 
-def require_known(workload, variant):
+def require_known(workload: str, variant: str) -> None:
     """Refuse a variant whose DEVICE is not one of CLASSES."""
     device = workloads.constants(workload, variant)["DEVICE"]
     if device not in CLASSES:
@@ -29,6 +36,6 @@ def require_known(workload, variant):
         raise LadderError(f"{path} has DEVICE = {device!r}: it must be one of {', '.join(CLASSES)}.")
 
 
-def of(case):
+def of(case: Case) -> Host:
     """The device on which a case is timed."""
-    return load(workloads.device(case))
+    return load(traits.device(case))

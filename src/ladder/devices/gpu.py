@@ -2,8 +2,10 @@
 
 import contextlib
 import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from ladder.devices.host import Host
 from ladder.errors import LadderError, pluralize
 from ladder.machine import description, nvidia
 from ladder.records import locks
+from ladder.records.case import Case
 
 WARM_UP_SECONDS = 0.1  # for which a GPU works before its state is read
 # `energy` repeats a run for at least MIN_SECONDS, in batches of BATCH_SECONDS. It gives up if the counter then doesn't
@@ -27,7 +30,7 @@ class Gpu(Host):
 
     @staticmethod
     @contextlib.contextmanager
-    def lease(count=1):
+    def lease(count: int = 1) -> Iterator[dict[str, str]]:
         """Hold `count` GPUs that no other timed job holds; yields the variable that makes only these visible.
 
         Raises LadderError if the machine has fewer GPUs.
@@ -41,16 +44,16 @@ class Gpu(Host):
             leased = [stack.enter_context(locks.first_free_lock(uuids)) for _ in range(count)]
             yield {"CUDA_VISIBLE_DEVICES": ",".join(leased)}
 
-    def environment(self, threads, overrides=MappingProxyType({})):
+    def environment(self, threads: int, overrides: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """The host's variables, and lazy loading: only the kernels that are used are loaded, during the check."""
         return super().environment(threads, overrides) | {"CUDA_MODULE_LOADING": "LAZY"}
 
-    def start(self, case):
+    def start(self, case: Case) -> None:
         """Import CuPy, which works without a GPU too. Raises LadderError if CuPy isn't installed."""
         gpus.import_cupy()
 
     @contextlib.contextmanager
-    def translate_errors(self):
+    def translate_errors(self) -> Iterator[None]:
         """A context that turns an error for lack of GPU memory into a LadderError with the free memory.
 
         The exceptions of CuPy, CUDA, cuBLAS and PyTorch have no common class, only the words `out of memory` in common.
@@ -67,7 +70,7 @@ class Gpu(Host):
                 "Lower the sizes, or end other processes on the GPU, which `nvidia-smi` lists."
             ) from None
 
-    def flusher(self):
+    def flusher(self) -> Callable[[], None]:
         """A function that flushes the L2 cache in stream order.
 
         It fills a buffer of twice the cache's size with a new value.
@@ -77,7 +80,7 @@ class Gpu(Host):
         values = iter(range(2**62))
         return lambda: buffer.fill(next(values) % 251)
 
-    def read_threads(self):
+    def read_threads(self) -> dict[str, Any]:
         """The host's threads and CPUs, and the GPU."""
         cupy = gpus.load_cupy()
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
@@ -90,14 +93,14 @@ class Gpu(Host):
             }
         }
 
-    def require_threads(self, case_threads, runtime, threads):
+    def require_threads(self, case_threads: int, runtime: str | None, threads: Mapping[str, Any]) -> None:
         """Accept any: the kernel determines a GPU's threads."""
 
-    def clocks(self, variables):
+    def clocks(self, variables: Mapping[str, str]) -> dict[str, Any]:
         """The CPUs' clocks and the state of the first GPU that `variables` select, see `description.clocks`."""
         return description.clocks(variables["CUDA_VISIBLE_DEVICES"].partition(",")[0])
 
-    def state(self, run):
+    def state(self, run: Callable[[], object]) -> dict[str, Any]:
         """The current GPU's clocks, temperature, power and throttling at work: `run` is repeated until they are read.
 
         Without these runs the GPU would lower its clocks before the reading. With several ranks, the first decides for
@@ -109,7 +112,7 @@ class Gpu(Host):
                 self.stopwatch(run)
         return answer.result()
 
-    def energy(self, run):
+    def energy(self, run: Callable[[], object]) -> dict[str, float]:
         """{"joules": energy of a run, "sustained": its seconds}, averaged over repeated runs for at least a second.
 
         The energy is the sum of the counters of all visible GPUs; if one has no counter, the result is empty. The runs
@@ -122,22 +125,26 @@ class Gpu(Host):
         batch = self.broadcast(max(1, round(BATCH_SECONDS / max(self.stopwatch(run), 1e-6))))
         begin, _, _ = repeat(run, batch, gpus.energy, 0.0, self.broadcast)
         end, runs, sustained = repeat(run, batch, gpus.energy, MIN_SECONDS, self.broadcast)
-        return {"joules": (end - begin) / runs, "sustained": sustained} if None not in (begin, end) else {}
+        if begin is None or end is None:
+            return {}
+        return {"joules": (end - begin) / runs, "sustained": sustained}
 
 
-def state_at_work(uuid):
+def state_at_work(uuid: str) -> dict[str, Any]:
     """The state of a GPU that has worked for a while."""
     time.sleep(WARM_UP_SECONDS)
     return nvidia.state(uuid)
 
 
-def repeat(run, batch, counter, seconds, broadcast):
+def repeat(
+    run: Callable[[], object], batch: int, counter: Callable[[], Any], seconds: float, broadcast: Callable[[Any], Any]
+) -> tuple[float | None, int, float]:
     """Repeat `run` for `seconds`, then until the counter changes; `broadcast` passes the first rank's decisions to all.
 
     Returns the counter's value (None if it never changed), the number of runs, and the mean seconds per run. The mean
     excludes runs after the first reading of the counter, because the GPU idles for milliseconds during a reading.
     """
-    start, runs, before, sustained = time.monotonic(), 0, None, None
+    start, runs, before, sustained = time.monotonic(), 0, None, 0.0
     while True:
         for _ in range(batch):
             run()

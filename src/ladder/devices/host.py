@@ -1,19 +1,28 @@
 """The host: arrays in main memory, `perf_counter_ns` as the clock, threads of OpenMP, Numba and BLAS."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, cpus, description
 from ladder.machine import conditions as machine_conditions
+from ladder.records.case import Case
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 # Arrays start at a cache line, so that every variant sees the same alignment.
 ALIGNMENT = 64
@@ -31,7 +40,7 @@ class Host:
     CEILINGS = "host"  # the device with whose ceilings its samples are compared
 
     @staticmethod
-    def lease(count=1):
+    def lease(count: int = 1) -> AbstractContextManager[dict[str, str]]:
         """A context that holds parts of the device, such as `count` GPUs, and yields the variables that name them.
 
         It is static, so that devices with the same kind of lease have the same function. The host has no parts: who
@@ -39,22 +48,24 @@ class Host:
         """
         return contextlib.nullcontext({})
 
-    def command(self, case, launcher, environment=MappingProxyType({})):
+    def command(
+        self, case: Case, launcher: str | None, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> list[str]:
         """The launcher's part of a worker's command line, which precedes the worker's own; empty here.
 
         `environment` holds the variables in which the launcher will run.
         """
         return []
 
-    def can_start_together(self, case, launcher):
+    def can_start_together(self, case: Case, launcher: str | None) -> bool:
         """Whether all workers of a case may be started at once, although they measure one after the other."""
         return True
 
-    def launcher_hint(self):
+    def launcher_hint(self) -> str:
         """A question that tells users what to check if a launcher's processes never become ready; empty here."""
         return ""
 
-    def environment(self, threads, overrides=MappingProxyType({})):
+    def environment(self, threads: int, overrides: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """The environment variables of a worker, set before it starts: runtimes read them only when they are loaded.
 
         `overrides` holds the variables that a cluster's prelude and the configuration set.
@@ -71,30 +82,30 @@ class Host:
             "PYTHONHASHSEED": "0",
         }
 
-    def start(self, case):
+    def start(self, case: Case) -> None:
         """Load what the device needs for `case`, before the worker reports `ready`; nothing here."""
 
-    def set_variables(self, variables):
+    def set_variables(self, variables: Mapping[str, str]) -> None:
         """Add the variables of a lease to the environment, before the device is touched."""
         os.environ.update(variables)
 
-    def translate_errors(self):
+    def translate_errors(self) -> AbstractContextManager[None]:
         """A context that turns the device's own errors into a LadderError; the host has none."""
         return contextlib.nullcontext()
 
-    def receive(self):
+    def receive(self) -> str:
         """The harness's next line; empty at the end of its messages."""
         return sys.stdin.readline()
 
-    def is_first(self):
+    def is_first(self) -> bool:
         """Whether this process has the arrays and answers the harness; other ranks only run the same code."""
         return True
 
-    def broadcast(self, value):
+    def broadcast(self, value: Any) -> Any:
         """The first process's value, for all processes."""
         return value
 
-    def empty(self, shape, dtype):
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         """An array in the device's memory, its contents undefined; here it is aligned to ALIGNMENT bytes."""
         dtype = np.dtype(dtype)
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -102,42 +113,44 @@ class Host:
         start = -raw.ctypes.data % ALIGNMENT
         return raw[start : start + size].view(dtype).reshape(shape)
 
-    def staging(self, arrays):
+    def staging(self, arrays: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         """Host arrays of the same shapes and dtypes, {name: array}, for `upload`; here the arrays themselves."""
         return arrays
 
-    def upload(self, staged, arrays):
+    def upload(self, staged: Mapping[str, np.ndarray], arrays: Mapping[str, Any]) -> None:
         """Copy staged arrays to the arrays of the same names; here they are the same arrays."""
 
-    def to_host(self, array):
+    def to_host(self, array: Any) -> np.ndarray:
         """An array's contents in the host's memory; here the array itself."""
         return array
 
-    def transfers(self, staged, problem):
+    def transfers(
+        self, staged: Mapping[str, np.ndarray], problem: SimpleNamespace
+    ) -> list[tuple[str, Callable[[], None]]]:
         """The separately timed copies of staged inputs and of all outputs: a list of (phase, function), empty here."""
         return []
 
-    def stopwatch(self, run):
+    def stopwatch(self, run: Callable[[], object]) -> float:
         """Seconds of one call of `run`, by a clock that is valid on the device; here `perf_counter_ns`."""
         start = time.perf_counter_ns()
         run()
         return (time.perf_counter_ns() - start) * 1e-9
 
-    def by_rank(self):
+    def by_rank(self) -> list[float]:
         """Seconds of the last timed call, a list by rank; empty, since there are no ranks."""
         return []
 
-    def require_finished(self, run):
+    def require_finished(self, run: Callable[[], object]) -> None:
         """Refuse a run that leaves work for which the stopwatch doesn't wait.
 
         Every run is accepted here, since a call on the host returns when its work is done.
         """
 
-    def flusher(self):
+    def flusher(self) -> Callable[[], None]:
         """A function that flushes the caches, here those of all CPUs that this process may use."""
         return caches.flusher(sorted(AFFINITY))
 
-    def read_threads(self):
+    def read_threads(self) -> dict[str, Any]:
         """The node, the threads of each loaded runtime, and the CPUs that this process may use.
 
         OpenMP may start fewer threads than requested, so its actual threads are counted. For a BLAS, the size of its
@@ -146,7 +159,12 @@ class Host:
         """
         is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
         affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
-        threads = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
+        threads: dict[str, Any] = {
+            "node": description.node(),
+            "cpus": len(affinity),
+            "affinity": sorted(affinity),
+            "runtimes": {},
+        }
         if is_bound:
             threads["thread_affinities"] = sorted(map(sorted, thread_affinities()))
         from threadpoolctl import threadpool_info
@@ -172,7 +190,7 @@ class Host:
         threads["tasks"] = len(list(Path("/proc/self/task").iterdir()))
         return threads
 
-    def require_threads(self, case_threads, runtime, threads):
+    def require_threads(self, case_threads: int, runtime: str | None, threads: Mapping[str, Any]) -> None:
         """Refuse a job whose `runtime` (numba, blas, openmp, torch) has other threads than its case, or too few CPUs.
 
         A job whose threads should be bound but aren't is refused too.
@@ -204,24 +222,24 @@ class Host:
                 "the number of processes limited (`ulimit -u`, the control group's pids.max)?"
             )
 
-    def conditions(self):
+    def conditions(self) -> dict[str, Any]:
         """The conditions under which this process, or all ranks together, run: see `machine/conditions.py`."""
         return machine_conditions.of_process(sorted(AFFINITY))
 
-    def state(self, run):
+    def state(self, run: Callable[[], object]) -> dict[str, Any]:
         """The device's state while it repeats `run`; empty here, since the record has the CPUs' clocks anyway."""
         return {}
 
-    def clocks(self, variables):
+    def clocks(self, variables: Mapping[str, str]) -> dict[str, Any]:
         """The clocks of the hardware that a lease's `variables` select, see `description.clocks`."""
         return description.clocks()
 
-    def energy(self, run):
+    def energy(self, run: Callable[[], object]) -> dict[str, float]:
         """The joules and seconds of a run, as in `Gpu.energy`; empty without a counter of energy, as here."""
         return {}
 
 
-def openmp_team(pool, count):
+def openmp_team(pool: Mapping[str, Any], count: int) -> int:
     """The size of the team of a parallel region with `count` requested threads, in a loaded OpenMP runtime.
 
     With GNU's runtime a region is run and its threads are counted; any other runtime only reports its thread limit.
@@ -236,20 +254,20 @@ def openmp_team(pool, count):
     return len(team)
 
 
-def thread_affinities():
+def thread_affinities() -> Iterator[set[int]]:
     """Yield the set of CPUs on which each thread of this process may run."""
     for thread in Path("/proc/self/task").iterdir():
         with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
             yield os.sched_getaffinity(int(thread.name))
 
 
-def core(cpu):
+def core(cpu: int) -> str:
     """The core of a CPU, as the list of CPUs that share it; only the CPU if Linux lists none."""
     siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
     return siblings.read_text(encoding="utf-8") if siblings.exists() else str(cpu)
 
 
-def require_bound(case_threads, threads):
+def require_bound(case_threads: int, threads: Mapping[str, Any]) -> None:
     """Refuse a job whose threads aren't bound to one core each, or to all cores of the process if these are fewer.
 
     Threads outside of OpenMP may run on many cores, or on the core of the thread that started them. Neither adds a core

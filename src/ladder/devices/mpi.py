@@ -11,12 +11,15 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from ladder.devices.host import AFFINITY, Host
 from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, description, processes
+from ladder.records.case import Case
 
 # Without the last two, Open MPI 4 and 5 would bind each rank with all its threads to one core.
 OPEN_MPI = {
@@ -52,14 +55,16 @@ CONCURRENT_LAUNCHERS = ("mpiexec", "mpirun")  # of these, several processes may 
 class Mpi(Host):
     """The ranks that a launcher has started."""
 
-    def __init__(self):
-        self.last_seconds = []  # seconds by rank of the last timed call
+    def __init__(self) -> None:
+        self.last_seconds: list[float] = []  # seconds by rank of the last timed call
 
-    def communicator(self):
+    def communicator(self) -> Any:
         """The communicator of all ranks, for variants. Raises LadderError if there is no MPI."""
         return communicator()
 
-    def command(self, case, launcher, environment=MappingProxyType({})):
+    def command(
+        self, case: Case, launcher: str | None, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> list[str]:
         """The command that starts a worker's ranks, before the worker's own. Raises LadderError without a launcher."""
         if case.ranks == 1:
             return []
@@ -78,7 +83,7 @@ class Mpi(Host):
             require_srun(words[0], environment)
         return [*words, "-n", str(case.ranks)]
 
-    def can_start_together(self, case, launcher):
+    def can_start_together(self, case: Case, launcher: str | None) -> bool:
         """Whether all workers of a case, each a group of ranks, may be started at once.
 
         With mpiexec they may. In a Slurm job, or with launchers such as srun and jsrun, a group would wait for the
@@ -90,12 +95,12 @@ class Mpi(Host):
             not description.slurm() and Path(program).name in CONCURRENT_LAUNCHERS and has_memory
         )
 
-    def launcher_hint(self):
+    def launcher_hint(self) -> str:
         """A question that tells users what to check if a launcher's ranks never become ready."""
         in_job = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
         return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{in_job}?"
 
-    def environment(self, threads, overrides=MappingProxyType({})):
+    def environment(self, threads: int, overrides: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """The variables of a process, and those of launchers.
 
         Open MPI's launcher may run as root, as in a container, and binds nothing.
@@ -104,7 +109,7 @@ class Mpi(Host):
         no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
         return super().environment(threads, overrides) | OPEN_MPI | SLURM | local_launch | no_shell
 
-    def start(self, case):
+    def start(self, case: Case) -> None:
         """Join the other ranks. Raises LadderError if there is no MPI, or if it isn't that of the launcher."""
         processes.die_with_parent(os.getppid())
         if communicator().size != case.ranks:
@@ -115,7 +120,7 @@ class Mpi(Host):
             )
         communicator().Barrier()  # the first rank is ready when all are
 
-    def receive(self):
+    def receive(self) -> str:
         """The harness's next line, for every rank; empty at the end of its messages."""
         world = communicator()
         if self.is_first():
@@ -129,15 +134,15 @@ class Mpi(Host):
             nap = min(2 * nap, MAX_NAP)
         return world.recv(source=0, tag=ORDER_TAG)
 
-    def is_first(self):
+    def is_first(self) -> bool:
         """Whether this rank has the arrays and talks to the harness."""
         return communicator().rank == 0
 
-    def broadcast(self, value):
+    def broadcast(self, value: Any) -> Any:
         """The first rank's value."""
         return communicator().bcast(value)
 
-    def stopwatch(self, run):
+    def stopwatch(self, run: Callable[[], object]) -> float:
         """Seconds of one call of `run` on the slowest rank; all ranks start together."""
         world = communicator()
         world.Barrier()
@@ -146,23 +151,23 @@ class Mpi(Host):
         self.last_seconds = world.allgather((time.perf_counter_ns() - start) * 1e-9)
         return max(self.last_seconds)
 
-    def by_rank(self):
+    def by_rank(self) -> list[float]:
         """Seconds by rank of the last timed call."""
         return list(self.last_seconds)
 
-    def flusher(self):
+    def flusher(self) -> Callable[[], None]:
         """A function that flushes a share of the node's caches; all its ranks call theirs at the same time."""
         world = communicator()
         ranks = world.allgather((description.node(), sorted(AFFINITY)))
         neighbours = sum(node == description.node() for node, _ in ranks)
         return caches.flusher(share_of_cpus(ranks, world.rank), neighbours)
 
-    def read_threads(self):
+    def read_threads(self) -> dict[str, Any]:
         """The first rank's threads and CPUs, and a list of those of every rank."""
         threads = super().read_threads()
         return threads | {"ranks": communicator().allgather(threads)}
 
-    def require_threads(self, case_threads, runtime, threads):
+    def require_threads(self, case_threads: int, runtime: str | None, threads: Mapping[str, Any]) -> None:
         """Refuse a job in which this rank has other threads than the case, or fewer CPUs."""
         rank = communicator().rank
         rank_threads = threads["ranks"][rank]
@@ -174,24 +179,24 @@ class Mpi(Host):
             )
         super().require_threads(case_threads, runtime, rank_threads)
 
-    def conditions(self):
+    def conditions(self) -> dict[str, Any]:
         """The conditions under which the ranks run, as `merge_conditions` joins them."""
         return merge_conditions(communicator().allgather(super().conditions()))
 
 
-def nodes_of_job():
+def nodes_of_job() -> int:
     """The number of nodes of this Slurm job; 0 outside of one."""
     slurm = description.slurm()
     count = slurm.get("SLURM_JOB_NUM_NODES") or slurm.get("SLURM_NNODES") or ""
     return int(count) if count.isdecimal() else 0
 
 
-def selects_bootstrap(variables):
+def selects_bootstrap(variables: Mapping[str, str]) -> bool:
     """Whether one of these variables selects how an mpiexec starts its ranks."""
     return any(name in variables for name in BOOTSTRAPS)
 
 
-def require_srun(launcher, environment):
+def require_srun(launcher: str, environment: Mapping[str, str]) -> None:
     """Raises LadderError if a launcher in this environment would hang because there is no `srun`."""
     if nodes_of_job() > 1 and not selects_bootstrap(environment) and not shutil.which("srun"):
         raise LadderError(
@@ -201,7 +206,7 @@ def require_srun(launcher, environment):
         )
 
 
-def free_memory():
+def free_memory() -> float:
     """The free MB of the file system SHARED_MEMORY; 0 if it is missing."""
     try:
         status = os.statvfs(SHARED_MEMORY)
@@ -210,19 +215,19 @@ def free_memory():
     return status.f_bavail * status.f_frsize / 1e6
 
 
-def free_files():
+def free_files() -> float:
     """The number of files that can still be created in SHARED_MEMORY; infinite if the file system has no limit."""
     status = os.statvfs(SHARED_MEMORY)
     return status.f_favail if status.f_files else math.inf
 
 
-def required_memory(ranks):
+def required_memory(ranks: int) -> int:
     """The MB of shared memory required by a group with this number of ranks on a node."""
     return MB_PER_GROUP + MB_PER_RANK * ranks
 
 
 @functools.cache
-def require_memory():
+def require_memory() -> None:
     """Raises LadderError, before MPI starts, if the ranks on this node have too little shared memory."""
     ranks = next((int(os.environ[name]) for name in NODE_SIZE_VARIABLES if name in os.environ), 1)
     if ranks == 1:
@@ -246,7 +251,7 @@ def require_memory():
         )
 
 
-def communicator():
+def communicator() -> Any:
     """The communicator of all ranks. Raises LadderError if there is no MPI."""
     require_memory()
     try:
@@ -259,9 +264,9 @@ def communicator():
     return MPI.COMM_WORLD
 
 
-def share_of_cpus(ranks, rank):
+def share_of_cpus(ranks: Sequence[tuple[str, list[int]]], rank: int) -> list[int]:
     """A rank's fair share, perhaps empty, of the CPUs that ranks of its node may use; `ranks` are (node, CPUs)."""
-    users = {}
+    users: dict[int, list[int]] = {}
     for other, (node, cpus) in enumerate(ranks):
         if node == ranks[rank][0]:
             for cpu in cpus:
@@ -269,7 +274,7 @@ def share_of_cpus(ranks, rank):
     return [cpu for i, cpu in enumerate(sorted(users)) if users[cpu][i % len(users[cpu])] == rank]
 
 
-def merge_conditions(ranks):
+def merge_conditions(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The conditions of several ranks, {fact: value}; the value of a fact in which they differ is a text with all."""
     facts = dict.fromkeys(fact for conditions in ranks for fact in conditions)
     values = {fact: list(dict.fromkeys(rank[fact] for rank in ranks if fact in rank)) for fact in facts}

@@ -10,11 +10,15 @@ is unsuitable: all ranks must allocate it together, while only the first creates
 killed ranks.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import mmap
 import os
 import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,17 +28,21 @@ from ladder.devices.gpu import Gpu
 from ladder.devices.mpi import Mpi, communicator
 from ladder.errors import LadderError, pluralize
 from ladder.machine import description, nvidia
+from ladder.records.case import Case
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class MpiCuda(Mpi, Gpu):
     """The ranks that a launcher has started, with a GPU each."""
 
-    def start(self, case):
+    def start(self, case: Case) -> None:
         """Import CuPy and join the other ranks. Raises LadderError if MPI or CuPy isn't installed."""
         Gpu.start(self, case)
         Mpi.start(self, case)
 
-    def set_variables(self, variables):
+    def set_variables(self, variables: Mapping[str, str]) -> None:
         """Add the variables to the environment, and select one GPU by this rank's number on its node.
 
         The leased GPUs are those of one node; a rank on another node chooses among all GPUs that it may use. Raises
@@ -47,13 +55,13 @@ class MpiCuda(Mpi, Gpu):
         uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable_uuids[neighbours().rank % len(usable_uuids)]
         require_distinct(communicator().allgather((description.node(), uuid)))
 
-    def empty(self, shape, dtype):
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         """An array in pinned host memory that ranks on this node can share, its contents undefined."""
         file = os.memfd_create("ladder")
         os.ftruncate(file, max(1, math.prod(shape) * np.dtype(dtype).itemsize))
         return map_array(file, shape, dtype)
 
-    def shared(self, array):
+    def shared(self, array: Any) -> Any:
         """The first rank's `array`, created by `empty`, mapped into every rank of its node; None on other nodes.
 
         All ranks must call this; only the first rank's argument is used. After a barrier, a rank's writes are visible
@@ -76,25 +84,25 @@ class MpiCuda(Mpi, Gpu):
             )
         return map_array(descriptor, *kind)
 
-    def stopwatch(self, run):
+    def stopwatch(self, run: Callable[[], object]) -> float:
         """Seconds of one call of `run` and its GPU work on the slowest rank; all start together, with idle GPUs."""
         gpus.synchronize()
 
-        def run_and_wait():
+        def run_and_wait() -> None:
             run()
             gpus.synchronize()
 
         return super().stopwatch(run_and_wait)
 
-    def flusher(self):
+    def flusher(self) -> Callable[[], None]:
         """A function that flushes the L2 cache of this rank's GPU, and none of the host's."""
         return Gpu.flusher(self)
 
-    def require_threads(self, case_threads, runtime, threads):
+    def require_threads(self, case_threads: int, runtime: str | None, threads: Mapping[str, Any]) -> None:
         """Refuse a job in which two ranks share a GPU."""
         require_distinct([rank["gpu"]["uuid"] for rank in threads["ranks"]])
 
-    def energy(self, run):
+    def energy(self, run: Callable[[], object]) -> dict[str, float]:
         """The energy of a run on the GPUs of all ranks, as in `Gpu.energy`; empty if a GPU has no counter."""
         gather = communicator().allgather
         if not all(gather(gpus.energy() is not None)):
@@ -106,14 +114,14 @@ class MpiCuda(Mpi, Gpu):
 
 
 @functools.cache
-def neighbours():
+def neighbours() -> Any:
     """The communicator of the ranks on this rank's node, in their order."""
     from mpi4py import MPI
 
     return communicator().Split_type(MPI.COMM_TYPE_SHARED)
 
 
-def require_distinct(gpus):
+def require_distinct(gpus: Sequence[Any]) -> None:
     """Refuse ranks that share a GPU; `gpus` are those of all ranks."""
     if (count := len(set(gpus))) < len(gpus):
         raise LadderError(
@@ -125,8 +133,10 @@ def require_distinct(gpus):
 class Memory(mmap.mmap):
     """A memory map of an open file, whose descriptor is the attribute `file`."""
 
+    file: int
 
-def map_array(file, shape, dtype):
+
+def map_array(file: int, shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """A page-locked array in an open file; the file is closed when the array is deleted."""
     memory = Memory(file, os.fstat(file).st_size)
     memory.file = file

@@ -4,6 +4,8 @@ The time includes copies to the GPUs and back. Only the GPUs' caches are flushed
 the link to a GPU is slower than the host's memory.
 """
 
+from collections.abc import Callable
+
 from ladder.cuda import clock, gpus
 from ladder.devices.gpu import Gpu
 from ladder.errors import LadderError
@@ -17,12 +19,12 @@ class Offload(Gpu):
 
     SHARES_MACHINE = False  # copies of other jobs would compete for the host's memory bandwidth
 
-    def stopwatch(self, run):
+    def stopwatch(self, run: Callable[[], object]) -> float:
         """Seconds of one call of `run`, which begins with idle GPUs."""
         gpus.synchronize()
         return super().stopwatch(run)
 
-    def require_finished(self, run):
+    def require_finished(self, run: Callable[[], object]) -> None:
         """Refuse a run that returns while a GPU still works for it. Raises LadderError."""
         for _ in clock.attempts():
             max_seconds = clock.MARGIN + SHARE * self.stopwatch(run)

@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from pathlib import Path
 
 import numpy as np
 
@@ -19,7 +20,7 @@ READ_ERRORS = (
 )
 
 
-def read(path, what):
+def read(path: Path | str, what: str) -> dict[str, np.ndarray]:
     """The arrays in a file, by name. Raises LadderError if it can't be read; `what` says what it should be."""
     try:
         with np.load(path) as file:

@@ -7,7 +7,7 @@ their defaults; counts such as `threads`, which have none, are 1.
 
 import itertools
 
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, soundness, workloads
 from ladder.errors import LadderError, did_you_mean
 from ladder.harness.comparison import parse_key
 from ladder.records.case import VARIABLE, Case, from_text
@@ -45,8 +45,8 @@ def is_key(word):
 def variant_of(word):
     """The (workload, variant) of a word. Raises LadderError unless both exist and keep their contracts."""
     workload, variant = word.split("/")
-    workloads.require_contract(workload)
-    workloads.require_contract(workload, variant)
+    soundness.require_contract(workload)
+    soundness.require_contract(workload, variant)
     return workload, variant
 
 
@@ -70,7 +70,7 @@ def pairs_of(words):
 def require_pairs(workload, variants, pairs, sweep):
     """Refuse names that are neither sizes nor tunings, several values of one name, and a sweep of other names."""
     sizes = workloads.load(workload).SIZES
-    tunings = {name: None for variant in variants for name in workloads.tunings(workload, variant)}
+    tunings = {name: None for variant in variants for name in setup_arguments.tunings(workload, variant)}
     known = [*sizes, *tunings, "cache"]
     for name in pairs:
         if name not in known and not VARIABLE.fullmatch(name):
@@ -95,8 +95,8 @@ def parsed(pairs, names):
 
 def cases_of_variant(workload, variant, sizes, pairs, sweep):
     """The cases of a variant: one for each combination of the values in `sweep` that it takes."""
-    takes = workloads.tunings(workload, variant)
-    counts = {name: 1 for name, (_, is_required) in takes.items() if is_required and name in workloads.COUNTS}
+    takes = setup_arguments.tunings(workload, variant)
+    counts = {name: 1 for name, (_, is_required) in takes.items() if is_required and name in setup_arguments.COUNTS}
     variables = {name: text for name, text in pairs.items() if VARIABLE.fullmatch(name)}
     swept = {name: values for name, values in sweep.items() if name in takes}
     for values in itertools.product(*swept.values()):

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from ladder.catalogue import datasets, published, workloads
+from ladder.catalogue import datasets, published, traits, workloads
 from ladder.errors import LadderError
 from ladder.machine import processes
 
@@ -48,7 +48,7 @@ def command_for(name, path):
 
 def provide_reference(case, say):
     """The path of a case's reference, which is computed if it is missing; None if the worker computes it."""
-    slug = workloads.reference_slug(case)
+    slug = traits.reference_slug(case)
     if slug is None:
         return None
     path = Path(REFERENCES, case.workload, f"{slug}.npz")

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import sources, traits, workloads
 from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.preconditions import require_met
@@ -151,7 +151,7 @@ def require_same_conditions(results_by_name, all_cases):
     for name, (_, results) in results_by_name.items():
         agreement.require_same(results, name)
     cases, results_of_cases = zip(*results_by_name.values(), strict=True)
-    with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases}) == 1
+    with_libraries = len({str(traits.environment(case) | case.variables) for case in cases}) == 1
     every_result = [result for results in results_of_cases for result in results]
     agreement.require_same(agreement.shared_conditions(every_result, with_libraries), all_cases)
 

@@ -4,16 +4,19 @@ The constant CURVE of a workload names the numbers of a point. Its `check` retur
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from ladder.errors import LadderError
+from ladder.records.case import Case
 
 MAX_POINTS = 200  # of a curve in a record
 
 
-def validate(points, case, names):
+def validate(points: Any, case: Case, names: Sequence[str]) -> list[dict[str, float]]:
     """The points as built-in numbers. Raises LadderError unless each point has exactly these names and is finite."""
     if clashes := {*case.sizes, *case.tuning} & set(names):
         raise LadderError(
@@ -23,7 +26,7 @@ def validate(points, case, names):
     return [to_builtin(point, case.workload, names) for point in points]
 
 
-def to_builtin(point, workload, names):
+def to_builtin(point: Mapping[str, Any], workload: str, names: Sequence[str]) -> dict[str, float]:
     """A point as a dict of Python's built-in numbers, in the order of the names."""
     if set(point) != set(names):
         raise LadderError(
@@ -36,7 +39,7 @@ def to_builtin(point, workload, names):
     return {name: int(value) if isinstance(value := point[name], Integral) else float(value) for name in names}
 
 
-def thin(points, limit=MAX_POINTS):
+def thin(points: list[dict[str, float]], limit: int = MAX_POINTS) -> list[dict[str, float]]:
     """At most `limit` of the points, spaced evenly in the logarithm of their position; the first and last are kept.
 
     So a long curve keeps all points near its start, but only few of those towards its end.

@@ -4,8 +4,13 @@
 part of the fingerprint of the cases that use it (`ladder.catalogue.sources`).
 """
 
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
 from ladder.data import dataset
 from ladder.errors import LadderError
+from ladder.harness.contract import Arrays, Round, Sizes
 from ladder.harness.validation import compare
 
 STATEFUL = False
@@ -14,32 +19,41 @@ FACTS = ()
 GENERATED = ()
 
 
-def refuse(workload, sizes):
+def refuse(workload: ModuleType, sizes: Sizes) -> str | None:
     """Why these sizes are refused: None, since all are accepted."""
     return None
 
 
-def data_set(workload, sizes):
+def data_set(workload: ModuleType, sizes: Sizes) -> str | None:
     """The name of the data set: None, since the inputs are drawn from the seed."""
     return None
 
 
-def load_data(workload, path):
+def load_data(workload: ModuleType, path: Path) -> Any:
     """Read a data set, which consists of four IDX files."""
     return dataset.load(path)
 
 
-def reference_sizes(workload, sizes):
+def reference_sizes(workload: ModuleType, sizes: Sizes) -> Sizes | None:
     """The sizes on which a stored reference depends: None, since the job computes its reference itself."""
     return None
 
 
-def rounds(workload, sizes):
+def rounds(workload: ModuleType, sizes: Sizes) -> int:
     """The number of checked rounds: two with different inputs, to detect a variant that returns cached results."""
     return 2
 
 
-def check(workload, sizes, inputs, outputs, round, data, reference, precision):
+def check(
+    workload: ModuleType,
+    sizes: Sizes,
+    inputs: Arrays,
+    outputs: Arrays,
+    round: int,
+    data: Any,
+    reference: Any,
+    precision: str,
+) -> Round:
     """Compare every element of every output with the workload's function `expected`.
 
     Raises LadderError for an output that `expected` lacks.

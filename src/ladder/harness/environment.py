@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.errors import LadderError
 from ladder.machine import processes, variables
 
@@ -34,7 +34,7 @@ def of_worker(case, prelude=()):
         **variables.inherited(),
         **dict(prelude),
         **devices.of(case).environment(case.threads, overrides),
-        **workloads.environment(case),
+        **traits.environment(case),
         **case.variables,
     }
     return environment | {"NUMBA_CACHE_DIR": str(compilation.folder(case, environment))}

@@ -18,7 +18,7 @@ import os
 from pathlib import Path
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import locations, traits, workloads
 from ladder.errors import LadderError
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
@@ -33,7 +33,7 @@ PART = 64  # images that are written between two updates of the progress bar
 def formats_of(workload):
     """The module of a workload's file formats. Raises LadderError if there is none, or no such workload."""
     workloads.load(workload)
-    if not workloads.module_path(workload, "formats"):
+    if not locations.module_path(workload, "formats"):
         raise LadderError(f"{workload} generates nothing from files: it has no `formats.py`.")
     return importlib.import_module(f"ladder.workloads.{workload}.formats")
 
@@ -64,7 +64,7 @@ def chunks(case, formats, inputs, advance):
     `advance(images)` is called after each part.
     """
     images, steps, problem = case.sizes["images"], None, None
-    chunk = CHUNKS[workloads.device(case)]
+    chunk = CHUNKS[traits.device(case)]
     for start in range(0, images, chunk):
         count = min(chunk, images - start)
         if problem is None or problem.sizes["images"] != count:

@@ -3,7 +3,7 @@
 import contextlib
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.machine import variables
 from ladder.records.locks import timing_lock
 
@@ -22,7 +22,7 @@ def lease_devices(*cases):
     counts, nodes = {}, variables.nodes()
     for case in cases:
         lease = devices.of(case).lease  # devices with the same kind of lease share this function
-        counts[lease] = max(counts.get(lease, 1), -(-workloads.gpus(case) // nodes))
+        counts[lease] = max(counts.get(lease, 1), -(-traits.gpus(case) // nodes))
     with contextlib.ExitStack() as stack:
         leases = [stack.enter_context(lease(count)) for lease, count in counts.items()]
         yield {name: value for lease in leases for name, value in lease.items()}

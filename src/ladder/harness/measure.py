@@ -10,7 +10,7 @@ from functools import partial
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import workloads
+from ladder.catalogue import soundness, traits, workloads
 from ladder.catalogue.sources import code, fingerprint
 from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
@@ -82,7 +82,7 @@ def cost_of_results(case, results):
     workload, facts = workloads.load(case.workload), [result["facts"] for result in results]
     minima = {name: min(process[name] for process in facts) for name in facts[0]}
     cost = workload.cost(case.sizes, minima) if minima else workload.cost(case.sizes)
-    cost.precision = workloads.precision(case)
+    cost.precision = traits.precision(case)
     return cost
 
 
@@ -106,7 +106,7 @@ def measure(
     """
     progress = progress or Silence()
     require_granted(case, granted)
-    workloads.require_sound(case)
+    soundness.require_sound(case)
     require_met(case, reference)
     sources, revision_before = fingerprint(case), revision.of_files(code(case))
     job = case, protocol, data, reference, launcher, prelude
@@ -159,7 +159,7 @@ def document_of(case, results, protocol, variables_of_worker):
         "workload": case.workload,
         "variant": case.variant,
         "case": case.slug,
-        "device": workloads.device(case),
+        "device": traits.device(case),
         "cost": vars(cost_of_results(case, results)),
         "protocol": protocol,
         "processes": results,

@@ -5,7 +5,13 @@ import numpy as np
 AXES = {1: ("elements",), 2: ("rows", "columns")}
 
 
-def mismatches(excess, wrong, actual, expected, rows=None):
+def mismatches(
+    excess: np.ndarray,
+    wrong: np.ndarray,
+    actual: np.ndarray,
+    expected: np.ndarray,
+    rows: np.ndarray | range | None = None,
+) -> str:
     """Sentences on the element with the largest excess, and on all that are wrong.
 
     All arrays have one shape; `wrong` holds a bool for each element. If the arrays are some rows of a larger one,
@@ -23,12 +29,12 @@ def mismatches(excess, wrong, actual, expected, rows=None):
     return f"{worst} {count} of the {wrong.size} compared elements {verb} wrong, in {extent(wrong, rows)}."
 
 
-def text(number):
+def text(number: float) -> str:
     """A number with enough digits to see an error in float64, and without the name of its type."""
     return f"{float(number):.15g}"
 
 
-def extent(wrong, rows=None):
+def extent(wrong: np.ndarray, rows: np.ndarray | range | None = None) -> str:
     """The part of an array whose elements are wrong, by axis: `1 of 65 rows (64) and 5 of 65 columns (0 to 4)`."""
     names = AXES.get(wrong.ndim, [f"positions of axis {axis}" for axis in range(wrong.ndim)])
     parts = []

@@ -1,7 +1,7 @@
 """Refuse samples that are faster than the machine's ceilings allow."""
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.errors import LadderError
 
 
@@ -16,7 +16,7 @@ def require_plausible(case, results, cost, ceilings):
     limits = ceilings if kind == "host" else ceilings.get(kind)
     if limits is None:
         return
-    gpus = workloads.gpus(case)
+    gpus = traits.gpus(case)
     fastest = min(min(result["samples"]) for result in results)
     rate = limits["flops"].get(cost.precision)
     floors = {"arithmetic": cost.flops / (rate * (gpus or case.cores)) if rate else 0.0}

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.harness import archives
 from ladder.machine import cpus, variables
@@ -77,6 +77,6 @@ def bytes_of_arrays(case):
     """The bytes of the arrays of a case that the host holds."""
     workload = workloads.load(case.workload)
     inputs, outputs = workload.arrays(case.sizes)
-    on_gpus = workload.GENERATED if workloads.gpus(case) else ()
+    on_gpus = workload.GENERATED if traits.gpus(case) else ()
     kinds = [kind for name, kind in {**inputs, **outputs}.items() if name not in on_gpus]
     return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in kinds)

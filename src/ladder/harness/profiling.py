@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import soundness
 from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.preconditions import require_met
@@ -41,7 +41,7 @@ def profile(case, files):
 
     Raises LadderError if the profiler is missing or may not count.
     """
-    workloads.require_sound(case)
+    soundness.require_sound(case)
     require_met(case, files[1])
     tool = "ncu" if devices.of(case).CEILINGS == "cuda" else "perf"
     path = shutil.which(tool)

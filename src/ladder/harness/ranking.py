@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ladder.build import compilation
-from ladder.catalogue import workloads
+from ladder.catalogue import soundness
 from ladder.errors import LadderError, pluralize
 from ladder.harness import turns
 from ladder.harness.case_arguments import labels
@@ -156,7 +156,7 @@ def rank(ranking, files, report, launcher=None):
 
 def require_measurable(case, reference):
     """Refuse a case that can't exist, or can't be measured on this machine."""
-    workloads.require_sound(case)
+    soundness.require_sound(case)
     require_met(case, reference)
 
 

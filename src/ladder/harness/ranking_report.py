@@ -1,15 +1,15 @@
 """A ranking as text and as JSON: medians, rates, checks, ratios and verdicts."""
 
-import math
 from dataclasses import asdict
 
+from ladder import quantities, terminal
 from ladder.catalogue import sources
 from ladder.errors import pluralize
 from ladder.harness.progress import Progress, percent
 from ladder.machine import description, revision
+from ladder.quantities import seconds
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
-PREFIXES = {12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
 MIN_PROCESSES = 3  # of an interval that is printed; that of two processes says nothing
 HEADINGS = ("", "case", "median", "95 % interval", "rate", "of ceiling", "error/bound")
 HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
@@ -49,9 +49,9 @@ def row(ranking, case, rate):
     return [
         "",
         ranking.labels[case],
-        engineering(summary.median, "s"),
-        f"{engineering(summary.low, 's')} – {engineering(summary.high, 's')}" if has_interval else "unknown",
-        engineering(value, unit),
+        seconds(summary.median),
+        f"{seconds(summary.low)} – {seconds(summary.high)}" if has_interval else "unknown",
+        quantities.rate(value, unit),
         "" if share is None else f"{100 * share:.0f} %",
         f"{check['error'] / check['bound'] if check['bound'] else 0.0:.2g}" if check else "unchecked",
     ]
@@ -67,7 +67,8 @@ def table(ranking, rate):
         rows.append(cells + (ratio_cells(ranking, case) if has_baseline else []))
     if not rows:
         return []
-    lines = aligned([[*HEADINGS, *(HEADINGS_OF_RATIO if has_baseline else ())], *rows])
+    head = [*HEADINGS, *(HEADINGS_OF_RATIO if has_baseline else ())]
+    lines = list(terminal.table(*terminal.with_text(head, rows)))
     if has_baseline:
         lines.append(f"Ratios are times divided by that of {ranking.labels[ranking.baseline]}.")
     return lines
@@ -90,27 +91,6 @@ def verdict_words(verdict):
     if verdict.outcome == UNDECIDED and verdict.detectable < 1:
         return f"undecided; {percent(verdict.detectable)} would have been detected"
     return verdict.outcome
-
-
-def aligned(rows):
-    """Rows of cells as lines whose columns are aligned; columns without any text below the heading are omitted."""
-    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in columns]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-        for cells in zip(*columns, strict=True)
-    ]
-
-
-def engineering(value, unit):
-    """A quantity with three digits and a prefix: 5.34 ms, 50.3 GFLOP/s."""
-    exponent = 3 * math.floor(math.log10(value) / 3) if value > 0 else 0
-    if float(f"{value / 10.0**exponent:.3g}") >= 1000:  # it is rounded up to the next prefix
-        exponent += 3
-    exponent = min(max(exponent, min(PREFIXES)), max(PREFIXES))
-    number = value / 10.0**exponent
-    digits = max(0, 2 - math.floor(math.log10(float(f"{number:.3g}")))) if number > 0 else 0
-    return f"{number:.{digits}f} {PREFIXES[exponent]}{unit}"
 
 
 def document(ranking, rate):

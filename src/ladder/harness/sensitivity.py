@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ladder import devices
-from ladder.catalogue import datasets, literals, workloads
+from ladder.catalogue import datasets, literals, locations, traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -54,7 +54,7 @@ def cases(dtypes="all"):
     return [
         Case(name, variant, workloads.complete(name, sizes | {"dtype": dtype}), tuning)
         for name in workloads.names()
-        for variant, tuning, sizes in literals.read(workloads.problem_path(name)).get("SENSITIVITY", ())
+        for variant, tuning, sizes in literals.read(locations.problem_path(name)).get("SENSITIVITY", ())
         for dtype in workloads.load(name).SIZES["dtype"][:count]
     ]
 
@@ -204,6 +204,6 @@ class Result:
 
     def checks(self):
         """The Checks of the current result."""
-        precision = workloads.precision(self.case)
+        precision = traits.precision(self.case)
         arguments = self.case.sizes, self.inputs, self.problem.outputs, self.round, self.data, self.reference, precision
         return self.workload.check(*arguments)[0]

@@ -1,7 +1,10 @@
 """Steps, the result of a variant's `setup`: the timed steps, and the steps that prepare them, by phase."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Steps:
     trace: Callable | None = None
 
     @classmethod
-    def of(cls, steps):
+    def of(cls, steps: Any) -> Steps:
         """The Steps of what `setup` returned: Steps, a list of timed (phase, function), or one function.
 
         Raises TypeError for anything else.
@@ -37,27 +40,27 @@ class Steps:
             )
         return cls(list(steps))
 
-    def timed(self):
+    def timed(self) -> Callable[[], object]:
         """One function that runs all timed steps."""
         return self.at_once or in_order(self.run)
 
-    def by_phase(self):
+    def by_phase(self) -> list[list[tuple[str, Callable[[], object]]]]:
         """The steps that have a phase: two lists, of `prepare` and of `run`."""
         return [[(name, step) for name, step in steps if name] for steps in (self.prepare, self.run)]
 
 
-def is_phase(step):
+def is_phase(step: Any) -> bool:
     """Whether a step is a pair of a phase, a text or None, and a function."""
     return isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str | None) and callable(step[1])
 
 
-def in_order(steps):
+def in_order(steps: Sequence[tuple[str | None, Callable[[], object]]]) -> Callable[[], object]:
     """One function that runs all steps in order."""
     calls = [step for _, step in steps]
     if len(calls) == 1:
         return calls[0]
 
-    def run():
+    def run() -> None:
         for call in calls:
             call()
 

@@ -9,7 +9,7 @@ import random
 import time
 from dataclasses import replace
 
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments
 from ladder.errors import LadderError, pluralize
 from ladder.harness.ranking import BLOCK, Ranking, rank
 from ladder.machine import cpus
@@ -74,5 +74,5 @@ def final(ranking, limits):
 
 def has_defaults(case):
     """Whether every tuning of a case that has a default has it."""
-    defaults = workloads.defaults(case.workload, case.variant)
+    defaults = setup_arguments.defaults(case.workload, case.variant)
     return bool(defaults) and all(case.tuning.get(name, value) == value for name, value in defaults.items())

@@ -5,15 +5,18 @@ the traced run; `cuda/trace.py` records it on a GPU.
 """
 
 import math
+from collections.abc import Iterable
 from numbers import Real
+from typing import Any
 
 from ladder.errors import LadderError
+from ladder.records.case import Case
 
 COLUMNS = ("lane", "name", "start", "end")
 MAX_ROWS = 400  # of a trace in a record
 
 
-def validate(rows, case):
+def validate(rows: Iterable[Any], case: Case) -> list[list[float | str]]:
     """The rows as lists of COLUMNS, times in seconds since the run's start. Raises LadderError for any other rows."""
     if clashes := {*case.sizes, *case.tuning} & {*COLUMNS}:
         raise LadderError(
@@ -29,7 +32,7 @@ def validate(rows, case):
     return [to_builtin(row, case) for row in rows]
 
 
-def to_builtin(row, case):
+def to_builtin(row: Any, case: Case) -> list[float | str]:
     """A row as a list of Python's built-in strings and numbers."""
     if not is_valid(row):
         raise LadderError(
@@ -40,7 +43,7 @@ def to_builtin(row, case):
     return [str(lane), str(name), float(start), float(end)]
 
 
-def is_valid(row):
+def is_valid(row: Any) -> bool:
     """Whether a row is two non-empty texts and two finite times, with 0 <= start <= end."""
     if not isinstance(row, (tuple, list)) or len(row) != len(COLUMNS):
         return False

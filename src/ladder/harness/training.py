@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ladder import devices
-from ladder.catalogue import datasets, workloads
+from ladder.catalogue import datasets, traits, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.harness import archives
 from ladder.harness.steps import Steps, in_order
@@ -76,7 +76,7 @@ def require_trainable(case):
     workload = workloads.load(case.workload)
     if not hasattr(workload, "state"):
         raise LadderError(f"{case.workload} can't be trained: its `__init__.py` has no `state(sizes)`.")
-    if workloads.device(case) not in ("host", "cuda"):
+    if traits.device(case) not in ("host", "cuda"):
         raise LadderError(f"{case.workload}/{case.variant} runs on MPI ranks, but `train` has one process.")
 
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import workloads
+from ladder.catalogue import soundness, traits
 from ladder.catalogue.sources import code, fingerprint
 from ladder.errors import LadderError
 from ladder.harness import environment
@@ -40,7 +40,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
     cases = list(jobs)
     for case, (_, reference) in jobs.items():
         named(case, partial(require_granted, case, granted))
-        workloads.require_sound(case)
+        soundness.require_sound(case)
         require_met(case, reference)
     origins = {case: (fingerprint(case), revision.of_files(code(case))) for case in cases}
     results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
@@ -123,7 +123,7 @@ def measure_group(group, jobs, start, leases, results, walls):
             began = time.monotonic()
             worker.proceed()
             named(case, worker.wait_paused)
-            if not workloads.gpus(case):
+            if not traits.gpus(case):
                 time.sleep(SETTLING)
             walls[case] += time.monotonic() - began
         for _, worker in workers:

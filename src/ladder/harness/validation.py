@@ -8,16 +8,19 @@ for all data and is multiplied by |a|.|b|; `random_sum_factor` holds for product
 `whole_numbers` are exact in any order, so their bound is 0.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ladder.errors import LadderError
 from ladder.harness.mismatches import extent, mismatches
 
 # The significant bits of a product's operands on tensor cores, which sum in float32. In tf32x3 an operand is the sum of
 # two TF32 numbers; the product of the two low parts is omitted.
-OPERAND_BITS = {"tf32": 11, "float16": 11, "bfloat16": 8, "tf32x3": 22}
+OPERAND_BITS: dict[Any, int] = {"tf32": 11, "float16": 11, "bfloat16": 8, "tf32x3": 22}
 # Higham and Mary's lambda: one sum exceeds its bound with a probability below 2 exp(-lambda^2 / 2) = 3e-8.
 CONFIDENCE = 6.0
 # The probability that a correct sum of random signs exceeds its bound.
@@ -43,17 +46,17 @@ class Check:
     place: str = ""
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         """A NaN on either side fails."""
         return bool(self.error <= self.bound)
 
 
-def unit_roundoff(dtype):
+def unit_roundoff(dtype: DTypeLike) -> float:
     """u of a floating-point dtype, or of a precision's operands (OPERAND_BITS): half its spacing at 1."""
     return 2.0 ** -OPERAND_BITS[dtype] if dtype in OPERAND_BITS else float(np.finfo(dtype).eps) / 2
 
 
-def rounding_factor(length, dtype):
+def rounding_factor(length: int, dtype: DTypeLike) -> float:
     """The factor before |a|.|b| in the error bound of a sum of `length` products in a dtype or precision."""
     if dtype in OPERAND_BITS:  # both operands of each product are rounded once, and tf32x3 omits a part
         operand_errors = (3 if dtype == "tf32x3" else 2) * unit_roundoff(dtype)
@@ -61,12 +64,12 @@ def rounding_factor(length, dtype):
     return min(length, CONFIDENCE * length**0.5) * unit_roundoff(dtype)
 
 
-def product_factor(length, dtype):
+def product_factor(length: int, dtype: str) -> float:
     """`rounding_factor` of a variant's sum plus that of the float64 reference with which it is compared."""
     return rounding_factor(length, dtype) + rounding_factor(length, np.float64)
 
 
-def random_sum_factor(length, dtype):
+def random_sum_factor(length: int, dtype: DTypeLike) -> float:
     """The factor before the root of the sum of squared products, in the error bound of a sum of `length` products.
 
     It holds for products of random signs (Higham and Mary, Sharper Probabilistic Backward Error Analysis for Basic
@@ -88,7 +91,7 @@ def random_sum_factor(length, dtype):
     return min(length**1.5, ROUNDING_DEVIATION * (walk + products)) * unit_roundoff(dtype)
 
 
-def growing_sum_factor(length, dtype):
+def growing_sum_factor(length: int, dtype: DTypeLike) -> float:
     """The factor before a sum of `length` terms of one sign and similar size, in its error bound.
 
     Partial sums grow evenly; their mean square is a third of the sum's. The error is normal as in `random_sum_factor`.
@@ -96,12 +99,12 @@ def growing_sum_factor(length, dtype):
     return min(length, ROUNDING_DEVIATION * (2 * np.log(2 / FALSE_ALARM) * length / 3) ** 0.5) * unit_roundoff(dtype)
 
 
-def reference_type(length, dtype):
+def reference_type(length: int, dtype: str) -> type[Any]:
     """The type of the reference for sums of `length` products: of higher precision for short sums in float64."""
     return np.longdouble if length <= MAX_SHORT_LENGTH and dtype == "float64" else np.float64
 
 
-def whole_bits(length, dtype):
+def whole_bits(length: int, dtype: str) -> int:
     """The maximum number of bits, up to 7, of integers whose `length` products and their sums are exact in a dtype.
 
     The operands of every precision hold 7 bits and a sign. Raises LadderError if `length` is too large for 1 bit.
@@ -112,19 +115,25 @@ def whole_bits(length, dtype):
     return bits
 
 
-def whole_numbers(generator, array, bits):
+def whole_numbers(generator: np.random.Generator, array: np.ndarray, bits: int) -> None:
     """Fill an array with multiples of 2**-bits in [-1, 1], drawn by a NumPy generator."""
     array[...] = generator.integers(-(2**bits), 2**bits, array.shape, np.int16, endpoint=True)
     array *= 2.0**-bits
 
 
-def poison(outputs):
+def poison(outputs: Mapping[str, np.ndarray]) -> None:
     """Fill every output array with NaN (integers: their minimum), so that unwritten elements are detected."""
     for array in outputs.values():
         array[...] = np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).min
 
 
-def compare(name, actual, expected, bound, rows=None):
+def compare(
+    name: str,
+    actual: np.ndarray,
+    expected: np.ndarray,
+    bound: np.ndarray | float,
+    rows: np.ndarray | range | None = None,
+) -> Check:
     """The Check of `actual` against the float64 array `expected`, elementwise within `bound`.
 
     The Check's `error` is the maximum of |actual - expected| / bound, so its `bound` is 1. Different shapes give an
@@ -144,7 +153,7 @@ def compare(name, actual, expected, bound, rows=None):
     return Check(name, error, 1.0, "" if error <= 1 else mismatches(excess, excess > 1, actual, expected, rows))
 
 
-def require_finite(outputs, expected_kinds):
+def require_finite(outputs: Mapping[str, np.ndarray], expected_kinds: Mapping[str, Any]) -> None:
     """Refuse outputs whose shape or dtype is not that of `expected_kinds`, or that have a NaN or an infinity."""
     for name, (shape, dtype) in expected_kinds.items():
         array = np.asarray(outputs[name])
@@ -160,7 +169,7 @@ def require_finite(outputs, expected_kinds):
             )
 
 
-def require(checks, where, hint=""):
+def require(checks: Sequence[Check], where: str, hint: str = "") -> None:
     """Raise LadderError naming the first failed check and its wrong elements; `hint` is a sentence on the cause."""
     for check in checks:
         if check.passed:

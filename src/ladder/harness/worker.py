@@ -18,9 +18,10 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import blame, datasets, workloads
+from ladder.catalogue import blame, datasets, traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import curves, traces, validation
+from ladder.harness.contract import Problem
 from ladder.harness.steps import Steps, in_order
 from ladder.machine import processes
 from ladder.records.case import Case
@@ -115,7 +116,7 @@ def run_case(case, workload, variant, job, pause=lambda: None):
     name = workload.data_set(case.sizes)
     data = datasets.load(workload, job.data[name]) if name else None
     reference = dict(np.load(job.reference)) if job.reference else None
-    precision = workloads.precision(case)
+    precision = traits.precision(case)
     problem = make_problem(workload, case, device, variant)
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
     staged = device.staging(inputs)
@@ -162,7 +163,7 @@ def run_case(case, workload, variant, job, pause=lambda: None):
     first_seconds = device.stopwatch(run)
     first_results = [{name: array.copy() for name, array in arrays.items()} for arrays in run_results()]
     threads = device.read_threads()
-    device.require_threads(case.threads, workloads.runtime(case), threads)
+    device.require_threads(case.threads, traits.runtime(case), threads)
     device.require_finished(run)
 
     # Timing repeats round 0.
@@ -227,7 +228,7 @@ def make_problem(workload, case, device, variant=None):
     if not device.is_first():
         inputs, outputs = {}, {}
     arrays = {name: device.empty(*kind) for name, kind in {**inputs, **outputs}.items()}
-    problem = SimpleNamespace(
+    problem = Problem(
         sizes=case.sizes,
         device=device,
         inputs={name: arrays[name] for name in inputs},

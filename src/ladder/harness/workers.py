@@ -11,7 +11,7 @@ import time
 from functools import partial
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.machine.processes import die_with_parent
@@ -33,7 +33,7 @@ class Worker:
         self.is_launched = bool(command)
         self.is_ready, self.is_late, self.has_answered = False, False, False
         self.process = subprocess.Popen(
-            [*profiler, *command, sys.executable, "-m", "ladder.harness.worker", workloads.device(case)],
+            [*profiler, *command, sys.executable, "-m", "ladder.harness.worker", traits.device(case)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=variables,

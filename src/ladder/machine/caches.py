@@ -4,6 +4,7 @@ import functools
 import itertools
 import os
 from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,7 +20,7 @@ LETTERS = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
 @functools.cache
-def all_caches():
+def all_caches() -> dict[tuple[int, str, str], int]:
     """{(level, kind, CPUs that share it): bytes} of the machine's caches that Linux reports."""
     caches = {}
     for folder in CPUS.glob("cpu[0-9]*/cache/index[0-9]*"):
@@ -34,23 +35,23 @@ def all_caches():
     return caches
 
 
-def data_caches():
+def data_caches() -> dict[tuple[int, str], int]:
     """{(level, CPUs that share it): bytes} of the machine's data caches that Linux reports."""
     return {(level, cpus): size for (level, kind, cpus), size in all_caches().items() if kind != "Instruction"}
 
 
-def last_level():
+def last_level() -> int:
     """The total bytes of the level of caches that is largest in total, usually the last one.
 
     It is the maximum of the values of Linux and of the C library, either of which may be too low in a virtual machine.
     """
-    levels = Counter()
+    levels: Counter[int] = Counter()
     for (level, _), size in data_caches().items():
         levels[level] += size
     return max(*levels.values(), sysconf("SC_LEVEL2_CACHE_SIZE"), sysconf("SC_LEVEL3_CACHE_SIZE")) or DEFAULT_SHARED
 
 
-def sysconf(name):
+def sysconf(name: str) -> int:
     """Bytes of a cache as the C library reports them; 0 if unknown."""
     try:
         return max(os.sysconf(name), 0)
@@ -58,12 +59,12 @@ def sysconf(name):
         return 0
 
 
-def largest_l2():
+def largest_l2() -> int:
     """Bytes of the largest L2 cache of any core; 2 MiB if Linux reports none."""
     return max((size for (level, _), size in data_caches().items() if level == 2), default=DEFAULT_L2)
 
 
-def flusher(cpus, processes=1):
+def flusher(cpus: Sequence[int], processes: int = 1) -> Callable[[], None]:
     """A function that flushes these CPUs' private caches and, together with other processes, the shared ones.
 
     A thread on each CPU writes a buffer of twice the L2 cache, and sleeps otherwise. The caller then writes a buffer of
@@ -75,7 +76,7 @@ def flusher(cpus, processes=1):
     shared = np.zeros(max(MIN_FLUSHED_BYTES, 2 * last_level()) // processes, np.uint8)
     counter = itertools.count()
 
-    def flush():
+    def flush() -> None:
         value = next(counter) % 251  # a byte, other than that of the previous flush
         futures = [thread.submit(buffer.fill, value) for thread, buffer in zip(threads, buffers, strict=True)]
         for future in futures:

@@ -6,7 +6,9 @@ import contextlib
 import os
 import resource
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ladder.machine import control_groups
 
@@ -45,12 +47,12 @@ POLICIES = {getattr(os, f"SCHED_{name}"): name.lower() for name in ("OTHER", "BA
 VECTORS = ("sse", "avx", "fma", "neon", "sve", "vsx", "altivec")
 
 
-def of_process(cpus, root=Path("/")):
+def of_process(cpus: Sequence[int], root: Path = Path("/")) -> dict[str, Any]:
     """The known conditions of this process, {fact: text or number}.
 
     `cpus` are the numbers of the CPUs that it may run on; `root` is the folder that holds /proc and /sys.
     """
-    facts = {name: setting(root / path) for name, path in SETTINGS.items()}
+    facts: dict[str, Any] = {name: setting(root / path) for name, path in SETTINGS.items()}
     facts |= {name: settings_of(root, cpus, path) for name, path in SETTINGS_OF_CPU.items()}
     facts |= status(root / "proc/self/status")
     facts["quota"] = control_groups.quota(root / "proc/self")
@@ -61,7 +63,7 @@ def of_process(cpus, root=Path("/")):
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
-def setting(path):
+def setting(path: Path) -> str | None:
     """The text of a file, or the word in brackets if it has one; None if the file can't be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -71,13 +73,13 @@ def setting(path):
     return next((word[1:-1] for word in words if word.startswith("[")), " ".join(words))
 
 
-def settings_of(root, cpus, path):
+def settings_of(root: Path, cpus: Sequence[int], path: Path | str) -> str:
     """The distinct values of a setting of these CPUs, sorted."""
     folders = (root / f"sys/devices/system/cpu/cpu{cpu}" for cpu in cpus)
     return ", ".join(sorted({word for folder in folders if (word := setting(folder / path))}))
 
 
-def status(path):
+def status(path: Path) -> dict[str, str]:
     """The lines of a process's status file that STATUS names, {name: text}."""
     with contextlib.suppress(OSError):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -86,13 +88,13 @@ def status(path):
     return {}
 
 
-def limit(kind):
+def limit(kind: int) -> int | str:
     """The soft limit of a resource for this process in bytes, or "unlimited"."""
     soft, _ = resource.getrlimit(kind)
     return "unlimited" if soft == resource.RLIM_INFINITY else soft
 
 
-def blas():
+def blas() -> dict[str, str]:
     """The name, version, kernel family and threading layer of each loaded BLAS, {blas/<file>/<property>: text}."""
     from threadpoolctl import threadpool_info
 
@@ -105,11 +107,13 @@ def blas():
     }
 
 
-def vectors():
+def vectors() -> dict[str, Any]:
     """The vector units and the optimisation level that the loaded libraries use or compile for."""
     import numpy as np
 
-    facts = {"numpy/vectors": " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))}
+    facts: dict[str, Any] = {
+        "numpy/vectors": " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
+    }
     if "numba" in sys.modules:
         import llvmlite.binding as llvm
         from numba import config

@@ -6,12 +6,13 @@ those above. Inside a container, the groups above the container's root are invis
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 PROCESS = Path("/proc/self")
 
 
-def quota(process=PROCESS):
+def quota(process: Path = PROCESS) -> float | None:
     """The number of CPUs, possibly fractional, whose time this process may use; None without a limit.
 
     `process` is the process's folder below /proc.
@@ -19,7 +20,7 @@ def quota(process=PROCESS):
     return min(filter(None, map(limit, folders(process))), default=None)
 
 
-def limit(folder):
+def limit(folder: Path) -> float | None:
     """The quota of the group in a folder, as a number of CPUs; None without one."""
     for names in (["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"]):  # versions 2 and 1
         try:
@@ -30,7 +31,7 @@ def limit(folder):
     return None
 
 
-def folders(process):
+def folders(process: Path) -> Iterator[Path]:
     """The folders of a process's groups that may have a quota, from the innermost up to the root of the mount."""
     group_paths = groups(process)
     for version, root, mount_point in mounts(process):
@@ -42,7 +43,7 @@ def folders(process):
             yield mount_point.joinpath(*inside[:depth])
 
 
-def groups(process):
+def groups(process: Path) -> dict[int, str]:
     """The paths of a process's groups in the hierarchies that control CPUs, {version: path}."""
     paths = {}
     for line in lines(process / "cgroup"):
@@ -54,7 +55,7 @@ def groups(process):
     return paths
 
 
-def mounts(process):
+def mounts(process: Path) -> Iterator[tuple[int, str, Path]]:
     """The mounts of hierarchies that control CPUs: (version, root of the mount in the hierarchy, mount point)."""
     for line in lines(process / "mountinfo"):
         mount, _, kind = (part.split() for part in line.partition(" - "))
@@ -63,7 +64,7 @@ def mounts(process):
             yield 2 if kind[0] == "cgroup2" else 1, root, Path(point)
 
 
-def lines(path):
+def lines(path: Path) -> list[str]:
     """The lines of a file; empty if it can't be read."""
     try:
         return path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()

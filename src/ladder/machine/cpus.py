@@ -6,6 +6,7 @@ Properties are named and formatted as by lscpu, which isn't used because its out
 import math
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from ladder.errors import LadderError, pluralize
@@ -16,13 +17,13 @@ CPUINFO = Path("/proc/cpuinfo")
 NODES = Path("/sys/devices/system/node")
 
 
-def cores():
+def cores() -> int:
     """The number of CPUs that its affinity and its control groups' quota, rounded down, let this process use; min 1."""
     affinity, quota = len(os.sched_getaffinity(0)), control_groups.quota()
     return affinity if quota is None else max(1, min(affinity, math.floor(quota)))
 
 
-def require_quota(threads):
+def require_quota(threads: int) -> None:
     """Refuse to time more threads than the control groups' quota allows, which would throttle them in every period."""
     quota = control_groups.quota()
     if quota is not None and quota < threads:
@@ -33,7 +34,7 @@ def require_quota(threads):
         )
 
 
-def cpu():
+def cpu() -> dict[str, str]:
     """The CPU's model, topology, caches and vector units, {property: text}; "unknown" if Linux doesn't report it."""
     properties = first_cpu()
     threads, packages = siblings("thread_siblings"), siblings("core_siblings")
@@ -49,7 +50,7 @@ def cpu():
     }
 
 
-def first_cpu():
+def first_cpu() -> dict[str, str]:
     """The properties of the first CPU in /proc/cpuinfo, {property: text}; empty if the file can't be read."""
     try:
         text = CPUINFO.read_text(encoding="utf-8", errors="replace")
@@ -59,7 +60,7 @@ def first_cpu():
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def model_name(properties):
+def model_name(properties: Mapping[str, str]) -> str:
     """The CPU's model: on x86 its name from /proc/cpuinfo; elsewhere lscpu, which decodes the vendor's numbers."""
     if "flags" in properties and "model name" in properties:
         return properties["model name"]
@@ -67,7 +68,7 @@ def model_name(properties):
     return match[1] if match else properties.get("model name", "unknown")
 
 
-def siblings(kind):
+def siblings(kind: str) -> set[str]:
     """The sets of CPUs that share a core (`thread_siblings`) or a package (`core_siblings`), as hexadecimal masks."""
     masks = set()
     for path in caches.CPUS.glob(f"cpu[0-9]*/topology/{kind}"):
@@ -78,18 +79,18 @@ def siblings(kind):
     return masks
 
 
-def count_cpus(mask):
+def count_cpus(mask: str) -> int:
     """The number of CPUs in a mask."""
     return int(mask.replace(",", ""), 16).bit_count()
 
 
-def count_or_unknown(count):
+def count_or_unknown(count: int) -> str:
     return str(count) if count else "unknown"
 
 
-def caches_by_name():
+def caches_by_name() -> dict[str, str]:
     """The total size and the number of the caches of each name, such as {"L2": "1 MiB (2 instances)"}."""
-    sizes = {}
+    sizes: dict[str, list[int]] = {}
     for (level, kind, _), size in caches.all_caches().items():
         sizes.setdefault(f"L{level}{caches.LETTERS.get(kind, '')}", []).append(size)
     return {
@@ -98,7 +99,7 @@ def caches_by_name():
     }
 
 
-def in_binary_units(size):
+def in_binary_units(size: int) -> str:
     """A number of bytes in the largest binary unit that gives at least 1, with one decimal, such as "1.3 MiB"."""
     unit = max(0, (size.bit_length() - 1) // 10)
     tenths = (20 * size + 2 ** (10 * unit)) // 2 ** (10 * unit + 1)  # rounds half up

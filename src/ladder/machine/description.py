@@ -5,6 +5,7 @@ import os
 import platform
 import re
 from pathlib import Path
+from typing import Any
 
 from ladder.machine import caches, nvidia
 from ladder.machine.cpus import cores, cpu
@@ -12,14 +13,14 @@ from ladder.machine.cpus import cores, cpu
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "scikit-learn", "snakemake", "torch", "cupy-cuda13x")
 
 
-def label():
+def label() -> str:
     """A default label for machines of this kind, usable in paths: the CPU's model and the number of cores."""
     model = re.sub(r"\(.*?\)|\bCPU\b|\bProcessor\b|@.*|\d+-Core", " ", cpu()["Model name"])
     words = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-") or platform.machine()
     return f"{words}-{cores()}c"
 
 
-def clocks(uuid=None):
+def clocks(uuid: str | None = None) -> dict[str, float | dict[str, Any]]:
     """The `lowest` and `highest` current clock of the CPUs in MHz, and as `gpu` the state of the GPU of this UUID.
 
     Values that the machine doesn't report are missing.
@@ -32,7 +33,7 @@ def clocks(uuid=None):
     return cpus | ({"gpu": nvidia.state(uuid)} if uuid else {})
 
 
-def describe():
+def describe() -> dict[str, Any]:
     """The machine and its software: system, CPU, memory and largest cache in bytes, GPUs, library versions."""
     import psutil
 
@@ -48,7 +49,7 @@ def describe():
     }
 
 
-def versions():
+def versions() -> dict[str, str]:
     """The installed versions of the libraries that a measurement may depend on."""
     from importlib.metadata import PackageNotFoundError, version
 
@@ -61,11 +62,11 @@ def versions():
     return versions
 
 
-def node():
+def node() -> str:
     """This machine's host name; in a Slurm job the node's name, since virtual nodes share one host."""
     return os.environ.get("SLURMD_NODENAME") or platform.node()
 
 
-def slurm():
+def slurm() -> dict[str, str]:
     """The variables that Slurm has set for this job."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("SLURM_")}

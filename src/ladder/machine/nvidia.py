@@ -4,6 +4,9 @@ import contextlib
 import functools
 import os
 import re
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
 
 from ladder.errors import LadderError
 
@@ -29,7 +32,7 @@ THROTTLING = {"sw_power_cap", "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_
 
 
 @functools.cache
-def library():
+def library() -> ModuleType | None:
     """NVML's bindings, initialised once in this process; None without a driver."""
     import pynvml  # here, because most processes query no GPU
 
@@ -40,7 +43,7 @@ def library():
     return pynvml
 
 
-def gpus():
+def gpus() -> list[dict[str, str]]:
     """The GPUs that CUDA shows to this process, in its order, [{name, uuid, memory, driver, capability}].
 
     Raises LadderError if the order can't be known.
@@ -54,7 +57,7 @@ def gpus():
     return visible(descriptions, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
-def visible(gpus, choice):
+def visible(gpus: Mapping[int, dict[str, str]], choice: str | None) -> list[dict[str, str]]:
     """The descriptions of the GPUs that CUDA shows if CUDA_VISIBLE_DEVICES is `choice`, None for unset.
 
     `gpus` are all GPUs, {number: description}. The rules are the driver's observed behaviour: The first word decides
@@ -76,7 +79,7 @@ def visible(gpus, choice):
     return [gpus[number] for number in numbers] if len(set(numbers)) == len(numbers) else []
 
 
-def leading_number(word):
+def leading_number(word: str) -> list[int]:
     """A list of the number at the beginning of a word, as C's strtoul reads it into 32 bits; empty without a number."""
     match = NUMBER.match(word)
     if not match:
@@ -85,7 +88,7 @@ def leading_number(word):
     return [(number if abs(number) < 2**64 else -1) % 2**32]
 
 
-def is_uuid_of(gpu, word):
+def is_uuid_of(gpu: Mapping[str, str], word: str) -> bool:
     """Whether a word begins with a GPU's UUID, or is a beginning of the UUID; hyphens are ignored."""
     if not (match := UUID.match(word)):
         return False
@@ -94,7 +97,7 @@ def is_uuid_of(gpu, word):
     return digits.startswith(uuid) or (is_beginning and uuid.startswith(digits))
 
 
-def require_bus_order(choice):
+def require_bus_order(choice: str) -> None:
     """Refuse GPU numbers unless they follow the bus: CUDA's default order, fastest first, can't be known here."""
     if os.environ.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":
         raise LadderError(
@@ -104,7 +107,7 @@ def require_bus_order(choice):
         )
 
 
-def description(nvml, handle):
+def description(nvml: ModuleType, handle: Any) -> dict[str, str]:
     """The description of a GPU in a record; all values are texts, the memory in MiB."""
     major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
     return {
@@ -116,7 +119,7 @@ def description(nvml, handle):
     }
 
 
-def uuid_at(address):
+def uuid_at(address: str) -> str | None:
     """The UUID of the GPU at an address of the PCI bus, domain:bus:device.function; None if NVML finds none."""
     if nvml := library():
         with contextlib.suppress(nvml.NVMLError):
@@ -124,7 +127,7 @@ def uuid_at(address):
     return None
 
 
-def state(uuid):
+def state(uuid: str) -> dict[str, Any]:
     """The current state of the GPU of this UUID: clocks in MHz, temperature in °C, power in W, and `reasons`.
 
     `reasons` are the REASONS for the current clock. Values that the GPU doesn't report are missing.
@@ -139,13 +142,13 @@ def state(uuid):
     )
 
 
-def energy(uuid):
+def energy(uuid: str) -> float | None:
     """The energy in J that the GPU of this UUID has used since its driver was loaded; None if it has no counter."""
     values = query(uuid, energy=lambda nvml, handle: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000)
     return values.get("energy")
 
 
-def query(uuid, **functions):
+def query(uuid: str, **functions: Callable[[ModuleType, Any], Any]) -> dict[str, Any]:
     """Call functions with NVML and a GPU's handle: {name: value}, without values that the GPU doesn't report."""
     values, nvml = {}, library()
     if nvml:
@@ -157,7 +160,7 @@ def query(uuid, **functions):
     return values
 
 
-def reasons(mask):
+def reasons(mask: int) -> list[str]:
     """The REASONS whose bits are set in a mask; an unknown bit as a hexadecimal number."""
     bits = [1 << position for position in range(mask.bit_length()) if mask >> position & 1]
     return [REASONS.get(bit, hex(bit)) for bit in bits]

@@ -11,7 +11,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from ladder.errors import LadderError
 from ladder.records import locks
@@ -19,7 +22,7 @@ from ladder.records import locks
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 PARENT = "LADDER_PARENT"  # the variable by which a run tells its jobs the ids of its processes
-run_parents = {}  # the variable as this job got it, {name: value}
+run_parents: dict[str, str] = {}  # the variable as this job got it, {name: value}
 LOST_MESSAGE = (
     b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
 )
@@ -29,7 +32,7 @@ AT_LIMIT = (
 )
 
 
-def die_with_parent(*parents):
+def die_with_parent(*parents: int) -> None:
     """Have Linux kill this process when its parent dies, so that a killed run leaves no process behind.
 
     One of the process ids `parents` must be the parent's; otherwise the parent has died already, and the process exits.
@@ -43,7 +46,7 @@ def die_with_parent(*parents):
             os._exit(1)
 
 
-def join_run():
+def join_run() -> bool:
     """Make this process die with the run that started it, according to LADDER_PARENT; return False without a run.
 
     Exits with a message if the variable is invalid, which only a user can have caused.
@@ -58,7 +61,13 @@ def join_run():
     return bool(parents)
 
 
-def run(command, capture_output=False, check=False, timeout=None, **options):
+def run(
+    command: Sequence[Path | str],
+    capture_output: bool = False,
+    check: bool = False,
+    timeout: float | None = None,
+    **options: Any,
+) -> subprocess.CompletedProcess:
     """Like `subprocess.run`, for a command that dies with this process and inherits its locks.
 
     After `timeout` seconds its child processes are killed too, since they could keep the pipes of its output open.
@@ -68,7 +77,7 @@ def run(command, capture_output=False, check=False, timeout=None, **options):
         options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     die = partial(die_with_parent, os.getpid())
     try:
-        process = subprocess.Popen(command, preexec_fn=die, pass_fds=locks.descriptors, **options)
+        process = subprocess.Popen(command, preexec_fn=die, pass_fds=tuple(locks.descriptors), **options)
     except BlockingIOError:
         raise LadderError(AT_LIMIT) from None
     with process:
@@ -83,7 +92,7 @@ def run(command, capture_output=False, check=False, timeout=None, **options):
     return completed
 
 
-def kill_tree(number):
+def kill_tree(number: int) -> None:
     """Kill a process and its children, at any depth."""
     import psutil
 
@@ -94,12 +103,12 @@ def kill_tree(number):
                 member.kill()
 
 
-def is_at_limit(error):
+def is_at_limit(error: Exception) -> bool:
     """Whether an error means that the limit of processes and threads is reached."""
     return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
 
 
-def can_start_thread():
+def can_start_thread() -> bool:
     """Whether the system lets this process start a thread now."""
     thread = threading.Thread(target=int)
     try:
@@ -110,7 +119,7 @@ def can_start_thread():
     return True
 
 
-def main():
+def main() -> None:
     """Run a module as a job of a run."""
     join_run()
     del sys.argv[0]

@@ -10,7 +10,7 @@ from ladder.errors import LadderError
 from ladder.machine import processes, variables
 
 
-def launcher(choice):
+def launcher(choice: str | None) -> str | None:
     """The command line of the launcher of MPI's ranks; None without one.
 
     `choice` is a command line, None, or `auto`: the mpiexec beside this Python, else the one on the PATH.
@@ -24,7 +24,7 @@ def launcher(choice):
     return path and shlex.quote(path)
 
 
-def split_command(text, name):
+def split_command(text: str, name: str) -> list[str]:
     """Split a command line into words, at least one. Raises LadderError, whose message calls it `name`."""
     try:
         words = shlex.split(text)
@@ -35,7 +35,7 @@ def split_command(text, name):
     return words
 
 
-def run(*command, timeout=None):
+def run(*command: Path | str, timeout: int | None = None) -> subprocess.CompletedProcess:
     """Run a program and return its CompletedProcess, with untranslated output as text.
 
     The program inherits only the variables that a measurement inherits, so that a user's variables, such as CPATH or
@@ -53,17 +53,17 @@ def run(*command, timeout=None):
     )
 
 
-def output(*command):
+def output(*command: str) -> str:
     """What a command prints on standard output; empty if there is no such program or it takes over 10 s."""
     return attempt(*command).stdout
 
 
-def messages(*command):
+def messages(*command: str) -> str:
     """What a command prints on standard error; empty if there is no such program or it takes over 10 s."""
     return attempt(*command).stderr
 
 
-def attempt(*command):
+def attempt(*command: str) -> subprocess.CompletedProcess:
     """Run a program for up to 10 s; if it can't be started or takes longer, return status 1 without output."""
     try:
         return run(*command, timeout=10)

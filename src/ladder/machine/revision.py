@@ -19,14 +19,16 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from ladder.errors import LadderError
 from ladder.records.files import abbreviate
 
 DIRTY = "-dirty"
-UNKNOWN = {"commit": "unknown", "dirty": True}
+UNKNOWN: dict[str, Any] = {"commit": "unknown", "dirty": True}
 PATIENCE = 10  # seconds for one command of git
 COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
 REVISION = re.compile(f"(?:{COMMIT.pattern})(?:{DIRTY})?|{UNKNOWN['commit']}")  # a text by `format`
@@ -38,7 +40,7 @@ RELEVANT = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflo
 IGNORED = ("__pycache__", "*.egg-info", ".*", "*~")  # patterns of names under `src` that no measurement reads
 
 
-def current():
+def current() -> dict[str, Any]:
     """The revision of the sources, {commit, dirty}.
 
     LADDER_COMMIT gives it for a copy of the sources without history; raises LadderError if that isn't a commit. An
@@ -58,13 +60,13 @@ def current():
         return UNKNOWN
 
 
-def of_files(files):
+def of_files(files: Sequence[Path]) -> dict[str, Any]:
     """The revision of code in these files; it is dirty if a file is in a user's folder, outside of the commit."""
     source, revision = Path(__file__).resolve().parents[2], current()
     return revision | {"dirty": revision["dirty"] or not all(path.resolve().is_relative_to(source) for path in files)}
 
 
-def of_variable(text):
+def of_variable(text: str) -> dict[str, Any]:
     """The revision that LADDER_COMMIT gives, {commit, dirty}. Raises LadderError if the text is invalid."""
     if not REVISION.fullmatch(text):
         raise LadderError(
@@ -74,7 +76,7 @@ def of_variable(text):
     return parse(text)
 
 
-def revision_of(project, folder):
+def revision_of(project: Path, folder: Path | str) -> dict[str, Any]:
     """The project's revision; git's output goes to files in `folder`. Raises LadderError if the commit is unknown."""
     commit = run(project, folder, "rev-parse", "--verify", "HEAD^{commit}").strip()
     if not COMMIT.fullmatch(commit):
@@ -87,7 +89,7 @@ def revision_of(project, folder):
     return {"commit": commit, "dirty": is_changed or not committed.keys() >= set(sources(project))}
 
 
-def differs(project, path, digest):
+def differs(project: Path, path: str, digest: str) -> bool:
     """Whether a file may affect a measurement and differs from the commit, where its content has this digest."""
     top = path.partition("/")[0]
     if top in IRRELEVANT:
@@ -100,7 +102,7 @@ def differs(project, path, digest):
         return True
 
 
-def object_id(path, algorithm):
+def object_id(path: Path, algorithm: str) -> str:
     """Git's object id of a file's content or a link's target, in hexadecimal; "" for anything else."""
     kind = path.lstat().st_mode
     if not (stat.S_ISLNK(kind) or stat.S_ISREG(kind)):
@@ -109,7 +111,7 @@ def object_id(path, algorithm):
     return hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def sources(project):
+def sources(project: Path) -> Iterator[str]:
     """The paths of the files under `src` and of links to folders there, relative to the project's folder."""
     for folder, folders, names in os.walk(project / "src"):
         folders[:] = [name for name in folders if not is_ignored(name)]
@@ -119,11 +121,11 @@ def sources(project):
                 yield Path(folder, name).relative_to(project).as_posix()
 
 
-def is_ignored(name):
+def is_ignored(name: str) -> bool:
     return any(fnmatch(name, pattern) for pattern in IGNORED)
 
 
-def for_jobs():
+def for_jobs() -> tuple[dict[str, Any], dict[str, str]]:
     """The revision of the sources, and the environment variable that passes it to jobs, {name: value}.
 
     Clean sources may change before a job starts, so the job gets their state too, and queries git if they have changed.
@@ -135,7 +137,7 @@ def for_jobs():
     return revision, {"LADDER_COMMIT": format(revision)} if revision["dirty"] else unchanged
 
 
-def state_of(project):
+def state_of(project: Path) -> str:
     """A digest of the paths, inodes, sizes and times of the files that jobs depend on; "" if one can't be read."""
     tops = [Path(project, name) for name in RELEVANT]
     paths = [top for top in tops if top.is_file()]
@@ -152,7 +154,7 @@ def state_of(project):
     return digest.hexdigest()
 
 
-def run(project, folder, *command):
+def run(project: Path, folder: Path | str, *command: str) -> str:
     """Run git in the project's folder, with output to files in `folder`; return the output. Raises LadderError."""
     out, err = Path(folder, "out"), Path(folder, "err")  # a child of git could keep pipes open
     try:
@@ -174,18 +176,18 @@ def run(project, folder, *command):
     return os.fsdecode(out.read_bytes())
 
 
-def environment():
+def environment() -> dict[str, str]:
     """The environment for git: the caller's without variables that redirect git."""
     inherited = {name: value for name, value in os.environ.items() if is_inherited(name)}
     return inherited | {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 
 
-def is_inherited(name):
+def is_inherited(name: str) -> bool:
     """Whether git inherits a variable: `GIT_CONFIG_*` may set `safe.directory`, other `GIT_*` variables are dropped."""
     return name.startswith("GIT_CONFIG_") or not name.startswith("GIT_")
 
 
-def reason(complaint, project):
+def reason(complaint: str, project: Path) -> str:
     """An explanation of git's error message about a project, with advice."""
     if "safe.directory" in complaint:
         return f"{project} belongs to another user: `git config --global --add safe.directory {project}` trusts it."
@@ -197,24 +199,24 @@ def reason(complaint, project):
 
 
 @functools.cache
-def warn_once(sentence):
+def warn_once(sentence: str) -> None:
     """Print a sentence on stderr, once."""
     print(f"ladder: {sentence}", file=sys.stderr)
 
 
-def combine(before, after):
+def combine(before: dict[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """The revision of a process that started at one revision and ended at another; it is dirty if they differ."""
     return before | {"dirty": before != after or before["dirty"]}
 
 
-def format(revision):
+def format(revision: Mapping[str, Any]) -> str:
     """A revision as text: the commit, followed by `-dirty` if it is dirty; "unknown" has no suffix."""
     if revision["commit"] == UNKNOWN["commit"]:
         return UNKNOWN["commit"]
     return revision["commit"] + (DIRTY if revision["dirty"] else "")
 
 
-def parse(text):
+def parse(text: str) -> dict[str, Any]:
     """The revision, {commit, dirty}, in a text by `format`."""
     commit = text.removesuffix(DIRTY)
     return {"commit": commit, "dirty": text.endswith(DIRTY) or commit == UNKNOWN["commit"]}

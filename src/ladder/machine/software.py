@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from ladder.machine import processes, variables
 
@@ -25,14 +26,14 @@ EXPRESSIONS = {
 }
 
 
-def versions():
+def versions() -> dict[str, str]:
     """{name: version} of what is installed."""
     commands = PROGRAMS | {name: [sys.executable, "-c", code] for name, code in EXPRESSIONS.items()}
     outputs = {name: output_of(command) for name, command in commands.items()}
     return {name: output for name, output in outputs.items() if output}
 
 
-def output_of(command):
+def output_of(command: Sequence[str]) -> str:
     """The last line that a program prints; empty if it fails or isn't installed."""
     try:
         done = processes.run(

@@ -8,6 +8,7 @@ from the working folder.
 
 import os
 import re
+from collections.abc import Mapping
 
 from ladder.errors import LadderError
 
@@ -48,7 +49,7 @@ OMITTED = (
 )
 
 
-def nodes():
+def nodes() -> int:
     """The number of nodes on which this job's case runs, as LADDER_NODES says. Raises LadderError if it is wrong."""
     text = os.environ.get(NODES, "1")
     if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
@@ -56,32 +57,32 @@ def nodes():
     return int(text)
 
 
-def inherited(variables=None):
+def inherited(variables: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables that a measurement inherits from `variables`, by default this process's, with the FIXED ones."""
     variables = os.environ if variables is None else variables
     return {name: value for name, value in variables.items() if is_inherited(name)} | FIXED
 
 
-def is_inherited(name):
+def is_inherited(name: str) -> bool:
     return name in PLACES or name in GPUS or name.startswith(PREFIXES)
 
 
-def of_prelude():
+def of_prelude() -> dict[str, str]:
     """The runtimes' variables in this process, which the cluster's prelude has set (`on_node` of the workflow)."""
     return {name: value for name, value in os.environ.items() if is_of_runtime(name)}
 
 
-def is_of_runtime(name):
+def is_of_runtime(name: str) -> bool:
     return name.startswith(tuple(FAMILIES)) and not is_inherited(name) and name not in FIXED
 
 
-def unset_families():
+def unset_families() -> str:
     """A line of bash that unsets the variables of all FAMILIES, except those that a measurement inherits."""
     names = " ".join(f"${{!{family}@}}" for family in FAMILIES)
     inherited = "|".join(name for name in (*PLACES, *GPUS, *FIXED) if name.startswith(tuple(FAMILIES)))
     return f'for name in {names}; do case "$name" in {inherited}) ;; *) unset "$name" ;; esac; done'
 
 
-def for_record(variables):
+def for_record(variables: Mapping[str, str]) -> dict[str, str]:
     """The variables of a worker, which runs a measurement, that its record holds, sorted by name."""
     return {name: value for name, value in sorted(variables.items()) if not name.startswith(OMITTED)}

@@ -2,11 +2,12 @@
 
 import copy
 import datetime
-import difflib
 import json
 import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -27,20 +28,20 @@ NUMBER = re.compile(r"[-+]?[\d_.,]*\d[\d_.,]*([eEdD][-+]?\d+)?")
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
 
 
-def shipped(project=PROJECT):
+def shipped(project: Path = PROJECT) -> Path:
     """The path of the configuration file that is always read: in the working directory, else in the project."""
     return SHIPPED if SHIPPED.exists() else project / SHIPPED
 
 
-def load(paths, changes=None):
+def load(paths: Sequence[Path | str], changes: Mapping[str, dict[str, int]] | None = None) -> dict[str, Any]:
     """The validated configuration of YAML files, later ones overriding earlier ones. Raises LadderError."""
-    merged = {}
+    merged: dict[str, Any] = {}
     for path in paths:
         merge(merged, read(path))
     return validate(merge(merged, changes or {}))
 
 
-def merge(base, overrides):
+def merge(base: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Override keys of `base`, nested mappings key by key, as Snakemake does with `--configfile`; returns `base`.
 
     Every mapping is copied, so keys that share a YAML alias can be changed independently.
@@ -54,7 +55,7 @@ def merge(base, overrides):
     return base
 
 
-def of_command_line(entries):
+def of_command_line(entries: Sequence[str]) -> dict[str, Any]:
     """{key: value} of entries `key=value`. Values are parsed as in a file, except if their key takes only text.
 
     Snakemake itself would read "0815" as 815, and everything inside braces or brackets as text. Raises LadderError.
@@ -64,7 +65,7 @@ def of_command_line(entries):
     return {key: value_of(key, text, as_list(rules.get(key, {}).get("type", []))) for key, text in pairs}
 
 
-def value_of(key, text, types):
+def value_of(key: str, text: str, types: Sequence[str]) -> Any:
     """The value of a text on the command line, for a key of these types."""
     try:
         value = parse(text, f"The value of {key} on the command line")
@@ -75,12 +76,12 @@ def value_of(key, text, types):
     return text if "string" in types and type(value) not in [TYPES.get(name) for name in types] else value
 
 
-def as_list(value):
+def as_list(value: Any) -> list[Any]:
     """A list of one value, or the list that it is."""
     return value if isinstance(value, list) else [value]
 
 
-def validate(config):
+def validate(config: dict[str, Any]) -> dict[str, Any]:
     """A validated copy with defaults filled in and without the experiments that it drops.
 
     Raises LadderError naming a wrong key.
@@ -102,7 +103,7 @@ def validate(config):
     return config
 
 
-def claims(config):
+def claims(config: Mapping[str, Any]) -> dict[str, Any]:
     """The validated configuration of the claims' experiment: that of the study with the experiments of `claims`.
 
     The files that the key names override the study's keys, and replace all of its experiments.
@@ -113,7 +114,7 @@ def claims(config):
     return validate(merged)
 
 
-def selected(experiments, names):
+def selected(experiments: Mapping[str, dict[str, Any]], names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The experiments of these names and the ceilings, with which their samples are compared; all without any name.
 
     Raises LadderError for an unknown name.
@@ -125,19 +126,19 @@ def selected(experiments, names):
     return {name: value for name, value in experiments.items() if not names or name in names or is_ceiling(name)}
 
 
-def is_ceiling(experiment):
+def is_ceiling(experiment: str) -> bool:
     """Whether an experiment measures a ceiling of the machine."""
     return experiment.startswith("ceiling")
 
 
-def require_folders(folders):
+def require_folders(folders: Sequence[str]) -> None:
     """Raises LadderError for a folder whose name can't be part of a search path."""
     for folder in folders:
         if {":", "\0"} & set(folder):
             raise LadderError(f"The folder {folder!r} of variant_folders can't be used: its name has a ':' or a null.")
 
 
-def require_numbers(experiments):
+def require_numbers(experiments: Mapping[str, dict[str, Any]]) -> None:
     """Raises LadderError for a size or a tuning that is text but looks like a number."""
     for name, experiment in experiments.items():
         grids = {f"variants.{variant}": grid for variant, grid in experiment["variants"].items() if grid}
@@ -148,7 +149,7 @@ def require_numbers(experiments):
                     raise LadderError(f"The configuration is wrong at {where}: {number_advice(text)}{HINT}")
 
 
-def as_number(value):
+def as_number(value: Any) -> float | None:
     """The number that a text looks like, as YAML writes it; None for anything else."""
     if not isinstance(value, str) or not NUMBER.fullmatch(value):
         return None
@@ -162,7 +163,7 @@ def as_number(value):
     return yaml.safe_dump(number).split("\n")[0]
 
 
-def require_consistent(config):
+def require_consistent(config: Mapping[str, Any]) -> None:
     """Raises LadderError for a protocol, including that of an experiment, with a minimum above its maximum."""
     experiments = config["experiments"].items()
     changes = {f"experiments.{name}.protocol": experiment.get("protocol", {}) for name, experiment in experiments}
@@ -176,17 +177,15 @@ def require_consistent(config):
                 )
 
 
-def refuse_misspelt(experiments):
+def refuse_misspelt(experiments: Any) -> None:
     """Raises LadderError for an incomplete experiment whose name resembles that of another one."""
     for name, reason in incomplete(experiments if isinstance(experiments, dict) else {}):
-        others = [str(other) for other in experiments if other != name]
-        for suggestion in difflib.get_close_matches(str(name), others, n=1):
-            raise LadderError(
-                f"The configuration is wrong at experiments.{name}: {reason}. Did you mean {suggestion}? {HINT}"
-            )
+        others = [other for other in experiments if other != name]
+        if suggestion := did_you_mean(name, others):
+            raise LadderError(f"The configuration is wrong at experiments.{name}: {reason}.{suggestion} {HINT}")
 
 
-def incomplete(experiments):
+def incomplete(experiments: Mapping[Any, Any]) -> Iterator[tuple[Any, str]]:
     """Yield (name, reason) of experiments that are incomplete, or are dropped although they don't exist."""
     for name, experiment in experiments.items():
         if isinstance(experiment, dict) and "workload" not in experiment:
@@ -197,7 +196,7 @@ def incomplete(experiments):
         yield from ((name, "there is no such experiment to drop") for name in dropped if name not in shipped_names)
 
 
-def require_fit(values, schema, what, hint):
+def require_fit(values: Mapping[str, Any], schema: Mapping[str, Any], what: str, hint: str) -> None:
     """Raises LadderError naming the key whose value doesn't fit a schema."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
@@ -209,12 +208,12 @@ def require_fit(values, schema, what, hint):
         raise LadderError(f"{what} is wrong at {where}: {abbreviate(error.message)}. {advice(error)}{hint}")
 
 
-def is_whole(_, value):
+def is_whole(_: Any, value: float) -> bool:
     """Whether a value is an int. JSON Schema also accepts 3.0 as an integer."""
     return type(value) is int
 
 
-def advice(error):
+def advice(error: Any) -> str:
     """A hint, with a trailing blank, for an unknown key or a value that YAML has read as another type; else empty."""
     if error.validator == "additionalProperties":
         known = error.schema.get("properties", {})
@@ -233,12 +232,12 @@ def advice(error):
     return number_advice(value) if as_number(value) else ""
 
 
-def number_advice(text):
+def number_advice(text: str) -> str:
     """The hint for a text that looks like a number."""
     return f"{text!r} is text to YAML: as a number write {as_number(text)}. "
 
 
-def fill_defaults(config, schema):
+def fill_defaults(config: dict[str, Any], schema: Mapping[str, Any]) -> None:
     """Write the schema's defaults into a mapping and its nested mappings, in place."""
     for key, rule in schema.get("properties", {}).items():
         if "default" in rule:
@@ -247,6 +246,6 @@ def fill_defaults(config, schema):
             fill_defaults(config[key], rule)
 
 
-def protocol(changes):
+def protocol(changes: Sequence[Any] | Mapping[str, float] | None) -> dict[str, float]:
     """The complete protocol of a measurement: the defaults with changes. Raises LadderError for an unknown key."""
     return validate({"protocol": changes, "experiments": {}})["protocol"]

@@ -9,16 +9,18 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ladder import devices
-from ladder.catalogue import datasets, published, sources, trial, workloads
+from ladder.catalogue import datasets, published, setup_arguments, soundness, sources, traits, trial, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
 from ladder.planning.reasons import SkipReason
-from ladder.planning.targets import nodes_of, target_of
+from ladder.planning.targets import Target, nodes_of, target_of
 from ladder.records import documents, files, record
 from ladder.records.case import Case
 
@@ -36,7 +38,7 @@ class PlannedCase:
     protocol: dict = field(default_factory=dict, hash=False)
 
 
-def plan(config, targets):
+def plan(config: Mapping[str, Any], targets: Mapping[str, Target]) -> list[PlannedCase]:
     """Every case of every experiment as PlannedCase, in the configuration's order.
 
     Raises LadderError for a case that can't exist, or that two experiments measure under different protocols.
@@ -54,9 +56,9 @@ def plan(config, targets):
     return planned
 
 
-def require_one_protocol(planned):
+def require_one_protocol(planned: Sequence[PlannedCase]) -> None:
     """Refuse a case that experiments measure under different protocols: it has one record."""
-    first_items = {}
+    first_items: dict[str, PlannedCase] = {}
     for item in planned:
         other = first_items.setdefault(item.case.key, item)
         if other.protocol != item.protocol:
@@ -69,7 +71,7 @@ def require_one_protocol(planned):
 
 
 @contextlib.contextmanager
-def naming_experiment(name):
+def naming_experiment(name: str) -> Iterator[None]:
     """A context that adds the experiment's name to errors."""
     try:
         yield
@@ -78,7 +80,7 @@ def naming_experiment(name):
 
 
 @contextlib.contextmanager
-def naming_variant(workload, variant):
+def naming_variant(workload: str, variant: str) -> Iterator[None]:
     """A context that names the variant in errors about constants or tunings that can't be read as text."""
     try:
         yield
@@ -89,11 +91,11 @@ def naming_variant(workload, variant):
         ) from None
 
 
-def cases(name, experiment):
+def cases(name: str, experiment: Mapping[str, Any]) -> list[Case]:
     """The cases of an experiment, without duplicates. Raises LadderError for a case that can't exist."""
     workload, unique = experiment["workload"], {}
     with naming_experiment(name):
-        workloads.require_contract(workload)
+        soundness.require_contract(workload)
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
         every_environment = list(grid(experiment.get("environment", {})))
         for sizes in every_size:
@@ -104,41 +106,41 @@ def cases(name, experiment):
                 workloads.variant_path(workload, variant)  # raises LadderError if there is no such variant
                 continue
             with naming_variant(workload, variant):
-                workloads.require_contract(workload, variant)
+                soundness.require_contract(workload, variant)
                 devices.require_known(workload, variant)
                 every_tuning = list(grid(tunings))
                 for tuning in every_tuning:
-                    workloads.require_tuning(workload, variant, tuning)
+                    setup_arguments.require_tuning(workload, variant, tuning)
                 for sizes, cache, tuning, environment in itertools.product(
                     every_size, as_list(experiment.get("cache", "cold")), every_tuning, every_environment
                 ):
                     texts = {variable: str(value) for variable, value in environment.items()}
                     case = Case(workload, variant, sizes, tuning, cache, texts)
-                    for other in workloads.used_variants(case):
+                    for other in traits.used_variants(case):
                         workloads.variant_path(*other)  # raises LadderError if there is no such variant
-                    workloads.refuse_reserved_variables(case)
+                    soundness.refuse_reserved_variables(case)
                     unique[case.key] = case
     return list(unique.values())
 
 
-def experiments_of(planned):
+def experiments_of(planned: Iterable[PlannedCase]) -> dict[str, list[str]]:
     """The names of the experiments that each case belongs to, {key: [name]}."""
-    names = {}
+    names: dict[str, list[str]] = {}
     for item in planned:
         names.setdefault(item.case.key, []).append(item.experiment)
     return names
 
 
-def grid(mappings):
+def grid(mappings: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield every combination {name: value} of a mapping {name: value or values}, or of each mapping of a list."""
     for mapping in as_list(mappings):
         for values in itertools.product(*(as_list(value) for value in mapping.values())):
             yield dict(zip(mapping, values, strict=True))
 
 
-def skip_reason(case, peers, target):
+def skip_reason(case: Case, peers: bool, target: Target) -> SkipReason | None:
     """Why a case is skipped on its target, as SkipReason, or None; `peers` says whether peers are measured."""
-    nodes, gpus = min(nodes_of(target, case), target.nodes), workloads.gpus(case)
+    nodes, gpus = min(nodes_of(target, case), target.nodes), traits.gpus(case)
     if (cores := -(-case.ranks // nodes) * case.threads) > target.cores:
         return SkipReason("cores of a node" if nodes > 1 else "cores", cores, target.cores)
     if target.quota is not None and cores > target.quota:
@@ -147,9 +149,9 @@ def skip_reason(case, peers, target):
         return SkipReason("launcher")
     if gpus > (available := target.gpus * (target.nodes if case.ranks > 1 else 1)) > 0:
         return SkipReason("GPUs of a node" if available < target.gpus * target.nodes else "GPUs", gpus, available)
-    if sentence := workloads.beyond_limits(case) or files.too_long_reason(longest_path(case, target)):
+    if sentence := traits.beyond_limits(case) or files.too_long_reason(longest_path(case, target)):
         return SkipReason("other", sentence)
-    variants = [(case.workload, case.variant), *workloads.used_variants(case)]
+    variants = [(case.workload, case.variant), *traits.used_variants(case)]
     for constants in (workloads.constants(*variant) for variant in variants):
         if constants["DEVICE"] in ("cuda", "mpi_cuda", "offload") and not target.gpus:
             return SkipReason("GPU")
@@ -167,7 +169,7 @@ def skip_reason(case, peers, target):
     return None
 
 
-def longest_path(case, target):
+def longest_path(case: Case, target: Target) -> str:
     """The longest path among a case's files. It must not exceed the limits of the file system.
 
     On a cluster, this is the log of Snakemake's Slurm executor, whose name includes all wildcards of the job.
@@ -177,7 +179,7 @@ def longest_path(case, target):
 
 
 @functools.cache
-def is_installed(library):
+def is_installed(library: str) -> bool | None:
     """Whether a library could be imported, without importing it."""
     try:
         return importlib.util.find_spec(library) is not None
@@ -186,7 +188,7 @@ def is_installed(library):
 
 
 @functools.cache
-def has_mpi_library():
+def has_mpi_library() -> bool:
     """Whether mpi4py finds an MPI library, tested by an import in a separate process, without starting MPI."""
     program = "import mpi4py; mpi4py.rc.initialize = False; import mpi4py.MPI"
     command = [sys.executable, "-c", program]
@@ -200,17 +202,17 @@ def has_mpi_library():
         return False
 
 
-def shuffled(keys):
+def shuffled(keys: Iterable[str]) -> list[str]:
     """The keys in a reproducible pseudo-random order, so that drift affects no particular variant."""
     keys = sorted(keys)
     random.Random(hashlib.sha256("".join(keys).encode()).hexdigest()).shuffle(keys)
     return keys
 
 
-def skip_unmeasured(planned):
+def skip_unmeasured(planned: Sequence[PlannedCase]) -> list[PlannedCase]:
     """The plan in which cases without a record are skipped too; empty if no case has a record."""
 
-    def reason(item):
+    def reason(item: PlannedCase) -> SkipReason | None:
         path = record.path_of(item.machine, item.case.key)
         return item.skipped or (None if Path(path).exists() else SkipReason("record"))
 
@@ -218,7 +220,7 @@ def skip_unmeasured(planned):
     return planned if any(not item.skipped for item in planned) else []
 
 
-def document(planned, experiment):
+def document(planned: Sequence[PlannedCase], experiment: str) -> dict[str, Any]:
     """The plan of one experiment as `ladder collect` reads it, with the fingerprint of every case's code.
 
     The digest of these contents detects a plan that was corrupted on the disk. Without it, a case with a corrupted key
@@ -238,7 +240,7 @@ def document(planned, experiment):
     return contents | {"digest": record.digest(contents)}
 
 
-def published_folders(choice):
+def published_folders(choice: Sequence[str]) -> list[str]:
     """The published folders, by their names, of the machines that a configuration's `published` names, and campaigns.
 
     Raises LadderError for a machine of which nothing is published.

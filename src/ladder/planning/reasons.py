@@ -34,11 +34,11 @@ class SkipReason:
     needed: object = None
     available: object = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return SENTENCES[self.kind].format(needed=self.needed, available=self.available)
 
 
-def parse(sentence):
+def parse(sentence: str) -> SkipReason:
     """The SkipReason that a sentence in a table states; its numbers are text."""
     sentence = re.sub(r"to be\shad$", "available", sentence)  # the wording of early publications
     matches = ((kind, pattern.fullmatch(sentence)) for kind, pattern in PATTERNS.items())

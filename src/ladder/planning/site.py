@@ -3,7 +3,9 @@
 import copy
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ladder.errors import LadderError
 from ladder.machine import programs
@@ -12,7 +14,7 @@ from ladder.planning.configuration import fill_defaults, require_fit
 SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
 
 
-def validate(site, path):
+def validate(site: Any, path: Path | str) -> dict[str, Any]:
     """A validated copy of a cluster's description, read from `path`, with defaults filled in. Raises LadderError."""
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     site = copy.deepcopy(site)
@@ -35,7 +37,7 @@ def validate(site, path):
     return site
 
 
-def require_free(options, where):
+def require_free(options: Sequence[str], where: str) -> None:
     """Raises LadderError for options of sbatch that Snakemake's executor sets itself."""
     from snakemake_executor_plugin_slurm.validation import get_forbidden_slurm_options
 

@@ -7,17 +7,20 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.errors import LadderError
 from ladder.machine import programs
 from ladder.planning.plan import is_installed
+from ladder.records.case import Case
 
 TIMEOUT = 60  # seconds for a Slurm command to answer
 
 
-def require_accepted(site, path, kinds):
+def require_accepted(site: Mapping[str, Any], path: Path | str, kinds: Iterable[str]) -> None:
     """Have Slurm test the largest job on each of these kinds of nodes. Nothing is submitted.
 
     `site` is the validated description that was read from the file `path`. Raises LadderError naming the key to change,
@@ -46,7 +49,7 @@ def require_accepted(site, path, kinds):
             require_account(account, path)
 
 
-def options_of(nodes, site):
+def options_of(nodes: Mapping[str, Any], site: Mapping[str, Any]) -> dict[str, list[str]]:
     """sbatch's options for the largest job on one kind of nodes: {key of the description: [option, ...]}."""
     gpus = f"{nodes['model']}:{nodes['gpus']}" if nodes["model"] else nodes["gpus"]
     return {
@@ -63,7 +66,7 @@ def options_of(nodes, site):
     }
 
 
-def refusal(options):
+def refusal(options: Mapping[str, Sequence[str]]) -> str | None:
     """Why Slurm refuses a job with the options of `options_of`; None if it accepts the job."""
     result = run("sbatch", "--test-only", *itertools.chain.from_iterable(options.values()), "--wrap", "true")
     text = " ".join(
@@ -72,7 +75,7 @@ def refusal(options):
     return (text or f"sbatch ended with status {result.returncode}") if result.returncode else None
 
 
-def require_account(account, path):
+def require_account(account: str, path: Path | str) -> None:
     """Raises LadderError for an account that the user can't use, as Snakemake's executor would for every job."""
     from snakemake.logging import logger
     from snakemake_executor_plugin_slurm.accounts import validate_account
@@ -87,7 +90,7 @@ def require_account(account, path):
         ) from None
 
 
-def require_plain(python=sys.executable):
+def require_plain(python: str = sys.executable) -> None:
     """Raises LadderError for a path of Python that a shell would split: Snakemake passes it to jobs unquoted."""
     if shlex.quote(python) != python:
         raise LadderError(
@@ -96,7 +99,7 @@ def require_plain(python=sys.executable):
         )
 
 
-def refuse_arrays(settings):
+def refuse_arrays(settings: Any) -> None:
     """Raises LadderError if the executor's settings ask for job arrays.
 
     With version 2.8.0 of the plug-in, a task that fails deletes the output of another one, and all tasks of an array
@@ -109,16 +112,16 @@ def refuse_arrays(settings):
         )
 
 
-def require_packages(cases):
+def require_packages(cases: Iterable[Case]) -> None:
     """Raises LadderError if cases require GPUs and CuPy isn't installed, since every such job would fail."""
-    if any(workloads.gpus(case) for case in cases) and not is_installed("cupy"):
+    if any(traits.gpus(case) for case in cases) and not is_installed("cupy"):
         raise LadderError(
             "There are cases for the cluster's GPUs, but CuPy isn't installed: `make setup GPU=1` installs it. "
             "Without `gpu` in the description of the cluster such cases are skipped."
         )
 
 
-def cancel_stray(limit=60):
+def cancel_stray(limit: int = 60) -> list[str]:
     """Cancel the Slurm jobs that a killed run in this folder has left; returns their numbers.
 
     The caller holds the lock of this folder, and submits the same cases again afterwards; each is to be measured
@@ -138,7 +141,7 @@ def cancel_stray(limit=60):
     return cancelled
 
 
-def stray_jobs():
+def stray_jobs() -> list[str]:
     """The numbers of the user's measurements in Slurm that were submitted from this folder."""
     numbers = []
     for line in query("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines():
@@ -149,7 +152,7 @@ def stray_jobs():
     return numbers
 
 
-def query(*command):
+def query(*command: str) -> str:
     """The output of a Slurm command. Raises LadderError with its message if it fails."""
     result = run(*command)
     if result.returncode:
@@ -157,7 +160,7 @@ def query(*command):
     return result.stdout
 
 
-def run(*command):
+def run(*command: str) -> subprocess.CompletedProcess:
     """Run a Slurm command; returns the completed process. Raises LadderError if it doesn't end."""
     try:
         return programs.run(*command, timeout=TIMEOUT)

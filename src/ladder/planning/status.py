@@ -7,6 +7,8 @@
 | the cases' records and logs | a case is done if it has a record, and failed if it only has a log |
 """
 
+from __future__ import annotations
+
 import base64
 import json
 import os
@@ -14,19 +16,24 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ladder.errors import LadderError, pluralize
 from ladder.records import documents, record, runs
 from ladder.records.files import read_json, write_atomically
+
+if TYPE_CHECKING:
+    from ladder.planning.plan import PlannedCase
 
 FOLDER = Path(".snakemake")
 RUN_FILE = "ladder-run.json"
 STATES = ("done", "running", "waiting", "failed", "cut off", "not begun", "skipped")
 
 
-def write(planned, records, folder=FOLDER):
+def write(planned: tuple[PlannedCase, ...], records: set[str], folder: Path = FOLDER) -> dict[str, Any]:
     """Write the planned cases of a new run, whose jobs write the paths `records`; returns the run as `read` does.
 
     Raises LadderError if the file can't be written.
@@ -36,7 +43,7 @@ def write(planned, records, folder=FOLDER):
     return read(folder)
 
 
-def read(folder=FOLDER):
+def read(folder: Path = FOLDER) -> dict[str, Any]:
     """The last run: its cases, and the time of its start in nanoseconds. Raises LadderError if there was none."""
     path = folder / RUN_FILE
     if not path.exists():
@@ -45,7 +52,7 @@ def read(folder=FOLDER):
     return {"began": modified_ns(path), **documents.read(path, "run")}
 
 
-def cases_of(planned, records=()):
+def cases_of(planned: Sequence[PlannedCase], records: Iterable[str] = ()) -> list[dict[str, Any]]:
     """The cases of a plan without duplicates: [{key, machine, left_out, due}].
 
     `left_out` is the reason for skipping a case, or None; `due` says whether the run has to measure it.
@@ -58,12 +65,12 @@ def cases_of(planned, records=()):
     return list(cases.values())
 
 
-def log_of(machine, key):
+def log_of(machine: str, key: str) -> str:
     """The path of the log of a case's job."""
     return f"results/logs/measure/{machine}/{record.in_path(key)}.log"
 
 
-def modified_ns(path):
+def modified_ns(path: Path | str) -> int:
     """When a file was last changed, in nanoseconds; 0 without a file."""
     try:
         return Path(path).stat().st_mtime_ns
@@ -71,7 +78,7 @@ def modified_ns(path):
         return 0
 
 
-def markers(folder=FOLDER):
+def markers(folder: Path = FOLDER) -> dict[str, tuple[int, str | None]]:
     """The files whose jobs have started but not ended: {path: (start in ns, Slurm's ID if the job waits)}.
 
     Snakemake has no function that only reads these markers. The name of a marker is the file's path in base 64;
@@ -97,7 +104,7 @@ def markers(folder=FOLDER):
     return started
 
 
-def state_of(case, started, began, at_work):
+def state_of(case: Mapping[str, Any], started: Mapping[str, tuple[int, str | None]], began: int, at_work: bool) -> str:
     """The state of a case, one of STATES.
 
     `started` holds the markers of started jobs, and `began` the start of the run in ns. `at_work` says whether
@@ -118,7 +125,7 @@ def state_of(case, started, began, at_work):
     return "failed" if modified_ns(log_of(case["machine"], case["key"])) >= oldest else "not begun"
 
 
-def states(cases, began, at_work, folder=FOLDER):
+def states(cases: Sequence[Mapping[str, Any]], began: int, at_work: bool, folder: Path = FOLDER) -> list[str]:
     """The state of every case, in their order."""
     started = markers(folder)
     first = [state_of(case, started, began, at_work) for case in cases]
@@ -129,7 +136,7 @@ def states(cases, began, at_work, folder=FOLDER):
     return [state_of(case, started, began, at_work) if state == "failed" else state for case, state in pairs]
 
 
-def reason(log):
+def reason(log: Path | str) -> str:
     """The last message in the log of a failed job, as one line."""
     try:
         text = Path(log).read_bytes().decode(errors="replace").strip()
@@ -146,7 +153,7 @@ def reason(log):
     return "".join(character if character.isprintable() else "?" for character in line)
 
 
-def report(cases, run=None):
+def report(cases: Sequence[Mapping[str, Any]], run: Mapping[str, Any] | None = None) -> str:
     """The text that `ladder status` prints about cases; `run` is the run that they belong to, if any."""
     at_work = runs.may_be_running()
     current = states(cases, run["began"] if run else 0, at_work)
@@ -155,7 +162,7 @@ def report(cases, run=None):
     return "\n".join([head, *table(cases, current), *details(cases, current)])
 
 
-def document(cases, run=None):
+def document(cases: Sequence[Mapping[str, Any]], run: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What `report` says as JSON: {is_at_work, began, results: [{case, machine, state, why, log}]}.
 
     `began` is the start of the run in ISO 8601, null without a run. `why` is the reason for skipping a case or the
@@ -171,13 +178,13 @@ def document(cases, run=None):
     return {"is_at_work": at_work, "began": began, "results": results}
 
 
-def summary(run):
+def summary(run: Mapping[str, Any]) -> str:
     """The outcome of a finished run in a few lines; empty if it had nothing to measure."""
     if not any(case["due"] for case in run["cases"]):
         return ""
-    pairs = zip(run["cases"], states(run["cases"], run["began"], at_work=False), strict=True)
+    all_pairs = zip(run["cases"], states(run["cases"], run["began"], at_work=False), strict=True)
     # If only some tables were requested, other cases count only if they are done or skipped.
-    pairs = [(case, state) for case, state in pairs if case["due"] or state in ("done", "skipped")]
+    pairs = [(case, state) for case, state in all_pairs if case["due"] or state in ("done", "skipped")]
     cases, final_states = zip(*pairs, strict=True)
     new_cases = [case for case, state in pairs if case["due"] and state == "done"]
     walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in new_cases]
@@ -197,28 +204,28 @@ def summary(run):
     return "\n".join(lines) + "\n"
 
 
-def with_verb(count):
+def with_verb(count: int) -> str:
     """A number of cases with its verb: 1 was, 2 were."""
     return f"{count} {'was' if count == 1 else 'were'}"
 
 
-def duration(seconds):
+def duration(seconds: float) -> str:
     """A time as hours:minutes:seconds."""
     return str(timedelta(seconds=round(seconds)))
 
 
-def table(cases, states):
+def table(cases: Sequence[Mapping[str, Any]], states: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a table of the number of cases by machine and state."""
     counts = Counter((case["machine"], state) for case, state in zip(cases, states, strict=True))
     rows = {case["machine"]: [counts[case["machine"], state] for state in STATES] for case in cases}
     if len(rows) > 1:
-        rows["all"] = map(sum, zip(*rows.values(), strict=True))
+        rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)]
     width = max(map(len, rows), default=0)
     for name, row in {"": STATES, **rows}.items():
         yield f"{name:{width}}  " + "  ".join(f"{cell:>{len(head)}}" for cell, head in zip(row, STATES, strict=True))
 
 
-def details(cases, states, limit=sys.maxsize):
+def details(cases: Sequence[Mapping[str, Any]], states: Sequence[str], limit: int = sys.maxsize) -> Iterator[str]:
     """Yield lines that list failed and cut-off cases, at most `limit` of each, and count skipped cases by reason."""
     pairs = list(zip(cases, states, strict=True))
     for selected, title in (("failed", "Failed:"), ("cut off", "Cut off; the next run measures them again:")):

@@ -2,13 +2,17 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from ladder.catalogue import workloads
+from ladder.catalogue import locations, traits
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
 from ladder.planning import site as description_of_cluster
 from ladder.planning import yaml_files
+from ladder.records.case import Case
 
 # Kinds of cases by their main resource: cores of one node, MPI ranks, GPUs.
 KINDS = ("cpu", "mpi", "gpu")
@@ -38,40 +42,40 @@ class Target:
     share: bool = False
 
 
-def kind_of(case):
+def kind_of(case: Case) -> str:
     """The kind of a case, one of KINDS."""
-    if workloads.gpus(case):
+    if traits.gpus(case):
         return "gpu"
     return "mpi" if case.ranks > 1 else "cpu"
 
 
-def target_of(targets, case):
+def target_of(targets: Mapping[str, Target], case: Case) -> Target:
     """The Target on which a case runs: that of the case's kind, else that of `cpu`."""
     return targets.get(kind_of(case), targets["cpu"])
 
 
-def nodes_of(target, case):
+def nodes_of(target: Target, case: Case) -> int:
     """The number of nodes that a case uses: enough for its GPUs or, without GPUs, all nodes of the target."""
-    gpus = workloads.gpus(case)
+    gpus = traits.gpus(case)
     return -(-gpus // target.gpus) if gpus and target.gpus else target.nodes
 
 
-def gres_of(target, case):
+def gres_of(target: Target, case: Case) -> str:
     """The GPUs of a case on each of its nodes, in the form of Slurm's option `--gres`; empty for none."""
-    return gres(target.model, -(-workloads.gpus(case) // nodes_of(target, case)))
+    return gres(target.model, -(-traits.gpus(case) // nodes_of(target, case)))
 
 
-def gres(model, gpus):
+def gres(model: str | None, gpus: int) -> str:
     """A number of GPUs of a model, or of any (None), in the form of Slurm's option `--gres`; empty for none."""
     return ":".join(["gpu", *filter(None, [model]), str(gpus)]) if gpus else ""
 
 
-def labels(targets):
+def labels(targets: Mapping[str, Target]) -> list[str]:
     """The labels of all targets, that of `cpu` first."""
     return list(dict.fromkeys([targets["cpu"].label, *(target.label for target in targets.values())]))
 
 
-def this_machine(config, max_cores=None):
+def this_machine(config: Mapping[str, Any], max_cores: int | None = None) -> dict[str, Target]:
     """This machine as the only target, with at most `max_cores` cores: {kind: Target}."""
     cores = cpus.cores() if config["cores"] == "auto" else config["cores"]
     gpus = len(nvidia.gpus()) if config["gpus"] == "auto" else config["gpus"]
@@ -80,13 +84,13 @@ def this_machine(config, max_cores=None):
     return {"cpu": Target(label, min(cores, max_cores or sys.maxsize), gpus, launcher, quota=control_groups.quota())}
 
 
-def of_cluster(site):
+def of_cluster(site: Mapping[str, Any]) -> dict[str, Target]:
     """The targets of a cluster from its validated description: {kind: Target}."""
     shared = {"slurm_account": site["account"], "qos": site["qos"]}
     return {kind: of_nodes(nodes, shared) for kind, nodes in site["nodes"].items()}
 
 
-def of_nodes(nodes, shared):
+def of_nodes(nodes: Mapping[str, Any], shared: dict[str, str | None]) -> Target:
     """The Target of one kind of nodes; cases get whole nodes, so that no other work disturbs their timing.
 
     Nodes with `share` are an exception (`shares_node`).
@@ -98,16 +102,24 @@ def of_nodes(nodes, shared):
         "constraint": nodes["constraint"],
         "slurm_extra": " ".join(["--exclusive", *nodes["options"]]),
     }
-    keys = ("machine", "cores", "gpus", "launcher", "count", "model")
-    return Target(*(nodes[key] for key in keys), resources | nodes["resources"], share=nodes["share"])
+    return Target(
+        label=nodes["machine"],
+        cores=nodes["cores"],
+        gpus=nodes["gpus"],
+        launcher=nodes["launcher"],
+        nodes=nodes["count"],
+        model=nodes["model"],
+        slurm_resources=resources | nodes["resources"],
+        share=nodes["share"],
+    )
 
 
-def shares_node(target, case):
+def shares_node(target: Target, case: Case) -> bool:
     """Whether a case leaves the other GPUs of its node to other cases: it is timed on one GPU and needs few cores."""
-    return target.share and workloads.device(case) == "cuda" and case.threads <= target.cores // target.gpus
+    return target.share and traits.device(case) == "cuda" and case.threads <= target.cores // target.gpus
 
 
-def part_of_node(target):
+def part_of_node(target: Target) -> dict[str, Any]:
     """The resources of a job that takes one GPU of a node, with an equal part of its cores and memory.
 
     Jobs of other users stay away (`--exclusive=user`).
@@ -117,12 +129,12 @@ def part_of_node(target):
     return resources | {"mem_mb": resources["mem_mb"] // target.gpus, "slurm_extra": options}
 
 
-def site_path():
+def site_path() -> Path:
     """The path of the cluster's description: that in the variable LADDER_SITE, else cluster/site.yaml."""
-    return workloads.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
+    return locations.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
 
 
-def site(path=None):
+def site(path: Path | None = None) -> dict[str, dict[str, Any] | str | None] | None:
     """Read the description of the cluster from a file, by default that of `site_path`.
 
     Raises LadderError if there is none, or a wrong one.

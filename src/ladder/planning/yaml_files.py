@@ -7,7 +7,9 @@ or `0100`, which YAML reads as 64, and its messages name both readings.
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -41,7 +43,7 @@ class MisreadError(yaml.MarkedYAMLError):
 class Loader(yaml.SafeLoader):
     """A loader of YAML 1.1 that refuses duplicate keys, ambiguous scalars and deep nesting."""
 
-    def compose_mapping_node(self, anchor):
+    def compose_mapping_node(self, anchor: Any) -> Any:
         """Compose a mapping; refuses duplicate keys, of which only the last would count."""
         node, keys = super().compose_mapping_node(anchor), set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
@@ -50,7 +52,7 @@ class Loader(yaml.SafeLoader):
             keys.add(key.value)
         return node
 
-    def compose_node(self, parent, index):
+    def compose_node(self, parent: Any, index: Any) -> Any:
         """Compose a node; refuses misread scalars. `index` is the node of the key, or the index in a list."""
         node = super().compose_node(parent, index)
         if isinstance(node, yaml.ScalarNode) and (misreading := self.misreading(node)):
@@ -59,13 +61,13 @@ class Loader(yaml.SafeLoader):
             raise MisreadError(problem=f"{key}{text} {misreading}", problem_mark=node.start_mark)
         return node
 
-    def fetch_flow_collection_start(self, token):
+    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
         """Scan an opening bracket; refuses too many nested ones."""
         if self.flow_level >= MAX_DEPTH:
             raise RecursionError
         super().fetch_flow_collection_start(token)
 
-    def misreading(self, node):
+    def misreading(self, node: yaml.ScalarNode) -> str | None:
         """The predicate of a sentence about a scalar that YAML misreads or can't read; None for any other scalar."""
         kind = node.tag.rpartition(":")[2]
         if UNUSABLE_CHARACTERS.search(node.value):
@@ -83,7 +85,7 @@ class Loader(yaml.SafeLoader):
         return f"is {value} to YAML 1.1, which {reading}. Write {correction}, or put it in quotes if text is meant"
 
 
-def read(path, what="configuration"):
+def read(path: Path | str, what: str = "configuration") -> dict[str, Any]:
     """The mapping in a file; `what` names the kind of file in errors. Raises LadderError."""
     name = f"The {what} {path}"
     value = parse(text_of(path, name), name)
@@ -92,7 +94,7 @@ def read(path, what="configuration"):
     return value
 
 
-def text_of(path, name):
+def text_of(path: Path | str, name: str) -> str:
     """The text of a file in UTF-8, with or without a byte order mark."""
     try:
         with Path(path).open("rb") as file:
@@ -111,7 +113,7 @@ def text_of(path, name):
         ) from None
 
 
-def parse(text, name):
+def parse(text: str, name: str) -> Any:
     """The value of a text; `name` names the text in errors. Raises LadderError."""
     try:
         value = load(text)
@@ -135,7 +137,7 @@ def parse(text, name):
         raise LadderError(f"{name} can't be read: {error}.") from None
 
 
-def load(text):
+def load(text: str) -> Any:
     """The value of a text in JSON, such as the report's configuration, else in YAML, which would read 1e-05 as text."""
     try:
         return json.loads(text, object_pairs_hook=mapping)
@@ -143,7 +145,7 @@ def load(text):
         return yaml.load(text, Loader)
 
 
-def mapping(pairs):
+def mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """A dict of pairs. Raises YAMLError for a duplicate key."""
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -153,7 +155,7 @@ def mapping(pairs):
     return value
 
 
-def count_values(value, counts):
+def count_values(value: Any, counts: dict[int, int]) -> int:
     """The number of values in a nested value, including itself. Raises RecursionError if it contains itself.
 
     `counts` caches the numbers by the identity of values.
@@ -164,7 +166,7 @@ def count_values(value, counts):
     return counts.get(id(value), 1)
 
 
-def serve_snakemake():
+def serve_snakemake() -> None:
     """Have Snakemake read all configuration files, including those of --configfile, with `read`.
 
     The profiles call this function; no other code of the project runs earlier. A refused file ends Snakemake with the
@@ -173,7 +175,7 @@ def serve_snakemake():
     from snakemake.common import configfile
     from snakemake.settings import types
 
-    def read_or_exit(path):
+    def read_or_exit(path: Path | str) -> Any:
         try:
             return read(path)
         except LadderError as error:

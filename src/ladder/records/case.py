@@ -5,10 +5,13 @@ protocol, the variant's tuning sorted by name, and last, sorted too, the environ
 sets for the case, such as `NUMBA_OPT=0`, in percent-encoding. `Case.slug` and `Case.parse` are exact inverses.
 """
 
+from __future__ import annotations
+
 import re
 import urllib.parse
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ladder.errors import LadderError
 
@@ -21,7 +24,7 @@ LIST = re.compile(r"[0-9]+(-[0-9]+)+")  # such as the widths of layers
 REAL = re.compile(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?|-?[0-9]+e-?[0-9]+")
 
 
-def to_text(value):
+def to_text(value: float | str) -> str:
     """A size or a tuning as it is written in a slug: 17, 0.5, nn, 784-300-10."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise LadderError(f"{value!r} can't be a size or a tuning: use a whole number, a number or a word.")
@@ -31,7 +34,7 @@ def to_text(value):
     return text
 
 
-def from_text(text):
+def from_text(text: str) -> float | str:
     """The value that `to_text` wrote. Raises LadderError for anything else."""
     if INTEGER.fullmatch(text):
         return int(text)
@@ -42,7 +45,7 @@ def from_text(text):
     raise LadderError(f"{text!r} is neither a number nor a word of letters, digits, '_', '.', ':' and '-'.")
 
 
-def quote_value(text):
+def quote_value(text: str) -> str:
     """A variable's value in percent-encoding, as a slug has it: only letters, digits and '_.:-' stay as they are."""
     return urllib.parse.quote(text, safe=":").replace("~", "%7E")
 
@@ -58,41 +61,44 @@ class Case:
     cache: str = "cold"
     variables: dict = field(default_factory=dict, hash=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.cache not in CACHES:
             raise LadderError(f"The cache protocol of {self.workload} is {self.cache!r}: choose cold or warm.")
 
     @cached_property
-    def slug(self):
+    def slug(self) -> str:
         pairs = [*self.sizes.items(), ("cache", self.cache), *sorted(self.tuning.items())]
         texts = [f"{key}={to_text(value)}" for key, value in pairs]
         return ",".join([*texts, *(f"{name}={quote_value(value)}" for name, value in sorted(self.variables.items()))])
 
     @property
-    def key(self):
+    def key(self) -> str:
         """workload/variant/slug: the case's name in messages and, through `record.path_of`, in paths."""
         return f"{self.workload}/{self.variant}/{self.slug}"
 
     @property
-    def threads(self):
+    def threads(self) -> int:
         return self.tuning.get("threads", 1)
 
     @property
-    def ranks(self):
+    def ranks(self) -> int:
         return self.tuning.get("ranks", 1)
 
     @property
-    def cores(self):
+    def cores(self) -> int:
         """The number of cores that the case needs: every rank has `threads` threads."""
         return self.ranks * self.threads
 
     @classmethod
-    def parse(cls, workload, variant, slug):
+    def parse(cls, workload: str, variant: str, slug: str) -> Case:
         """The case that a slug identifies. Raises LadderError for a text that isn't the slug of any case."""
         for name in (workload, variant):
             if not NAME.fullmatch(name):
                 raise LadderError(f"{name!r} can't name a workload or variant: use lower-case letters, digits and '_'.")
-        sizes, tuning, variables, cache = {}, {}, {}, None
+        sizes: dict[str, Any] = {}
+        tuning: dict[str, Any] = {}
+        variables: dict[str, Any] = {}
+        cache = None
         for pair in slug.split(","):
             key, equals, text = pair.partition("=")
             is_variable = bool(VARIABLE.fullmatch(key))

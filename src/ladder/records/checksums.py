@@ -4,6 +4,7 @@ They detect bytes that a disk has changed: such a file may still be valid, with 
 """
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from ladder.records.files import write_atomically
@@ -11,18 +12,18 @@ from ladder.records.files import write_atomically
 NAME = "SHA256SUMS"
 
 
-def sha256(path):
+def sha256(path: Path | str) -> str:
     """The sha256 of a file, in hexadecimal digits."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write(folder, names):
+def write(folder: Path | str, names: Iterable[str]) -> None:
     """Write the sums of these files of a folder."""
     write_atomically(Path(folder, NAME), "".join(f"{sha256(Path(folder, name))}  {name}\n" for name in names))
 
 
-def mismatch(path):
+def mismatch(path: Path | str) -> str | None:
     """Why a file doesn't match its sum; None if it does, or if the sum or the file is missing."""
     path = Path(path)
     try:

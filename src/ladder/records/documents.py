@@ -9,7 +9,9 @@ import hashlib
 import json
 import sys
 import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ladder.errors import LadderError
 
@@ -17,7 +19,7 @@ REMEDY = "Restore it, or delete it and make it again."
 SCHEMA_FILE = Path(__file__).with_name("documents.schema.json")
 
 
-def read(path, kind):
+def read(path: Path | str, kind: str) -> Any:
     """The document in a file, without its digest; `kind` names its schema.
 
     Raises LadderError if it can't be read, doesn't match its digest, or doesn't fit the schema.
@@ -36,13 +38,13 @@ def read(path, kind):
     return document
 
 
-def digest(document):
+def digest(document: Mapping[str, Any]) -> str:
     """A digest of a document without its key "digest", which detects changes that still fit the schema."""
     rest = {name: value for name, value in document.items() if name != "digest"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def violations(document, schema, kind=None):
+def violations(document: Mapping[str, Any], schema: Path, kind: str | None = None) -> Iterator[str]:
     """A text for each place at which a document violates a schema or, with `kind`, one of the schema's definitions."""
     for error in validator(schema, kind).iter_errors(document):
         key = "/".join(map(str, error.absolute_path)) or "as a whole"
@@ -50,7 +52,7 @@ def violations(document, schema, kind=None):
 
 
 @functools.cache
-def validator(path, kind):
+def validator(path: Path, kind: str | None) -> Any:
     """A validator for the schema in a file, or for one of its definitions; it rejects NaN and infinities as numbers."""
     from jsonschema import Draft202012Validator, validators
 
@@ -61,6 +63,6 @@ def validator(path, kind):
     return validators.extend(Draft202012Validator, type_checker=types)(schema)
 
 
-def is_number(_, value):
+def is_number(_: Any, value: int) -> bool:
     """Whether a value is a finite number. The arguments are jsonschema's, for which NaN would pass every limit."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -5,19 +5,21 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ladder.errors import LadderError
 
 MAX_CLOCK_SKEW = 10**9  # nanoseconds by which a disk's clock may be ahead of this machine's
 
 
-def temporary_path(path):
+def temporary_path(path: Path) -> Path:
     """The path to which a file is written before it is renamed; the next writer overwrites what a killed one left."""
     return path.with_name(f".{path.name}.part")
 
 
-def too_long_reason(path):
+def too_long_reason(path: Path | str) -> str | None:
     """Why a path is too long for the file system, or None; most allow names of 255 bytes."""
     part = temporary_path(Path(path).absolute())
     folder = next(folder for folder in part.parents if os.path.isdir(folder))  # noqa: PTH112, Path.is_dir may raise
@@ -29,13 +31,13 @@ def too_long_reason(path):
     return None
 
 
-def abbreviate(text):
+def abbreviate(text: Path | str) -> str:
     """A long text reduced to its beginning and its end."""
     text = str(text)
     return f"{text[:40]}...{text[-40:]}" if len(text) > 83 else text
 
 
-def require_utf8(*folders):
+def require_utf8(*folders: Path | str) -> None:
     """Refuse folders whose paths aren't UTF-8 or can't be encoded in this locale: JSON, logs and digests need both."""
     for folder in folders:
         try:
@@ -47,7 +49,7 @@ def require_utf8(*folders):
             ) from None
 
 
-def write_atomically(path, contents):
+def write_atomically(path: Path | str, contents: bytes | str) -> None:
     """Replace a file by one with these contents, text or bytes, and create its folder; an error leaves the old file."""
     path = Path(path)
     part = temporary_path(path)
@@ -66,7 +68,7 @@ def write_atomically(path, contents):
         ) from None
 
 
-def require_writable(path):
+def require_writable(path: Path | str) -> None:
     """Refuse a file that can't be written, before long work whose result would be lost.
 
     A file is replaced by a new one, which must not happen to a link, a device or a pipe.
@@ -85,7 +87,7 @@ def require_writable(path):
         raise LadderError(f"{path} can't be written: {error.strerror}. Name another file, or allow writing.") from None
 
 
-def clamp_future_times(folder):
+def clamp_future_times(folder: Path) -> None:
     """Set modification times that lie in the future, since the clock was set back, to now, in the same order.
 
     Snakemake compares these times: it would consider everything made from such a file outdated.
@@ -100,7 +102,7 @@ def clamp_future_times(folder):
             os.utime(path, ns=(now + number * 1000,) * 2)  # 1 µs apart
 
 
-def require_writable_folders(paths):
+def require_writable_folders(paths: Sequence[Path | str]) -> None:
     """Refuse files whose folders can't be written."""
     for folder in sorted({nearest_folder(Path(path)) for path in paths}):
         try:
@@ -112,12 +114,12 @@ def require_writable_folders(paths):
             ) from None
 
 
-def nearest_folder(path):
+def nearest_folder(path: Path) -> Path:
     """The innermost existing folder above a path."""
     return next(folder for folder in path.absolute().parents if folder.exists())
 
 
-def read_json(path, *keys):
+def read_json(path: Path | str, *keys: str) -> dict[str, Any]:
     """The JSON object in a file. Raises LadderError if the file can't be read or the object lacks one of the keys."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -5,8 +5,11 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
+from typing import Any
 
 # A signature's fields: process id, command, working folder, start of holding (Unix time), host name, boot id.
 SIGNATURE = {"process": int, "does": str, "folder": str, "since": float, "host": str, "boot": str}
@@ -14,7 +17,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 MAX_LENGTH = 200  # characters of a command line in a signature
 
 
-def sign(file, append=False):
+def sign(file: FileIO, append: bool = False) -> None:
     """Sign a lock's file as its holder; `append` keeps the signatures of others who share the lock.
 
     Errors such as a full disk are ignored: the lock is held without a signature too.
@@ -26,7 +29,7 @@ def sign(file, append=False):
         file.write(line)
 
 
-def signature():
+def signature() -> dict[str, Any]:
     """The signature of this process."""
     return {
         "process": os.getpid(),
@@ -38,7 +41,7 @@ def signature():
     }
 
 
-def command(arguments):
+def command(arguments: Sequence[str]) -> str:
     """The words of a command line up to its first option."""
     program = Path(arguments[0] or "python")
     words = [program.parent.name if program.stem == "__main__" else program.stem]
@@ -50,7 +53,7 @@ def command(arguments):
     return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
 
 
-def working_folder():
+def working_folder() -> str:
     """The working directory, which may have been deleted."""
     try:
         return str(Path.cwd())
@@ -58,7 +61,7 @@ def working_folder():
         return "a deleted folder"
 
 
-def boot_id():
+def boot_id() -> str:
     """The kernel's boot id, the same in containers; empty if it is unavailable."""
     try:
         return BOOT.read_text(encoding="ascii").strip()
@@ -66,7 +69,7 @@ def boot_id():
         return ""
 
 
-def signatures(file):
+def signatures(file: FileIO) -> list[dict[str, Any]]:
     """The signatures in a lock's file, in order; incomplete and other lines are skipped."""
     entries = []
     with suppress(OSError):
@@ -79,7 +82,7 @@ def signatures(file):
     return entries
 
 
-def report_waiting(file, resource):
+def report_waiting(file: FileIO, resource: Path | str) -> None:
     """Report on standard error, in one line, who holds the lock that this process waits for.
 
     `resource` is what the lock protects, in words.
@@ -94,12 +97,12 @@ def report_waiting(file, resource):
     print(f"ladder: waits for {printable(holder)}.", file=sys.stderr, flush=True)
 
 
-def describe(entry):
+def describe(entry: Mapping[str, Any]) -> str:
     """A signature in words."""
     return f"`{entry['does']}`, process {entry['process']} in {entry['folder']}"
 
 
-def time_of_day(seconds):
+def time_of_day(seconds: float) -> str:
     """A Unix time as the time of day, with the date unless that is today."""
     try:
         local = time.localtime(seconds)
@@ -108,12 +111,12 @@ def time_of_day(seconds):
     return time.strftime("%H:%M:%S" if local[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M:%S", local)
 
 
-def printable(text):
+def printable(text: str) -> str:
     """A text as one line of printable characters."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def is_alive(process):
+def is_alive(process: int) -> bool:
     """Whether a process with this id is alive on this machine."""
     try:
         os.kill(process, 0)

@@ -5,6 +5,7 @@ import io
 import os
 import stat
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -17,11 +18,11 @@ from ladder.records.holders import report_waiting, sign
 FOLDERS = (Path("/tmp"), Path("/dev/shm"))
 # The file descriptors of the machine's locks that this process holds. Its child processes inherit them, so that a child
 # that outlives it still keeps others from timing.
-descriptors = set()
+descriptors: set[int] = set()
 
 
 @contextmanager
-def folder_lock(folder):
+def folder_lock(folder: Path) -> Iterator[None]:
     """Hold a folder's lock for compiling, after waiting for it. Raises LadderError if the folder can't be written."""
     with hold_files(lambda: [open_in(folder)], fcntl.LOCK_EX, f"{folder} for compiling") as (file,):
         sign(file)
@@ -29,7 +30,7 @@ def folder_lock(folder):
 
 
 @contextmanager
-def timing_lock(shared=False):
+def timing_lock(shared: bool = False) -> Iterator[None]:
     """Hold the machine's lock for timing, which all runs use; `shared` with others that hold it shared.
 
     A process that waits for the holders has the lock `turn`, on which later processes queue: otherwise shared holders
@@ -50,7 +51,7 @@ def timing_lock(shared=False):
 
 
 @contextmanager
-def first_free_lock(names):
+def first_free_lock(names: Sequence[str]) -> Iterator[str]:
     """Hold the lock of the first of these names, such as GPUs, that no other process holds; yield the name."""
     has_reported = False
     while True:
@@ -69,7 +70,7 @@ def first_free_lock(names):
         time.sleep(0.1)
 
 
-def open_machine_lock(name):
+def open_machine_lock(name: str) -> list[io.FileIO]:
     """Open the files of a named lock of this user on this machine, one per folder. Raises LadderError if all fail."""
     files, reasons = [], []
     for folder in FOLDERS:
@@ -87,7 +88,7 @@ def open_machine_lock(name):
     return files
 
 
-def open_private(path):
+def open_private(path: Path) -> io.FileIO:
     """Open a lock's file, created if missing. Raises OSError unless it is a plain file that belongs to this user."""
     file = open_plain_file(path, mode=0o600)
     status = os.fstat(file.fileno())
@@ -97,7 +98,7 @@ def open_private(path):
     return file
 
 
-def open_plain_file(path, mode=0o666):
+def open_plain_file(path: Path, mode: int = 0o666) -> io.FileIO:
     """Open a lock's file, created if missing, or in place of an empty folder. Raises OSError unless it is plain."""
     with suppress(OSError):
         Path(path).rmdir()
@@ -107,12 +108,12 @@ def open_plain_file(path, mode=0o666):
     return io.FileIO(path, "r+b", opener=lambda path, _: os.open(path, flags, mode))
 
 
-def is_no_plain_file(path):
+def is_no_plain_file(path: Path) -> bool:
     """Whether a path is that of a folder, a link (even a dangling one), a pipe or a device."""
     return os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)
 
 
-def open_in(folder, name=".lock"):
+def open_in(folder: Path | str, name: str = ".lock") -> io.FileIO:
     """Open the file of a folder's lock, created if missing. Raises LadderError if it can't be written."""
     path = Path(folder, name)
     try:
@@ -126,7 +127,12 @@ def open_in(folder, name=".lock"):
 
 
 @contextmanager
-def hold_files(open_files, kind, resource, holder_files=None):
+def hold_files(
+    open_files: Callable[[], list[io.FileIO]],
+    kind: int,
+    resource: Path | str,
+    holder_files: Callable[[], list[io.FileIO]] | None = None,
+) -> Iterator[list[io.FileIO]]:
     """Lock the files that `open_files()` opens, waiting if necessary, and yield them; `kind` is flock's LOCK_EX or _SH.
 
     If it must wait, it reports once who holds `resource`, by the signatures in `holder_files()`, by default the same.
@@ -149,7 +155,7 @@ def hold_files(open_files, kind, resource, holder_files=None):
 
 
 @contextmanager
-def try_hold_files(open_files):
+def try_hold_files(open_files: Callable[[], list[io.FileIO]]) -> Iterator[list[io.FileIO] | None]:
     """Lock the files exclusively and yield them; yield None if that would require waiting."""
     files = open_files()
     try:
@@ -162,7 +168,7 @@ def try_hold_files(open_files):
 
 
 @contextmanager
-def inheritable(files):
+def inheritable(files: Sequence[io.FileIO]) -> Iterator[None]:
     """Let child processes that are started within this context inherit the locks of these files."""
     numbers = {file.fileno() for file in files}
     descriptors.update(numbers)
@@ -172,7 +178,7 @@ def inheritable(files):
         descriptors.difference_update(numbers)
 
 
-def report_holder(open_files, resource):
+def report_holder(open_files: Callable[[], list[io.FileIO]], resource: Path | str) -> None:
     """Report who holds the lock of these files, which this process waits for."""
     files = open_files()
     report_waiting(files[0], resource)
@@ -180,7 +186,7 @@ def report_holder(open_files, resource):
         file.close()
 
 
-def lock(file, kind):
+def lock(file: io.FileIO, kind: int) -> bool:
     """Lock a file; return False if LOCK_NB forbids waiting. Raises LadderError if the file system has no locks."""
     try:
         fcntl.flock(file, kind)
@@ -193,7 +199,7 @@ def lock(file, kind):
     return True
 
 
-def release(files):
+def release(files: Sequence[io.FileIO]) -> None:
     """Release the locks of files, even if a child process still has them open."""
     for file in files:
         if not file.closed:
@@ -201,7 +207,7 @@ def release(files):
             file.close()
 
 
-def is_linked(file):
+def is_linked(file: io.FileIO) -> bool:
     """Whether an open file still exists under its name: later processes don't see the lock of a deleted file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), Path(file.name).stat())

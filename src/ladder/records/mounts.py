@@ -13,7 +13,7 @@ SHARED_WITH_LOCKS = {"ceph", "gfs2", "gpfs", "nfs", "nfs4", "ocfs2"}
 MOUNTS = Path("/proc/self/mountinfo")
 
 
-def locks_are_shared(path):
+def locks_are_shared(path: Path | str) -> bool:
     """Whether all machines that share this path's file system see each other's locks on it; False if unknown."""
     kind, options = mount_of(path)
     if kind == "lustre":
@@ -23,18 +23,19 @@ def locks_are_shared(path):
     return kind in LOCAL
 
 
-def mount_of(path):
+def mount_of(path: Path | str) -> tuple[str, set[str]]:
     """The type of a path's file system and its mount options; empty if unknown."""
-    result, longest = ("", set()), ""
+    longest = ""
+    result: tuple[str, set[str]] = ("", set())
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return result
-    path = os.path.realpath(path)
+    path = Path(os.path.realpath(path))
     for line in lines:
         mount, _, system = line.partition(" - ")
         point = re.sub(r"\\(\d{3})", lambda escape: chr(int(escape[1], 8)), mount.split()[4])
-        if len(point) >= len(longest) and Path(path).is_relative_to(
+        if len(point) >= len(longest) and path.is_relative_to(
             point
         ):  # a later mount at the same point hides earlier ones
             kind, _, options = system.split(" ", 2)

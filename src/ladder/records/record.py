@@ -5,7 +5,9 @@ the path of its case, or holds a failed check.
 """
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NoReturn
 
 from ladder.errors import LadderError
 from ladder.records import agreement, documents
@@ -17,12 +19,12 @@ RECORDS = Path("results/records")
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 
 
-def path_of(machine, key, root="results"):
+def path_of(machine: str, key: str, root: Path | str = "results") -> str:
     """The path of a case's record: `key` is workload/variant/slug."""
     return f"{root}/records/{machine}/{in_path(key)}.json"
 
 
-def in_path(text):
+def in_path(text: str) -> str:
     """A slug, or a key, as part of a path, with `+` in place of commas.
 
     Snakemake splits the wildcards on a cluster job's command line at commas (its issue 2366).
@@ -30,28 +32,28 @@ def in_path(text):
     return text.replace(",", "+")
 
 
-def from_path(text):
+def from_path(text: str) -> str:
     """The inverse of `in_path`; no slug contains a `+`."""
     return text.replace("+", ",")
 
 
-def require_valid(record, path):
+def require_valid(record: Mapping[str, Any], path: Path | str) -> None:
     """Raise LadderError if a record doesn't fit the schema."""
     for violation in documents.violations(record, SCHEMA_FILE):
         refuse(path, violation)
 
 
-def refuse(path, reason):
+def refuse(path: Path | str, reason: str) -> NoReturn:
     raise LadderError(f"{path} is not a sound record: {reason}. Delete it and measure again.")
 
 
-def write(path, record):
+def write(path: Path | str, record: Mapping[str, Any]) -> None:
     """Write a record atomically."""
     require_valid(record, path)
-    write_atomically(path, json.dumps(record | {"digest": digest(record)}, indent=1) + "\n")
+    write_atomically(path, json.dumps(dict(record) | {"digest": digest(record)}, indent=1) + "\n")
 
 
-def read(path):
+def read(path: Path | str) -> dict[str, Any]:
     """The record in a file. Raises LadderError if it is missing, corrupt or that of another path."""
     record = read_json(path)
     require_valid(record, path)
@@ -69,7 +71,7 @@ def read(path):
     return record
 
 
-def require_own_path(record, path):
+def require_own_path(record: Mapping[str, Any], path: Path | str) -> None:
     """Refuse a record in the results whose machine or case doesn't match its path."""
     expected = path_of(record["machine"], "/".join(record[name] for name in ("workload", "variant", "case")))
     actual = Path(path).absolute()
@@ -77,7 +79,7 @@ def require_own_path(record, path):
         refuse(path, f"it belongs at {expected}")
 
 
-def violations(process):
+def violations(process: Mapping[str, Any]) -> Iterator[str]:
     """A text for each contradiction in a process's results that the schema can't express."""
     for check in process["checks"]:
         if not check["error"] <= check["bound"]:

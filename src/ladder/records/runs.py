@@ -8,6 +8,8 @@ import contextlib
 import fcntl
 import json
 import time
+from collections.abc import Callable, Iterator
+from io import FileIO
 from pathlib import Path
 
 from ladder.errors import LadderError
@@ -20,10 +22,10 @@ LOCK_NAME = "ladder.lock"
 # Seconds for which a run retries to take the lock, which dry runs and `ladder status` hold briefly to test it.
 PATIENCE = 2
 # The open file of this run's lock, which keeps the lock until this process ends.
-held_files = []
+held_files: list[FileIO] = []
 
 
-def begin(folder=FOLDER):
+def begin(folder: Path | str = FOLDER) -> None:
     """Become the working directory's only run, and remove Snakemake's locks of a killed run.
 
     Raises LadderError if another run is or may be alive, or if the folder can't be written.
@@ -49,7 +51,7 @@ def begin(folder=FOLDER):
 
 
 @contextlib.contextmanager
-def hold_snakemake_lock(make_lock):
+def hold_snakemake_lock(make_lock: Callable) -> Iterator[None]:
     """Hold Snakemake's lock of the working directory, the context manager that `make_lock()` returns."""
     with contextlib.ExitStack() as stack:
         try:
@@ -59,7 +61,7 @@ def hold_snakemake_lock(make_lock):
         yield
 
 
-def remove_stale_locks(folder=FOLDER):
+def remove_stale_locks(folder: Path | str = FOLDER) -> None:
     """Remove Snakemake's locks of a killed run before a dry run, which Snakemake would refuse too.
 
     Raises LadderError if the folder can't be written; then Snakemake can't even plan.
@@ -69,7 +71,7 @@ def remove_stale_locks(folder=FOLDER):
             remove_locks(file, folder)
 
 
-def may_be_running(folder=FOLDER):
+def may_be_running(folder: Path | str = FOLDER) -> bool:
     """Whether a run is alive in the working directory, or may be alive on another machine."""
     path = Path(folder, LOCK_NAME)
     try:
@@ -86,7 +88,7 @@ def may_be_running(folder=FOLDER):
         return bool(snakemake_locks(folder))
 
 
-def try_lock(file):
+def try_lock(file: FileIO) -> bool:
     """Take the lock of a run; return False if another process holds it, True if the file system has no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,7 +99,7 @@ def try_lock(file):
     return True
 
 
-def remove_locks(file, folder):
+def remove_locks(file: FileIO, folder: Path | str) -> bool:
     """Remove Snakemake's locks if the last run has ended; return whether none remain. The caller holds the run's lock.
 
     Raises LadderError if one can't be removed, such as a folder.
@@ -113,7 +115,7 @@ def remove_locks(file, folder):
     return True
 
 
-def remove_invalid_metadata(check, folder=FOLDER):
+def remove_invalid_metadata(check: Callable, folder: Path | str = FOLDER) -> None:
     """Remove metadata of outputs that Snakemake's `check` rejects and that would end Snakemake with a traceback.
 
     Snakemake assumes that an output without metadata was made by the current rules. A live run may be writing some.
@@ -127,12 +129,12 @@ def remove_invalid_metadata(check, folder=FOLDER):
                 path.unlink(missing_ok=True)
 
 
-def snakemake_locks(folder):
+def snakemake_locks(folder: Path | str) -> list[Path]:
     """The files with which Snakemake locks the working directory."""
     return list((Path(folder) / "locks").glob("*.lock"))
 
 
-def has_ended(file, folder):
+def has_ended(file: FileIO, folder: Path | str) -> bool:
     """Whether the last run has ended, given that no visible process holds its lock.
 
     It has if it began on this machine since its last boot, or if this file system shows the locks of other machines.
@@ -143,7 +145,7 @@ def has_ended(file, folder):
     return last_boot == [(current["boot"], current["boot"] or current["host"])] or locks_are_shared(folder)
 
 
-def describe_last_run(file):
+def describe_last_run(file: FileIO) -> str:
     """The process that began the last run, in words."""
     entries = signatures(file)
     if not entries:

@@ -1,7 +1,8 @@
 """Cells of the paper's tables in LaTeX: times, rates, shares and ratios; NONE without a measurement."""
 
+from ladder.quantities import digits
 from ladder.report import ratios
-from ladder.report.latex import digits, percent, seconds
+from ladder.report.latex import percent, seconds
 from ladder.store import study
 
 NONE = "--"

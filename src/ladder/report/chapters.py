@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ladder.catalogue import literals, workloads
+from ladder.catalogue import literals, locations, workloads
 from ladder.errors import LadderError
 from ladder.report import latex
 
@@ -81,7 +81,7 @@ def chapters():
     """All chapters in the order of the paper."""
     unsorted = []
     for workload in workloads.names():
-        folder = next((path for path in map(paper_of, workloads.folders(workload)) if path.is_dir()), None)
+        folder = next((path for path in map(paper_of, locations.folders(workload)) if path.is_dir()), None)
         if folder:
             constants = literals.read(folder / "__init__.py")
             order, title = constants.get("ORDER", LAST), constants.get("TITLE", workload)

@@ -2,11 +2,13 @@
 
 from ladder.errors import pluralize
 from ladder.harness.comparison import answer
+from ladder.quantities import seconds
 from ladder.report import ratios
 from ladder.report.ranking_text import entry_document, interval
-from ladder.report.terminal import seconds, seconds_with_interval, wrapped
+from ladder.report.terminal import seconds_with_interval
 from ladder.statistics.campaigns import REPLICATED
 from ladder.store import study
+from ladder.terminal import wrapped
 
 NO_CAMPAIGN = "outside of campaigns"
 

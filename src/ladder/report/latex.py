@@ -1,8 +1,8 @@
 """Values as LaTeX: escaped text, quantities for siunitx with sensible digits, lists, and tables for booktabs."""
 
-import math
 from pathlib import Path
 
+from ladder.quantities import digits
 from ladder.store import PUBLISHED
 
 SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -38,17 +38,6 @@ def prose(text):
     """Plain text with code in `backticks` as LaTeX."""
     parts = " ".join(text.split()).split("`")  # text and code alternate
     return "".join(code(part) if number % 2 else escape(part) for number, part in enumerate(parts))
-
-
-def digits(value, count=3):
-    """A number with `count` significant digits and no exponent: 0.0123, 1.23, 123, 1230."""
-    if not value:
-        return "0"
-    decimals = count - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, decimals)
-    if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
-        decimals -= 1  # 9.999 was rounded to 10.00, which has a digit more
-    return f"{rounded:.{max(decimals, 0)}f}"
 
 
 def number(value, count=3):

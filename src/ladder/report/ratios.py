@@ -3,7 +3,8 @@
 import math
 from itertools import chain
 
-from ladder.report.latex import digits, percent
+from ladder.quantities import digits
+from ladder.report.latex import percent
 from ladder.statistics import quotients, verdicts
 from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
 from ladder.statistics.verdicts import THRESHOLD

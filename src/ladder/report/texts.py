@@ -6,15 +6,17 @@ study as a whole, `claimed_ratio` and `verdict` of any claim by `<chapter>/<key>
 name, as in `gemv.speedup("serial", "openmp")`.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
+from typing import Any
 
 from ladder.report import chapters, ratios
 from ladder.report.latex import Missing
 from ladder.report.telling import functions, templates
 from ladder.report.telling.chapter_study import NotMeasured, nearest
 
-NONE = MappingProxyType({})
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def render(study, values, paper=()):

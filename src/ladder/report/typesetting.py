@@ -4,8 +4,10 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from ladder.errors import LadderError
 from ladder.machine import processes
@@ -13,7 +15,7 @@ from ladder.machine import processes
 PACKAGES = "latexmk texlive-latex-recommended texlive-fonts-recommended texlive-science lmodern"
 # The date of the PDF, in seconds since 1970: fixed, so that its bytes depend on its inputs alone.
 EPOCH = "1700000000"
-NONE = MappingProxyType({})
+NONE: Mapping[str, Any] = MappingProxyType({})
 PLAIN_PATH = re.compile(r"/[\w./+-]*")  # without characters that have a meaning in TeX's search paths
 
 

@@ -16,8 +16,10 @@ from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
 GROUPS = {"numbers": "with a number", "directions": "of a direction", "own": "our own questions"}
-COLUMNS = ("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause")
-COLUMNS = (*COLUMNS, "place", "campaigns", "within", "between", "converged", "machines", "cases")
+COLUMNS = (
+    *("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause"),
+    *("place", "campaigns", "within", "between", "converged", "machines", "cases"),
+)
 # What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
 PLAIN = (
     (r"\\allowbreak\{\}", ""),

@@ -4,7 +4,7 @@ import functools
 
 import pandas as pd
 
-from ladder.catalogue import datasets, workloads
+from ladder.catalogue import datasets, traits
 from ladder.records.case import Case
 from ladder.report.figures import medians
 from ladder.site.compact import number
@@ -112,7 +112,7 @@ def share(ceilings, row, seconds):
 
 def needs(case):
     """The files that must exist before a case can be measured: its data and its reference, separated by blanks."""
-    slug = workloads.reference_slug(case)
+    slug = traits.reference_slug(case)
     reference = [] if slug is None else [f"results/references/{case.workload}/{slug}.npz"]
     return " ".join([*datasets.files_of(case.workload, case.sizes), *reference])
 

@@ -1,6 +1,6 @@
 """The roofs of each machine: the best measured rates of arithmetic, by precision, and of memory."""
 
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.records.case import Case
 from ladder.site.compact import number
 from ladder.store import rates, roofs
@@ -30,7 +30,7 @@ def precisions(ceilings):
     """The (device, precision) of the products among ceilings, in a fixed order."""
     rows = [row for row in ceilings["rows"] if stated_ceiling(row["workload"]) in roofs.PRODUCTS]
     of_row = (
-        (row.get("device", "host"), workloads.precision(Case.parse(row["workload"], row["variant"], row["case"])))
+        (row.get("device", "host"), traits.precision(Case.parse(row["workload"], row["variant"], row["case"])))
         for row in rows
     )
     return sorted(set(of_row), reverse=True)

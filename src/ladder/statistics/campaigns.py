@@ -52,7 +52,11 @@ def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]
         return ratio_with_interval(value, location(differences, LEVEL), ()), variance / len(a), variance
     variances = [side.var(ddof=1) if side.size > 1 else math.nan for side in logarithms]
     of_mean = sum(variance / side.size for variance, side in zip(variances, logarithms, strict=True))
-    return ratio_with_interval(value, shift_between(*logarithms, LEVEL), ()), float(of_mean), float(sum(variances))
+    return (
+        ratio_with_interval(value, shift_between(logarithms[0], logarithms[1], LEVEL), ()),
+        float(of_mean),
+        float(sum(variances)),
+    )
 
 
 def over_campaigns(campaigns: Sequence[tuple[Ratio, float, float]], cases: tuple = ()) -> Ratio:

@@ -72,21 +72,21 @@ def decide(ratio: Ratio | None, lower: float, upper: float = math.inf) -> Answer
     return Answer(verdict, ratio, lower, upper, ratio.detectable())
 
 
-def at_most(ratio, upper):
+def at_most(ratio: Ratio, upper: float) -> str:
     """The verdict on a claim of an upper bound."""
     if ratio.low > upper:
         return LESS
     return AS_CLAIMED if ratio.high <= upper * (1 + MARGIN) else UNDECIDED
 
 
-def equal(ratio):
+def equal(ratio: Ratio) -> str:
     """The verdict on a claim of equality."""
     if ratio.low > 1 + MARGIN or ratio.high < 1 / (1 + MARGIN):
         return OPPOSITE
     return UNDECIDED if equal_within(ratio.low, ratio.high) is None else AS_CLAIMED
 
 
-def faster(ratio, lower, upper):
+def faster(ratio: Ratio, lower: float, upper: float) -> str:
     """The verdict on a claim of a speed-up, of at least `lower` times if `upper` is infinite."""
     outcome = outcome_of(ratio.low, ratio.high)
     if outcome == FASTER:  # the other side is

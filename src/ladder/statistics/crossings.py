@@ -41,7 +41,7 @@ def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float
     return value, 0.0 if low is None else min(low, value), math.inf if high is None else max(high, value)
 
 
-def first_fall(points):
+def first_fall(points: Sequence[tuple[float, float]]) -> float | None:
     """The first size at which a value falls below 1, interpolated between (size, value) pairs; None without one."""
     for (size, value), (next_size, next_value) in itertools.pairwise(points):
         if value >= 1 > next_value:

@@ -19,12 +19,13 @@ computing systems", SC 2015 (rank intervals of medians); T. Mytkowicz et al.,
 "Producing wrong data without doing anything obviously wrong!", ASPLOS 2009 (systematic offsets of processes).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ladder.errors import LadderError
 
@@ -117,7 +118,7 @@ def median_of(times: np.ndarray) -> float:
     return ordered[half] if times.size % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def exp(logarithms) -> np.ndarray:
+def exp(logarithms: ArrayLike) -> np.ndarray:
     with np.errstate(over="ignore"):  # a very wide interval ends at inf
         return np.exp(logarithms)
 
@@ -152,7 +153,7 @@ def t_interval(centre: float, error: float, freedom: float, level: float) -> tup
     return centre, centre - half_width, centre + half_width
 
 
-def student_quantile():
+def student_quantile() -> Callable[[float, float], float]:
     """SciPy's function (degrees of freedom, p) for quantiles of Student's t, imported late because that is slow."""
     from scipy.special import stdtrit
 

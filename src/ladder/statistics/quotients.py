@@ -5,6 +5,8 @@ A ratio is the quotient of two times, each the median over processes of the proc
 ratios of several campaigns.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -31,15 +33,15 @@ class Ratio:
     cases: tuple = field(default=(), compare=False, repr=False)
     spread: object = field(default=None, compare=False, repr=False)
 
-    def times(self, factor):
+    def times(self, factor: float) -> Ratio:
         """The ratio times an exact number, such as the ratio of two amounts of work."""
         return replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)
 
-    def inverse(self):
+    def inverse(self) -> Ratio:
         """The reciprocal."""
         return replace(self, value=1 / self.value, low=1 / self.high, high=1 / self.low if self.low else math.inf)
 
-    def detectable(self, threshold=THRESHOLD):
+    def detectable(self, threshold: float = THRESHOLD) -> float:
         """The relative change, beyond a threshold, that an interval of this width detects with a power of 80 %."""
         if not 0 < self.low <= self.high < math.inf:
             return math.inf
@@ -65,8 +67,8 @@ def quotient(
     (`selection.split_processes`).
     """
     test_side = b if test_processes is None else test_processes
-    logarithms = (log_medians(require_processes(times, "the case")) for times in (a, test_side))
-    return ratio_with_interval(median_time(a) / median_time(b), shift_between(*logarithms, LEVEL), cases)
+    log_a, log_b = (log_medians(require_processes(times, "the case")) for times in (a, test_side))
+    return ratio_with_interval(median_time(a) / median_time(b), shift_between(log_a, log_b, LEVEL), cases)
 
 
 def exact_quotient(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
@@ -76,7 +78,9 @@ def exact_quotient(a: Sequence[Sequence[float]], seconds: float, cases: tuple = 
     return ratio_with_interval(median_time(a) / seconds, (0.0, low - shift, high - shift), cases)
 
 
-def ratio_with_interval(value, logarithms, cases):
+def ratio_with_interval(
+    value: float, logarithms: tuple[float, float, float], cases: tuple[tuple[str, str, str, str], ...]
+) -> Ratio:
     """A ratio whose interval, given as logarithms (centre, low, high), is extended to contain the value."""
     _, low, high = exp(logarithms)
     return Ratio(value, float(min(low, value)), float(max(high, value)), cases)

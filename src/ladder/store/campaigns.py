@@ -6,8 +6,11 @@ A published campaign never changes, and no other is mixed with it. Its tables ar
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pandas as pd
 
@@ -24,7 +27,7 @@ from ladder.store.publish import pack, replace
 STATE = ("clock", "memory_clock", "temperature", "power")
 
 
-def publish(name, experiments, margin):
+def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> None:
     """Write the published folder of a campaign from all of its records.
 
     `experiments` is {key of a case: the names of its experiments}, and `margin` that of the ceilings, with which all
@@ -40,7 +43,7 @@ def publish(name, experiments, margin):
     for path, content in records.items():
         require_of_campaign(path, content, note)
     require_below_ceilings(records, experiments, margin)
-    tables = {table: [] for table in TABLES}
+    tables: dict[str, list[pd.DataFrame]] = {table: [] for table in TABLES}
     for content in records.values():
         key = key_of(content)
         for experiment in experiments[key]:
@@ -60,12 +63,12 @@ def publish(name, experiments, margin):
         "conditions": conditions(records.values()),
         "campaign": note,
     }
-    contents = {f"{table}.csv.gz": pack(frame) for table, frame in frames.items()}
+    contents: dict[str, bytes | str] = {f"{table}.csv.gz": pack(frame) for table, frame in frames.items()}
     contents["machine.json"] = json.dumps(about, indent=1) + "\n"
     replace(campaigns.PUBLISHED / name, contents)
 
 
-def conditions(records):
+def conditions(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Of the state of the GPUs under load, {name: [lowest, median, highest]} over all processes; {} without a GPU.
 
     Clocks are in MHz, the temperature is in degrees Celsius and the power in watts.
@@ -75,12 +78,12 @@ def conditions(records):
     return {name: [min(known), median(known), max(known)] for name, known in values.items() if known}
 
 
-def key_of(content):
+def key_of(content: Mapping[str, Any]) -> str:
     """The key of a record's case."""
     return "/".join(content[name] for name in ("workload", "variant", "case"))
 
 
-def require_of_campaign(path, content, note):
+def require_of_campaign(path: Path, content: Mapping[str, Any], note: Mapping[str, Any]) -> None:
     """Refuse a record of another campaign, commit or, outside of a cluster, host."""
     recorded = {"campaign": content.get("campaign"), "commit": content["source"]["commit"]}
     expected = {"campaign": note["name"], "commit": note["commit"]}
@@ -94,7 +97,9 @@ def require_of_campaign(path, content, note):
             )
 
 
-def require_below_ceilings(records, experiments, margin):
+def require_below_ceilings(
+    records: Mapping[Path, dict[str, Any]], experiments: Mapping[str, list[str]], margin: float
+) -> None:
     """Refuse samples that are faster than the campaign's own ceilings allow."""
     keys = {path: key_of(content) for path, content in records.items()}
     measured = [path for path, key in keys.items() if any(map(configuration.is_ceiling, experiments[key]))]
@@ -113,5 +118,5 @@ def require_below_ceilings(records, experiments, margin):
 class Cost:
     """The cost of a record, by attributes."""
 
-    def __init__(self, entries):
+    def __init__(self, entries: Mapping[str, Any]) -> None:
         vars(self).update(entries)

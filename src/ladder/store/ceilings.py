@@ -8,8 +8,11 @@ may raise a bandwidth in `roofs` but set none, and that belong in no ceiling exp
 """
 
 import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from ladder.catalogue import literals, workloads
+from ladder.catalogue import literals, locations
 from ladder.records import record
 from ladder.records.case import Case
 
@@ -18,7 +21,7 @@ FLOPS, FUSED, BANDWIDTH, RAISES_BANDWIDTH = "flops", "multiply-adds", "bandwidth
 CASE = ("workload", "variant", "case", "device")
 
 
-def summarise(paths, margin):
+def summarise(paths: Sequence[Path | str], margin: float) -> dict[str, Any]:
     """The best rates ever sampled, which no other sample may beat by more than the factor `margin`, and all rates.
 
     {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops`, {precision: FLOP/s of one core}, is the best of
@@ -30,7 +33,7 @@ def summarise(paths, margin):
     """
     records, fused_rates = [record.read(path) for path in paths], []
     # The caches are those of the machine that measured, which needn't be this one.
-    summary = {**empty_ceilings(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
+    summary: dict[str, Any] = {**empty_ceilings(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
     for content in records:
         samples = [seconds for process in content["processes"] for seconds in process["samples"]]
         kind, precision = ceiling_of(content["workload"]), content["cost"]["precision"]
@@ -56,28 +59,28 @@ def summarise(paths, margin):
     return summary
 
 
-def row(case, work, samples):
+def row(case: dict[str, str], work: int, samples: Sequence[float]) -> dict[str, Any]:
     """A case's best and median rate, {workload, variant, case, device, best, median, unit}, from samples in seconds."""
     rates = {"best": work / min(samples), "median": work / statistics.median(samples)}
     return case | rates | {"unit": "B/s" if work_column(case["workload"]) == "bytes" else "FLOP/s"}
 
 
-def ceiling_of(workload):
+def ceiling_of(workload: str) -> str:
     """The kind of ceiling that the cases of a workload measure; "flops" also for an unknown workload."""
     return stated_ceiling(workload) or FLOPS
 
 
-def stated_ceiling(workload):
+def stated_ceiling(workload: str) -> str | None:
     """The literal CEILING of a workload, read as text; None without one."""
-    path = workloads.module_path(workload, "__init__")
+    path = locations.module_path(workload, "__init__")
     return literals.read(path).get("CEILING") if path else None
 
 
-def work_column(workload):
+def work_column(workload: str) -> str:
     """The column of the work that a ceiling's rate counts, flops or bytes; a record's cost has the same key."""
     return "bytes" if ceiling_of(workload) in (BANDWIDTH, RAISES_BANDWIDTH) else "flops"
 
 
-def empty_ceilings(cache_bytes):
+def empty_ceilings(cache_bytes: int) -> dict[str, Any]:
     """The ceilings of a device before any sample."""
     return {"flops": {}, "bandwidth": 0.0, "cache_bytes": cache_bytes}

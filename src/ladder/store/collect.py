@@ -12,7 +12,9 @@ The columns of a case in all tables: machine (with " (published)" if it is), exp
 and every size and tuning by its name. `columns` says what each column means; early publications lack some of them.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -33,14 +35,14 @@ PLACE = ("campaign", "host")
 APART = 1000
 
 
-def collect(plan, folder, published=()):
+def collect(plan: Mapping[str, Any], folder: Path | str, published: Sequence[Path | str] = ()) -> None:
     """Write an experiment's tables.
 
     `plan` is {experiment, cases: [{key, machine, left_out, sources}]}; `published` are folders of published
     measurements. `left_out` is the reason why a case is skipped, or None. Raises LadderError for a record of other
     sources than the plan's: it was measured with code that has changed since.
     """
-    tables = {name: [] for name in TABLES}
+    tables: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for planned in plan["cases"]:
         path = Path(record.path_of(planned["machine"], planned["key"]))
         columns = case_columns(planned["machine"], plan["experiment"], *planned["key"].split("/"))
@@ -65,21 +67,21 @@ def collect(plan, folder, published=()):
     checksums.write(folder, [f"{name}.csv" for name in tables])
 
 
-def case_columns(machine, experiment, workload, variant, slug):
+def case_columns(machine: str, experiment: str, workload: str, variant: str, slug: str) -> dict[str, Any]:
     """The columns that a case has in every table."""
     case = Case.parse(workload, variant, slug)
     names = {"machine": machine, "experiment": experiment, "workload": workload, "variant": variant, "case": slug}
     return names | {"cache": case.cache} | case.sizes | case.tuning | case.variables
 
 
-def rows_of(document, columns):
+def rows_of(document: Mapping[str, Any], columns: dict[str, Any]) -> dict[str, Any]:
     """The rows that a record adds to each table, {table: [row]}; `columns` are those of its case."""
     of_record = columns | {"device": document["device"], "converged": document["converged"]} | document["cost"]
     of_record["commit"] = revision.format(document["source"])
     of_record |= {name: document[name] for name in PLACE if name in document}
     if document.get("gpus"):
         of_record["gpu"] = " ".join(document["gpus"])
-    rows = {"samples": [], "checks": [], "curves": [], "traces": []}
+    rows: dict[str, list[dict[str, Any]]] = {"samples": [], "checks": [], "curves": [], "traces": []}
     for number, process in enumerate(document["processes"]):
         threads = max(process["threads"]["runtimes"].values(), default=1)
         of_process = of_record | process.get("facts", {}) | {"process": number, "threads_found": threads}
@@ -111,7 +113,7 @@ def rows_of(document, columns):
     return rows
 
 
-def imbalance(process, index, phase):
+def imbalance(process: Mapping[str, Any], index: int, phase: str) -> dict[str, float]:
     """{"imbalance": ratio} of a phase in the pass `index`: the slowest rank over the mean; {} without ranks."""
     if "by_rank" not in process:
         return {}
@@ -120,12 +122,14 @@ def imbalance(process, index, phase):
     return {"imbalance": max(seconds) * len(seconds) / sum(seconds) if any(seconds) else 1.0}
 
 
-def key_of(row):
+def key_of(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """The machine and the case of a row."""
     return tuple(row[name] for name in KEY)
 
 
-def published_parts(folders, name, experiment, new_keys):
+def published_parts(
+    folders: Sequence[Path | str], name: str, experiment: str, new_keys: set[tuple[str, str, str, str]]
+) -> list[pd.DataFrame]:
     """An experiment's rows of a published table by folder; a case that campaigns measured is of these alone."""
     of_campaigns = [folder for folder in folders if is_campaign(folder)]
     parts = [published_rows(folder, name, experiment, new_keys) for folder in of_campaigns]
@@ -137,12 +141,14 @@ def published_parts(folders, name, experiment, new_keys):
     return [*parts, *(published_rows(folder, name, experiment, new_keys | measured_again) for folder in others)]
 
 
-def is_campaign(folder):
+def is_campaign(folder: Path | str) -> bool:
     """Whether a published folder is that of a campaign."""
     return Path(folder).parent.name == campaigns.PUBLISHED.name
 
 
-def published_rows(folder, name, experiment, new_keys):
+def published_rows(
+    folder: Path | str, name: str, experiment: str, new_keys: set[tuple[str, str, str, str]]
+) -> pd.DataFrame:
     """An experiment's rows of a published table, with the mark of publication behind the machine; empty without any.
 
     Cases whose keys are in `new_keys` are skipped.
@@ -155,18 +161,18 @@ def published_rows(folder, name, experiment, new_keys):
     return frame.assign(machine=frame["machine"] + PUBLISHED) if len(frame) else pd.DataFrame()
 
 
-def concatenate(frames):
+def concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The rows of all frames; the columns of an empty frame are dropped."""
     return pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame()])
 
 
-def write_table(folder, name, frame):
+def write_table(folder: Path | str, name: str, frame: pd.DataFrame) -> None:
     """Write a table as CSV; an integer stays an integer, even in a column with missing values."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     frame.convert_dtypes().to_csv(Path(folder) / f"{name}.csv", index=False)
 
 
-def join(folders, out):
+def join(folders: Sequence[Path | str], out: Path | str) -> None:
     """The one tidy table of the study: the samples of all experiments, a row per sample."""
     frames = [
         frame for frame in (stored.read(Path(folder) / "samples.csv", "samples") for folder in folders) if len(frame)

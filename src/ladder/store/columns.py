@@ -5,9 +5,10 @@ numbers of a curve are in the literal COLUMNS of its folder's `columns.py`.
 """
 
 import functools
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from ladder.catalogue import literals, workloads
+from ladder.catalogue import literals, locations
 
 STRING, INTEGER, NUMBER, BOOLEAN = "string", "integer", "number", "boolean"  # types of Frictionless's table schema
 
@@ -99,20 +100,20 @@ SHARED = {
 }
 
 
-def of_workload(workload):
+def of_workload(workload: str) -> dict[str, Column]:
     """The columns that a workload describes, {name: Column}; empty for an unknown workload, or one without any."""
-    path = workloads.module_path(workload, "columns")
+    path = locations.module_path(workload, "columns")
     return as_columns(literals.read(path).get("COLUMNS", {})) if path else {}
 
 
-def as_columns(descriptions):
+def as_columns(descriptions: Mapping[str, tuple[str, str] | str]) -> dict[str, Column]:
     """{name: Column} of {name: meaning or (meaning, unit)}."""
     pairs = {name: (text, None) if isinstance(text, str) else text for name, text in descriptions.items()}
     return {name: Column(meaning, unit=unit) for name, (meaning, unit) in pairs.items()}
 
 
 @functools.cache
-def find(table, name, workload):
+def find(table: str, name: str, workload: str) -> Column | None:
     """The Column of this name in a table's rows of a workload; None for one that nothing describes."""
     harness = CASE | TABLES[table]
     if name in harness:
@@ -122,6 +123,6 @@ def find(table, name, workload):
     return (as_columns(SHARED) | of_workload(workload)).get(name)
 
 
-def describe(table, name, workload):
+def describe(table: str, name: str, workload: str) -> Column:
     """As `find`, and for a column that nothing describes, such as one of a user's workload, a Column that says so."""
     return find(table, name, workload) or Column(f"a size, a tuning or a result of {workload}, which doesn't say more")

@@ -10,7 +10,9 @@ import io
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -36,26 +38,26 @@ PATTERNS = {
 INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*[\]}]")  # an object or array without another one in it
 
 
-def folders(root=ROOT):
+def folders(root: Path = ROOT) -> list[Path]:
     """The folders of published machines, then those of campaigns in the order in which they began."""
     machines = sorted(path.parent for path in Path(root).glob("*/machine.json"))
     campaigns = [path.parent for path in Path(root).glob("campaigns/*/machine.json")]
     return [*machines, *sorted(campaigns, key=lambda folder: (about(folder)["campaign"]["began"], folder.name))]
 
 
-def about(folder):
+def about(folder: Path) -> dict[str, Any]:
     """What `machine.json` says of a published folder."""
     return documents.read(Path(folder) / "machine.json", "publication")
 
 
-def processors(description):
+def processors(description: Mapping[str, Any]) -> tuple[str, str | None]:
     """The processors of a machine's description as words: its cores with the CPU's name, and its GPUs or None."""
     names = [gpu["name"] for gpu in description["gpus"]]
     gpus = ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
     return f"{description['cores']} × {description['cpu'].get('Model name', 'CPU')}", gpus or None
 
 
-def package(root=ROOT):
+def package(root: Path = ROOT) -> dict[str, Any]:
     """The data package of the published folders below `root` as a JSON object."""
     frames = {folder: tables(folder) for folder in folders(root)}
     return {
@@ -71,14 +73,14 @@ def package(root=ROOT):
     }
 
 
-def tables(folder):
+def tables(folder: Path) -> dict[str, pd.DataFrame]:
     """A folder's tables that have a header, {table: frame of texts}; an empty cell is an empty text."""
     paths = {table: Path(folder) / f"{table}.csv.gz" for table in TABLES}
     frames = {table: read(path) for table, path in paths.items() if path.exists()}
     return {table: frame for table, frame in frames.items() if frame is not None}
 
 
-def read(path):
+def read(path: Path) -> pd.DataFrame | None:
     """A table as texts; None without a header. Raises LadderError."""
     try:
         return pd.read_csv(
@@ -90,7 +92,7 @@ def read(path):
         raise LadderError(f"The table {path} can't be read: {error}. Restore it.") from None
 
 
-def contents(folder, parts, root):
+def contents(folder: Path, parts: Mapping[str, pd.DataFrame], root: Path) -> dict[str, Any]:
     """What a folder holds: its machine, campaign, commits, processors, and the number of its cases by system."""
     content = about(folder)
     note, (cores, gpus) = content.get("campaign", {}), processors(content["description"])
@@ -109,7 +111,7 @@ def contents(folder, parts, root):
     }
 
 
-def resource(folder, table, frame, root):
+def resource(folder: Path, table: str, frame: pd.DataFrame, root: Path) -> dict[str, Any]:
     """The resource of a table, with its schema."""
     path = (folder / f"{table}.csv.gz").relative_to(root)
     data = (root / path).read_bytes()
@@ -130,11 +132,11 @@ def resource(folder, table, frame, root):
     }
 
 
-def field(table, frame, name):
+def field(table: str, frame: pd.DataFrame, name: str) -> dict[str, str]:
     """The field of a column."""
     filled = frame[frame[name] != ""]
     described = {workload: columns.describe(table, name, workload) for workload in filled["workload"].unique()}
-    meanings = {}
+    meanings: dict[str, list[str]] = {}
     for workload, column in described.items():
         meanings.setdefault(column.meaning, []).append(workload)
     kind = next((column.kind for column in described.values() if column.kind), None)
@@ -143,14 +145,14 @@ def field(table, frame, name):
     return entry | ({"unit": unit} if unit else {})
 
 
-def joined(meanings):
+def joined(meanings: Mapping[str, list[str]]) -> str:
     """The meanings of a column, {meaning: workloads}, as one text."""
     if len(meanings) < 2:
         return next(iter(meanings), "empty in this file")
     return "; ".join(f"{', '.join(workloads)}: {meaning}" for meaning, workloads in meanings.items())
 
 
-def kind_of(values, start=None):
+def kind_of(values: pd.Series, start: str | None = None) -> str:
     """The narrowest type of a column's texts, from `start` on; without any text `start`, or string.
 
     Early publications have counts such as 1.0, which are numbers.
@@ -162,7 +164,7 @@ def kind_of(values, start=None):
     return next((kind for kind in candidates if all(map(PATTERNS[kind].fullmatch, values))), columns.STRING)
 
 
-def text(package):
+def text(package: Mapping[str, Any]) -> str:
     """A package as JSON with a field a line, so that a change shows as few lines."""
     lines = json.dumps(package, indent=1, ensure_ascii=False)
     return INNERMOST.sub(lambda match: re.sub(r"\n *", " ", match[0]), lines) + "\n"

@@ -6,17 +6,24 @@ the device `offload`; no workload defines these two names.
 Publishing writes the times to the small file TIMES, so that `generate` need not read all measurements.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ladder.records import documents
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 TIMES = "cards.json"
 IMAGES, GPUS = "images", "gpus"
 
 
-def rows_of(frame):
+def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The contents of TIMES for a frame of timed calls: a dict for each case that has IMAGES and GPUS.
 
     Cases without a cold start are skipped.
@@ -45,12 +52,19 @@ def rows_of(frame):
     return cases
 
 
-def without(values, name):
+def without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Sizes or tunings without the one of this name."""
     return {key: value for key, value in values.items() if key != name}
 
 
-def published_times(workload, sizes, variant, tuning, model, folder="results/published"):
+def published_times(
+    workload: str,
+    sizes: Mapping[str, Any],
+    variant: str,
+    tuning: Mapping[str, Any],
+    model: str,
+    folder: Path | str = "results/published",
+) -> dict[int, dict[int, tuple[float, float]]]:
     """{GPUs: {images: (seconds, cold start)}} of a variant's tuning.
 
     They are those of the published machine with GPUs of the `model` that was measured with the most numbers of GPUs.
@@ -60,7 +74,7 @@ def published_times(workload, sizes, variant, tuning, model, folder="results/pub
     return max((times_of(path, conditions) for path in machines(model, folder)), key=len, default={})
 
 
-def machines(model, folder):
+def machines(model: str, folder: Path | str) -> Iterator[Path]:
     """The paths of TIMES of the published machines with GPUs of a model."""
     for path in sorted(Path(folder).glob(f"*/{TIMES}")):
         about = documents.read(path.parent / "machine.json", "publication")
@@ -68,26 +82,26 @@ def machines(model, folder):
             yield path
 
 
-def times_of(path, conditions):
+def times_of(path: Path, conditions: Mapping[str, Any]) -> dict[int, dict[int, tuple[float, float]]]:
     """{GPUs: {images: (seconds, cold start)}} of the rows of a file whose values equal these conditions."""
-    times = {}
+    times: dict[int, dict[int, tuple[float, float]]] = {}
     for row in documents.read(path, "times"):
         if conditions.items() <= row.items():
             times.setdefault(row[GPUS], {})[row[IMAGES]] = row["seconds"], row["cold_start"]
     return times
 
 
-def best(times, images, max_gpus):
+def best(times: Mapping[int, Mapping[int, tuple[float, float]]], images: int, max_gpus: int) -> int:
     """The number of GPUs, at most `max_gpus`, with which a process generates `images` images fastest.
 
     `times` are as `published_times` gives them. Of equal durations that with fewer GPUs wins; 1 without any times.
     """
     allowed = {count: by_images for count, by_images in times.items() if count <= max_gpus and by_images}
     durations = {count: duration(by_images, images) for count, by_images in allowed.items()}
-    return min(sorted(durations), key=durations.get, default=1)
+    return min(sorted(durations), key=durations.__getitem__, default=1)
 
 
-def duration(times, images):
+def duration(times: Mapping[int, tuple[float, float]], images: int) -> float:
     """The seconds of a process that generates images: its cold start, which has a first call, and further calls.
 
     `times` is {images: (seconds, cold start)}. Cold starts are interpolated linearly; images beyond the largest number

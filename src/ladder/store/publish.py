@@ -7,8 +7,10 @@ import gzip
 import json
 import tempfile
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -25,7 +27,7 @@ GPU_TESTS = "results/tests-gpu.json"
 EXPERIMENT_KEY = ["experiment", *collect.KEY]
 
 
-def publish(plans, machine, folder, keep=False):
+def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str, keep: bool = False) -> None:
     """Write `folder` from a machine's records of planned cases, in place of what was published there before.
 
     With `keep`, only cases that have a record now are replaced, in every experiment that has them. All other published
@@ -34,7 +36,7 @@ def publish(plans, machine, folder, keep=False):
     commits; then the folder stays untouched.
     """
     folder = Path(folder)
-    plans = [plan | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]
+    plans = [dict(plan) | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]
     planned = {case["key"]: case for plan in plans for case in plan["cases"] if not case["left_out"]}
     measured = {key: case for key, case in planned.items() if Path(record.path_of(machine, key)).exists()}
     if not measured:
@@ -51,7 +53,7 @@ def publish(plans, machine, folder, keep=False):
     records = [record.read(record.path_of(machine, key)) for key in measured]
     records.sort(key=lambda entry: entry["started"])
     commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
-    contents = {f"{name}.csv.gz": pack(frame) for name, frame in frames.items()}
+    contents: dict[str, bytes | str] = {f"{name}.csv.gz": pack(frame) for name, frame in frames.items()}
     calls = frames["samples"][frames["samples"]["phase"] == "total"]
     if times := gpu_counts.rows_of(calls):
         contents[gpu_counts.TIMES] = json.dumps(times, indent=1) + "\n"
@@ -71,7 +73,7 @@ def publish(plans, machine, folder, keep=False):
         (folder / gpu_counts.TIMES).unlink(missing_ok=True)
 
 
-def replace(folder, contents):
+def replace(folder: Path, contents: Mapping[str, bytes | str]) -> None:
     """Replace files of a folder, {name: text or bytes}, only after all of them are written beside it."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as staging:
@@ -81,35 +83,37 @@ def replace(folder, contents):
             Path(staging, name).replace(folder / name)
 
 
-def earlier_rows(folder, name, machine):
+def earlier_rows(folder: Path, name: str, machine: str) -> pd.DataFrame:
     """A machine's rows of a published table; none if nothing is published yet."""
     exists = any(folder.glob("*.csv.gz"))
     return where(stored.published(folder, name), machine=machine) if exists else pd.DataFrame()
 
 
-def keys_of(frame, columns):
+def keys_of(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
     """The values of some columns, a tuple for each row."""
     return list(frame.reindex(columns=columns).itertuples(index=False, name=None))
 
 
-def drop_cases(frame, columns, cases):
+def drop_cases(frame: pd.DataFrame, columns: Sequence[str], cases: set[tuple[str, ...]]) -> pd.DataFrame:
     """The rows whose values in the columns aren't among `cases`, tuples; columns that become empty are dropped."""
     return frame[[case not in cases for case in keys_of(frame, columns)]].dropna(axis="columns", how="all")
 
 
-def add_published(plans, earlier, measured):
+def add_published(
+    plans: Sequence[Mapping[str, Any]], earlier: Mapping[str, pd.DataFrame], measured: Mapping[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
     """The plans, with each measured case also in the experiments in which it was published.
 
     `earlier` are the published tables, `measured` the planned cases that have a record, by key.
     """
     planned = {plan["experiment"]: {case["key"]: case for case in plan["cases"]} for plan in plans}
-    for experiment, _, *key in keys_of(collect.concatenate([earlier["samples"], earlier["missing"]]), EXPERIMENT_KEY):
-        if (key := "/".join(key)) in measured:
+    for experiment, _, *names in keys_of(collect.concatenate([earlier["samples"], earlier["missing"]]), EXPERIMENT_KEY):
+        if (key := "/".join(names)) in measured:
             planned.setdefault(experiment, {})[key] = measured[key]
     return [{"experiment": experiment, "cases": [*cases.values()]} for experiment, cases in planned.items()]
 
 
-def collect_tables(plans):
+def collect_tables(plans: Sequence[Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
     """The tables of all plans' records, {name: frame}."""
     parts = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -119,18 +123,18 @@ def collect_tables(plans):
     return {name: collect.concatenate([tables[name] for tables in parts]) for name in collect.TABLES}
 
 
-def merge(kept, new):
+def merge(kept: Mapping[str, pd.DataFrame], new: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """The kept and the new rows, {table: frame}; `missing` has each case without samples once, with its last reason."""
     frames = {name: collect.concatenate([kept[name], new[name]]) for name in collect.TABLES}
     missing = frames["missing"].drop_duplicates(EXPERIMENT_KEY, keep="last")
     return frames | {"missing": drop_cases(missing, EXPERIMENT_KEY, {*keys_of(frames["samples"], EXPERIMENT_KEY)})}
 
 
-def pack(frame):
+def pack(frame: pd.DataFrame) -> bytes:
     """A table as compressed CSV, without a time stamp: the same measurements give the same bytes."""
     return gzip.compress(frame.convert_dtypes().to_csv(index=False).encode(), mtime=0)
 
 
-def sources(commits):
+def sources(commits: Sequence[str]) -> list[dict[str, Any]]:
     """The distinct commits, in order, each with its number of cases; `commits` has one for each case."""
     return [revision.parse(commit) | {"cases": cases} for commit, cases in Counter(commits).items()]

@@ -9,13 +9,13 @@ from ladder.store import data_package, published_readme
 RENEW = "ladder package"  # the command that writes them
 
 
-def contents(root=data_package.ROOT):
+def contents(root: Path = data_package.ROOT) -> dict[str, str]:
     """{name of a file: its text} for the published folders below `root`. Raises LadderError."""
     package = data_package.package(root)
     return {data_package.FILE: data_package.text(package), "README.md": published_readme.render(package)}
 
 
-def write(root=data_package.ROOT):
+def write(root: Path = data_package.ROOT) -> None:
     """Write the files into `root`. Raises LadderError if nothing is published there, or a table can't be read."""
     if not data_package.folders(root):
         raise LadderError(f"Nothing is published below {root}: name the folder that holds the machines' folders.")

@@ -1,8 +1,16 @@
 """`README.md` of published measurements, made from their data package and the descriptions of columns."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from ladder.catalogue import workloads
 from ladder.store import columns
 from ladder.store.data_package import ROWS
+
+if TYPE_CHECKING:
+    from ladder.store.columns import Column
 
 TEXT = """\
 # Published measurements
@@ -72,7 +80,7 @@ Those of one system, which take precedence:
 """
 
 
-def render(package):
+def render(package: Mapping[str, Any]) -> str:
     """The text of the file for a data package."""
     return TEXT.format(
         folders=folders(package),
@@ -85,7 +93,7 @@ def render(package):
     )
 
 
-def folders(package):
+def folders(package: Mapping[str, Any]) -> str:
     """A row for each folder: when, on which processors, how much, and by which commits."""
     head = ["folder", "began or published", "CPU cores", "GPUs", "samples", "commit"]
     rows = []
@@ -104,7 +112,7 @@ def folders(package):
     return table(head, rows)
 
 
-def systems(package):
+def systems(package: Mapping[str, Any]) -> str:
     """A row for each folder with the number of cases of each system."""
     names = sorted({name for folder in package["folders"] for name in folder["systems"]})
     rows = [
@@ -114,7 +122,7 @@ def systems(package):
     return table(["folder", *names], rows)
 
 
-def harness():
+def harness() -> Iterator[list[str]]:
     """A row for each column of the harness, with the files that have it."""
     yield from ([f"`{name}`", "all", "", column.meaning] for name, column in columns.CASE.items())
     for file, described_columns in columns.TABLES.items():
@@ -124,23 +132,23 @@ def harness():
                 yield [f"`{name}`", files, column.unit or "", column.meaning]
 
 
-def of_systems(package):
+def of_systems(package: Mapping[str, Any]) -> Iterator[list[str]]:
     """A row for each column that a system of the package describes itself."""
     for name in sorted({name for folder in package["folders"] for name in folder["systems"]} & {*workloads.names()}):
         for column, (meaning, _, unit) in columns.of_workload(name).items():
             yield [name, f"`{column}`", unit or "", meaning]
 
 
-def described(entries):
+def described(entries: Mapping[str, Column]) -> str:
     """A table of columns without units."""
     return table(["column", "meaning"], [[f"`{name}`", column.meaning] for name, column in entries.items()])
 
 
-def code(names):
+def code(names: tuple[str, ...]) -> str:
     """Names as code, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)
 
 
-def table(head, rows):
+def table(head: Sequence[str], rows: Iterable[list[str]]) -> str:
     """A table in Markdown."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])

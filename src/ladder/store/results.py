@@ -4,14 +4,16 @@ Each case comes from one origin: its record, or else the campaigns that measured
 machine. Nothing is built or measured; a system's rows are read without those of the other systems.
 """
 
-import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ladder.catalogue import workloads
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.records import record
 from ladder.store import collect, data_package, roofs, stored, study
 
@@ -34,7 +36,7 @@ class Results:
     processors: str
 
 
-def load(workload, machines=()):
+def load(workload: str, machines: Sequence[str] = ()) -> dict[str, Results]:
     """The Results of a system on these machines, or on all that measured it, {machine: Results}.
 
     Raises LadderError for an unknown system, and for a machine without results of it.
@@ -52,13 +54,13 @@ def load(workload, machines=()):
     return {machine: of_machine(workload, machine, parts[machine]) for machine in measured}
 
 
-def names(results):
+def names(results: Iterable[Results]) -> list[str]:
     """The names of the sizes and tunings of stored cases, in the order of their slugs."""
     slugs = dict.fromkeys(slug for each in results for slug in each.calls["case"].unique())
     return list(dict.fromkeys(pair.partition("=")[0] for slug in slugs for pair in slug.split(",")))
 
 
-def require_some(matches, filters, workload):
+def require_some(matches: Mapping[str, Any], filters: Mapping[str, str], workload: str) -> None:
     """Refuse filters that no stored case matches; `matches` are the matches by machine."""
     if not any(matches.values()):
         wanted = ", ".join(f"{name}={value}" for name, value in filters.items())
@@ -68,19 +70,19 @@ def require_some(matches, filters, workload):
         )
 
 
-def require_measured(workload, machine, measured):
+def require_measured(workload: str, machine: str, measured: Sequence[str]) -> None:
     """Refuse a machine that has no results of a system."""
     if machine in measured:
         return
     measured = measured or list(load(workload))
-    similar = [name for name in measured if machine in name] or difflib.get_close_matches(machine, measured, 1)
-    hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
+    longer = [name for name in measured if machine in name]
+    hint = f" Did you mean {enumerate_words(map(repr, longer), 'or')}?" if longer else did_you_mean(machine, measured)
     raise LadderError(
         f"No results of {workload} on {machine} are stored: there are some on {', '.join(measured)}.{hint}"
     )
 
 
-def of_machine(workload, machine, frames):
+def of_machine(workload: str, machine: str, frames: Sequence[pd.DataFrame]) -> Results:
     """The Results of a system from a machine's rows by origin, which include those of its ceilings."""
     ceilings = {machine: roofs.of_samples(collect.concatenate(frames))}
     of_system = [rows[rows["workload"] == workload] for rows in frames]
@@ -88,16 +90,16 @@ def of_machine(workload, machine, frames):
     return Results(machine, calls, study.Study({}, machine, roofs=ceilings), processors_of(machine))
 
 
-def processors_of(machine):
+def processors_of(machine: str) -> str:
     """The processors of a published machine in words; empty if nothing is published of it."""
     published = map(data_package.about, data_package.folders())
     described = next((each["description"] for each in published if each["machine"] == machine), None)
     return ", ".join(filter(None, reversed(data_package.processors(described)))) if described else ""
 
 
-def read(systems, machines=()):
+def read(systems: Collection[str], machines: Collection[str] = ()) -> dict[str, list[pd.DataFrame]]:
     """The rows of timed calls of some systems, {machine: [rows of one origin]}: of these machines, or of all."""
-    parts = {}
+    parts: dict[str, list[pd.DataFrame]] = {}
     for number, (origin, frame) in enumerate([*recorded(systems, machines), *published(systems, machines)]):
         if len(frame):
             calls = frame[frame["phase"] == "total"].assign(origin=origin)
@@ -106,7 +108,7 @@ def read(systems, machines=()):
     return parts
 
 
-def recorded(systems, machines):
+def recorded(systems: Collection[str], machines: Collection[str]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield (RECORDED, rows) for each machine that has records below this folder."""
     for folder in sorted(RECORDS.glob("*")):
         if machines and folder.name not in machines:
@@ -120,26 +122,27 @@ def recorded(systems, machines):
             yield RECORDED, stored.consolidate(stored.with_integers(pd.DataFrame(rows)))
 
 
-def published(systems, machines):
+def published(systems: Collection[str], machines: Collection[str]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield (OF_CAMPAIGNS or OF_MACHINE, rows) for each published folder of these machines, campaigns first."""
     for folder in reversed(data_package.folders()):
         if machines and data_package.about(folder)["machine"] not in machines:
             continue
         path = folder / "samples.csv.gz"
         lines = select_lines(path, systems)
-        frame = stored.parse(path, "samples", lambda lines=lines: lines, is_part=True)
+        frame = stored.parse(path, "samples", partial(list, lines), is_part=True)
         yield OF_CAMPAIGNS if collect.is_campaign(folder) else OF_MACHINE, frame
 
 
-def select_lines(path, systems):
+def select_lines(path: Path, systems: Collection[str]) -> list[str]:
     """The header of a published table and its lines of some systems."""
     header, *lines = stored.published_lines(path, "samples")
     return [header, *(line for line in lines if line.split(",", 3)[2] in systems)]
 
 
-def by_precedence(frames):
+def by_precedence(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The rows of all frames, each case from the first origin that has it: frames are in the order of origins."""
-    origins, parts = {}, []
+    origins: dict[tuple[Any, ...], str] = {}
+    parts = []
     for frame in frames:
         origin = frame["origin"].iloc[0]
         cases = frame[CASE].itertuples(index=False, name=None)
@@ -147,7 +150,7 @@ def by_precedence(frames):
     return collect.concatenate(parts)
 
 
-def first_experiments(rows):
+def first_experiments(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of each case in the first experiment that has it: the others repeat the same samples."""
     first = rows.groupby(CASE)["experiment"].transform("first")
     return rows[rows["experiment"] == first].dropna(axis="columns", how="all")

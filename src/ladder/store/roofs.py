@@ -14,10 +14,20 @@ fused multiply-adds without tensor cores have a ceiling of their own. A ceiling 
 They are the roofs of S. Williams, A. Waterman and D. Patterson's roofline model, Communications of the ACM 52(4), 2009.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ladder.store import peaks
 from ladder.store.ceilings import BANDWIDTH, FLOPS, FUSED, RAISES_BANDWIDTH, stated_ceiling, work_column
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ladder.store.study import Study
 
 # The kinds of ceilings, as workloads state them, that shares of each rate refer to.
 PRODUCTS, STREAMS, MULTIPLY_ADDS = (FLOPS,), (BANDWIDTH, RAISES_BANDWIDTH), (FUSED,)
@@ -29,7 +39,7 @@ COLUMNS = [*dict.fromkeys(CASE + KIND + OF_PROCESS), "cache", "seconds", *UNITS]
 QUANTILE = 0.9
 
 
-def of_samples(samples):
+def of_samples(samples: pd.DataFrame) -> dict[str, Any]:
     """{rows}: the best case of each KIND among a machine's timed calls, with its rate in FLOP/s or B/s."""
     calls = with_ceilings(samples.reindex(columns=COLUMNS))
     calls = calls[calls["device"].isin(("host", "cuda"))].reset_index(drop=True)
@@ -42,7 +52,7 @@ def of_samples(samples):
     return {"rows": best.assign(unit=units)[[*CASE, "best", "unit"]].to_dict("records")}
 
 
-def of_processes(calls):
+def of_processes(calls: pd.DataFrame) -> pd.DataFrame:
     """One row for each case, with the QUANTILE over its processes of the median rate of each."""
     if calls.empty:
         return calls
@@ -51,23 +61,23 @@ def of_processes(calls):
     return by_process.groupby(level=case, dropna=False).quantile(QUANTILE).reset_index()
 
 
-def with_ceilings(samples):
+def with_ceilings(samples: pd.DataFrame) -> pd.DataFrame:
     """The samples of workloads that have a literal CEILING."""
     return samples[map_workloads(samples, stated_ceiling).notna()]
 
 
-def map_workloads(samples, function):
+def map_workloads(samples: pd.DataFrame, function: Callable) -> pd.Series:
     """A function's value for every row's workload, called once for each workload."""
     return samples["workload"].map({name: function(name) for name in samples["workload"].dropna().unique()})
 
 
-def has_stream(calls):
+def has_stream(calls: pd.DataFrame) -> np.ndarray:
     """Whether a stream was measured on the device and the number of threads of each call: an array of bool."""
     resources = pd.MultiIndex.from_frame(calls[["device", "threads"]].fillna({"threads": 1}))
     return resources.isin(resources[map_workloads(calls, stated_ceiling) == BANDWIDTH])
 
 
-def of_study(study):
+def of_study(study: Study) -> dict[str, Any]:
     """The ceilings of a study's subject, as those of `of_samples`."""
     frames = [frame.reindex(columns=COLUMNS) for frame in map(study.samples, study.tables) if len(frame)]
     return of_samples(
@@ -75,21 +85,21 @@ def of_study(study):
     )
 
 
-def arithmetic(machine, dtype, threads=None):
+def arithmetic(machine: Study, dtype: str, threads: int | None = None) -> float | None:
     """FLOP/s of the host's products in a precision, on `threads` or on any number."""
     return peaks.best(machine.ceilings, PRODUCTS, "host", threads, precision=dtype)
 
 
-def bandwidth(machine, threads=None, kernel=None):
+def bandwidth(machine: Study, threads: int | None = None, kernel: str | None = None) -> float | None:
     """B/s of the host's memory, on `threads` or on any number, by any stream or by one kernel of the streams."""
     return peaks.best(machine.ceilings, STREAMS, "host", threads, kernel=kernel)
 
 
-def gpu_arithmetic(machine, dtype):
+def gpu_arithmetic(machine: Study, dtype: str) -> float | None:
     """FLOP/s of the GPU's products in a precision: a dtype, or one of tensor cores, such as tf32."""
     return peaks.best(machine.ceilings, PRODUCTS, "cuda", precision=dtype)
 
 
-def gpu_bandwidth(machine, kernel=None):
+def gpu_bandwidth(machine: Study, kernel: str | None = None) -> float | None:
     """B/s of the GPU's memory, or the rate of one kernel of the streams in it."""
     return peaks.best(machine.ceilings, STREAMS, "cuda", kernel=kernel)

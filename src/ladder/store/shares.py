@@ -1,24 +1,30 @@
 """Rates of single cases and their shares of this machine's ceilings, as its ceiling experiments measured them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.machine import description
 from ladder.records import documents
+from ladder.records.case import Case
 from ladder.store import peaks
 from ladder.store.ceilings import BANDWIDTH, FLOPS, RAISES_BANDWIDTH, stated_ceiling
 
 FOLDER = "results/ceilings"
 
 
-def of_this_machine():
+def of_this_machine() -> dict[str, Any]:
     """The ceilings of this machine, as the verb `ceilings` writes them; without rows if they weren't measured."""
     path = Path(FOLDER, f"{description.label()}.json")
     return documents.read(path, "ceilings") if path.is_file() else peaks.NONE
 
 
-def rate(ceilings, case, cost, seconds):
+def rate(
+    ceilings: Mapping[str, Any], case: Case, cost: SimpleNamespace, seconds: float
+) -> tuple[float, str, float | None]:
     """(rate, unit, share of the ceiling or None) of a case that takes `seconds` for a `cost` with flops and bytes.
 
     The rate is that of arithmetic, or of memory if the workload says so by CEILING or has no arithmetic. Only the cold
@@ -31,5 +37,6 @@ def rate(ceilings, case, cost, seconds):
     device = devices.of(case).CEILINGS
     threads = case.cores if device == "host" else None
     best = peaks.best(ceilings, kinds, device, threads, precision=precision)
-    has_ceiling = best and (case.cache == "cold" or not is_memory)
-    return value / seconds, unit, value / seconds / (best * max(workloads.gpus(case), 1)) if has_ceiling else None
+    if not best or (case.cache != "cold" and is_memory):
+        return value / seconds, unit, None
+    return value / seconds, unit, value / seconds / (best * max(traits.gpus(case), 1))

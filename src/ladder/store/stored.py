@@ -11,7 +11,9 @@ import io
 import pickle
 import re
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,12 +43,12 @@ ROUNDED = 0.00013445080768799
 NEVER_EMPTY = ("samples", "checks")
 
 
-def load(folder):
+def load(folder: Path | str) -> dict[str, pd.DataFrame]:
     """An experiment's tables by name."""
     return {name: read(Path(folder) / f"{name}.csv", name) for name in TABLES}
 
 
-def read(path, table=None):
+def read(path: Path, table: str | None = None) -> pd.DataFrame:
     """A table as `collect` writes it, or another CSV file with the columns that REQUIRED has for `table`."""
     key = key_of(path)
     if content := key and table_cache.recall(path, f"{key} {table}"):
@@ -57,7 +59,7 @@ def read(path, table=None):
     return frame
 
 
-def key_of(*paths):
+def key_of(*paths: Path) -> str | None:
     """The digests of files as a cache key; None if a file is missing or differs from its noted checksum."""
     try:
         return None if any(map(checksums.mismatch, paths)) else " ".join(map(checksums.sha256, paths))
@@ -65,7 +67,7 @@ def key_of(*paths):
         return None
 
 
-def published(folder, table, experiment=None):
+def published(folder: Path | str, table: str, experiment: str | None = None) -> pd.DataFrame:
     """A published table of all experiments, or of one, without its empty columns. Raises LadderError."""
     path = Path(folder) / f"{table}.csv.gz"
     if table == "traces" and not path.exists():  # early publications have none
@@ -73,14 +75,14 @@ def published(folder, table, experiment=None):
     return parse(path, table, lambda: published_lines(path, table, experiment), is_part=bool(experiment))
 
 
-def parse(path, table, read_lines, is_part=False):
+def parse(path: Path, table: str | None, read_lines: Callable[[], list[str]], is_part: bool = False) -> pd.DataFrame:
     """The frame of the lines that `read_lines()` returns; without columns if there are no lines.
 
     With `is_part` columns without any value are dropped. Raises LadderError, which names `path`.
     """
     try:
         frame = parse_csv("".join(read_lines()))
-        require_filled(frame, REQUIRED.get(table, ()))
+        require_filled(frame, REQUIRED.get(table or "", ()))
         return consolidate(with_integers(frame.dropna(axis="columns", how="all") if is_part else frame))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
@@ -88,7 +90,7 @@ def parse(path, table, read_lines, is_part=False):
         raise LadderError(f"The table {path} can't be read: {error}. Restore it, or make it again.") from None
 
 
-def parse_csv(text):
+def parse_csv(text: str) -> pd.DataFrame:
     """The frame of a CSV text. The columns in TEXTS are text, and so are sizes and tunings whose values are words.
 
     Such a word may be true or inf. pandas infers the type of every other column.
@@ -100,7 +102,7 @@ def parse_csv(text):
     return read_csv(text, TEXTS | misread) if misread else frame
 
 
-def read_csv(text, texts):
+def read_csv(text: str, texts: set[str]) -> pd.DataFrame:
     """The frame of a CSV text, the columns `texts` as text; only empty cells are missing: a lane may be named null."""
     types = dict.fromkeys(texts, str)
     return pd.read_csv(
@@ -109,26 +111,26 @@ def read_csv(text, texts):
 
 
 @functools.cache
-def exact_floats():
+def exact_floats() -> dict[str, Any]:
     """The option with which pandas reads floats exactly: early versions round without it, later ones warn about it."""
     is_exact = pd.read_csv(io.StringIO(f"seconds\n{ROUNDED}\n"))["seconds"].tolist() == [ROUNDED]
     return {} if is_exact else {"float_precision": "round_trip"}
 
 
-def words_of(slug):
+def words_of(slug: str) -> list[str]:
     """The names of a case's sizes and tunings whose values are words."""
     pairs = (pair.partition("=") for pair in slug.split(","))
     return [name for name, _, value in pairs if not NUMERIC.match(value)]
 
 
-def lines_of(path):
+def lines_of(path: Path) -> list[str]:
     """A table's lines. Raises ValueError if they have different numbers of fields."""
     lines = lines_in(path)
     require_even(lines)
     return lines
 
 
-def lines_in(path):
+def lines_in(path: Path) -> list[str]:
     """A table's lines. Raises ValueError if the last one doesn't end, or the file differs from its noted checksum."""
     if mistake := checksums.mismatch(path):
         raise ValueError(mistake)
@@ -140,7 +142,7 @@ def lines_in(path):
     return lines
 
 
-def require_even(lines):
+def require_even(lines: Sequence[str]) -> None:
     """Raise ValueError for a line with more or fewer fields than the header, which is the first line."""
     if len({*map(count_commas, lines)}) > 1:  # a damaged line, or a cell with several lines
         rows = csv.reader(lines)
@@ -150,12 +152,12 @@ def require_even(lines):
                 raise ValueError(f"line {rows.line_num} has {len(row)} fields where the head has {width}")
 
 
-def count_commas(line):
+def count_commas(line: str) -> int:
     """The number of commas of a line outside of quotes."""
     return "".join(line.split('"')[::2]).count(",")
 
 
-def published_lines(path, table, experiment=None):
+def published_lines(path: Path, table: str, experiment: str | None = None) -> list[str]:
     """A published table's lines, or its header and the lines of an experiment; none without any of the experiment.
 
     The lines of each experiment are cached, because parsing the whole table takes a second.
@@ -174,7 +176,7 @@ def published_lines(path, table, experiment=None):
     return io.StringIO(content.decode(), newline="").readlines()
 
 
-def unpack(path, table):
+def unpack(path: Path, table: str) -> tuple[list[str], dict[str, Any]]:
     """A published table's lines, and {experiment: lines} without the header."""
     header, *body = lines = lines_in(path)
     about = documents.read(path.parent / "machine.json", "publication")
@@ -182,7 +184,7 @@ def unpack(path, table):
         raise ValueError("it has no rows")
     if body and not header.startswith("machine,experiment,"):
         raise ValueError("its first columns aren't machine and experiment")
-    by_experiment = {}
+    by_experiment: dict[str, list[str]] = {}
     for line in body:
         if line.count(",") < 2:
             require_even(lines)
@@ -193,7 +195,7 @@ def unpack(path, table):
     return lines, by_experiment
 
 
-def require_filled(frame, columns):
+def require_filled(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raise ValueError for a table without these columns, or with a row without a valid value in one."""
     if missing := [name for name in columns if name not in frame]:
         raise ValueError(f"it has no column {missing[0]}")
@@ -209,7 +211,7 @@ def require_filled(frame, columns):
             raise ValueError(f"its row {index + 1} has {values.iloc[index]} as its {name}")
 
 
-def with_integers(frame):
+def with_integers(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with type Int64 for columns of floats that are all integers or missing."""
     floats = frame.select_dtypes("float")
     gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
@@ -217,6 +219,6 @@ def with_integers(frame):
     return frame.astype(dict.fromkeys(names, "Int64"))
 
 
-def consolidate(frame):
+def consolidate(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with all columns of a type in one array: selecting rows of it is much faster than column by column."""
     return frame.astype(dict.fromkeys(frame.select_dtypes("string"), object)).copy()

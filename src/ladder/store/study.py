@@ -8,10 +8,14 @@ The queries of a `Study` are about one machine, its subject; `of` returns the st
 experiment, column or case gives an empty frame, never an error: the same queries work whatever was measured.
 """
 
+from __future__ import annotations
+
 import functools
 import operator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,13 +45,13 @@ class Study:
     campaigns: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def of(self, machine):
+    def of(self, machine: str | None) -> Study:
         """The same study about another machine."""
         other = replace(self, subject=machine)
         object.__setattr__(other, "answers", self.answers)
         return other
 
-    def rows(self, name, experiment, **conditions):
+    def rows(self, name: str, experiment: str, **conditions: Any) -> pd.DataFrame:
         """The subject's rows of a table of an experiment, with these values of columns."""
         frame = self.tables.get(experiment, {}).get(name, NO_ROWS)
         query = name, experiment, self.subject, *sorted(conditions.items())
@@ -57,32 +61,32 @@ class Study:
             self.answers[query] = frame, rows
         return rows
 
-    def samples(self, experiment, phase="total", **conditions):
+    def samples(self, experiment: str, phase: str = "total", **conditions: Any) -> pd.DataFrame:
         """The subject's rows of an experiment's samples: whole timed calls, or one phase of them."""
         return self.rows("samples", experiment, phase=phase, **conditions)
 
-    def machines(self):
+    def machines(self) -> list[str]:
         """The names of the machines with measurements, published ones last."""
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
 
     @functools.cached_property
-    def ceilings(self):
+    def ceilings(self) -> dict[str, Any]:
         """The subject's ceilings, {rows}: those of the file `roofs` if there is one, else from its tables."""
         return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
 
-    def converged(self, cases):
+    def converged(self, cases: Iterable[tuple[str, str, str, str]]) -> bool:
         """Whether all processes of some cases, each (machine, workload, variant, case), converged."""
         return self.unconverged.isdisjoint(cases)
 
     @functools.cached_property
-    def unconverged(self):
+    def unconverged(self) -> set[tuple[str, str, str, str]]:
         """The cases with a process whose median's interval wasn't within the target."""
         every = self.all_rows("samples", "machine", *CASE, "converged")
         rows = every[~every["converged"].astype(bool)] if len(every) else every
         return {*rows[["machine", *CASE]].drop_duplicates().itertuples(index=False, name=None)} if len(rows) else set()
 
-    def all_rows(self, name, *columns):
+    def all_rows(self, name: str, *columns: str) -> pd.DataFrame:
         """One table of all experiments and machines, with those of these columns that exist.
 
         Concatenating all columns would take a hundred times longer.
@@ -91,7 +95,12 @@ class Study:
         return pd.concat(frames) if frames else NO_ROWS
 
 
-def load(folders, machine, descriptions=(), ceilings=None):
+def load(
+    folders: Sequence[str],
+    machine: str | None,
+    descriptions: Sequence[Path | str] = (),
+    ceilings: Path | str | None = None,
+) -> Study:
     """The study in folders of tables; `ceilings` is the file that the verb `roofs` writes.
 
     Its subject is `machine` if that has measurements, else the first published one. Raises LadderError if the file
@@ -111,32 +120,32 @@ def load(folders, machine, descriptions=(), ceilings=None):
     return study.of(machine if machine in machines else next(iter(machines), None))
 
 
-def described_name(path):
+def described_name(path: Path | str) -> str:
     """The machine that a description is of, as the tables name it."""
     path = Path(path)
     return path.parent.name + PUBLISHED if path.name == "machine.json" else path.stem
 
 
-def campaigns_of(descriptions):
+def campaigns_of(descriptions: Sequence[Path | str]) -> dict[str, Any]:
     """What is published of every campaign, {name: its description and its note}, in the order of their beginnings."""
     published = [path for path in map(Path, descriptions) if path.name == "machine.json"]
     about = [content for path in published if "campaign" in (content := documents.read(path, "publication"))]
     return {each["campaign"]["name"]: each for each in sorted(about, key=lambda each: each["campaign"]["began"])}
 
 
-def read_description(path):
+def read_description(path: Path | str) -> dict[str, Any]:
     """A machine's description, from a file of `ladder describe` or from the `machine.json` of a publication."""
     if Path(path).name == "machine.json":
         return documents.read(path, "publication")["description"]
     return documents.read(path, "description")
 
 
-def ordered(machines):
+def ordered(machines: Iterable[str]) -> list[str]:
     """Names of machines, published ones last."""
     return sorted(machines, key=lambda name: (name.endswith(PUBLISHED), name))
 
 
-def where(frame, **conditions):
+def where(frame: pd.DataFrame, **conditions: Any) -> pd.DataFrame:
     """The rows whose columns have these values; none if a column is missing."""
     if not set(conditions) <= set(frame.columns):
         return frame.iloc[:0]
@@ -145,21 +154,21 @@ def where(frame, **conditions):
     return frame[functools.reduce(operator.and_, masks)] if masks else frame
 
 
-def equal(column, value):
+def equal(column: pd.Series, value: Any) -> np.ndarray:
     """Whether each row of a column has a value: an array of bool, in a fraction of the time of pandas' `==`."""
     if isinstance(column.dtype, np.dtype):
         return np.broadcast_to(column.to_numpy() == value, len(column))
     return (column == value).to_numpy(dtype=bool, na_value=False)
 
 
-def values(frame, column):
+def values(frame: pd.DataFrame, column: str) -> list[Any]:
     """The distinct values of a column, sorted; none if the column is missing."""
     if column not in frame.columns:
         return []
     return sorted(value.item() if hasattr(value, "item") else value for value in frame[column].dropna().unique())
 
 
-def first_case(rows):
+def first_case(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the first row's case, machine and experiment; all rows if none of these columns exists."""
     if rows.empty:
         return rows
@@ -168,9 +177,9 @@ def first_case(rows):
     return rows if is_first.all() else rows[is_first]  # selecting rows takes longer than comparing them
 
 
-def processes(rows):
+def processes(rows: pd.DataFrame) -> list[list[float]]:
     """The times of a case, a list of seconds for every process; of several cases those of the first."""
-    by_process = {}
+    by_process: dict[Any, list[float]] = {}
     if len(rows):
         rows = first_case(rows)
         for process, seconds in zip(rows["process"].tolist(), rows["seconds"].tolist(), strict=True):
@@ -178,7 +187,7 @@ def processes(rows):
     return [by_process[process] for process in sorted(by_process)]
 
 
-def by_campaign(rows):
+def by_campaign(rows: pd.DataFrame) -> dict[str | None, pd.DataFrame]:
     """The times of a case by campaign, {campaign: as in `processes`}; the campaign is None where no row names one."""
     if rows.empty or "campaign" not in rows:
         return {None: processes(rows)}
@@ -186,19 +195,19 @@ def by_campaign(rows):
     return {name: processes(of_campaign) for name, of_campaign in rows.groupby(rows["campaign"].fillna(""))}
 
 
-def cases(*frames):
+def cases(*frames: pd.DataFrame) -> tuple[tuple[str, str, str, str], ...]:
     """The distinct (machine, workload, variant, case) of some rows; none of a frame without these columns."""
     columns = ["machine", *CASE]
     columns_of = ((frame[name] for name in columns) for frame in frames if set(columns) <= set(frame.columns))
     return tuple(dict.fromkeys(case for column_values in columns_of for case in zip(*column_values, strict=True)))
 
 
-def middle(rows):
+def middle(rows: pd.DataFrame) -> float | None:
     """Seconds of a case: the median over processes of each process's median; None without rows."""
     return quotients.median_time(processes(rows)) if len(rows) else None
 
 
-def energy(frame):
+def energy(frame: pd.DataFrame) -> float | None:
     """Joules of a case's run, the median over processes; None if they weren't measured.
 
     Rows without `sustained` were published early and are ignored: their energy includes reading the GPU's counter.
@@ -208,18 +217,18 @@ def energy(frame):
     return float(rows.groupby("process")["joules"].median().median()) if len(rows) else None
 
 
-def of_processes(frame, column):
+def of_processes(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """A case's rows, one for each process that has a value in a column, with this value as `seconds`."""
     rows = first_case(frame).dropna(subset=column) if column in frame else NO_ROWS
     return rows.assign(seconds=rows[column]).drop_duplicates("process") if len(rows) else rows
 
 
-def sustained(frame):
+def sustained(frame: pd.DataFrame) -> pd.DataFrame:
     """A case's rows, one for each process, with the mean seconds of a run in a long sequence of runs."""
     return of_processes(frame, "sustained")
 
 
-def largest_size(frame):
+def largest_size(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of the size with the most FLOPs and of one cache protocol, cold if there is one."""
     if frame.empty:
         return frame
@@ -227,12 +236,12 @@ def largest_size(frame):
     return frame[size == size[frame["flops"] == frame["flops"].max()].min()]
 
 
-def count(frame, columns=CASE):
+def count(frame: pd.DataFrame, columns: Sequence[str] = CASE) -> int:
     """The number of distinct cases among some rows, or of distinct values of these columns."""
     return len(frame[columns].drop_duplicates()) if len(frame) else 0
 
 
-def fastest(rows):
+def fastest(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the case with the shortest median, of any variant; none without rows."""
     if rows.empty:
         return rows
@@ -241,17 +250,17 @@ def fastest(rows):
     return where(rows, **dict(zip(names, best, strict=True)))
 
 
-def by_case(frame):
+def by_case(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """{case: rows} of the cases of one variant."""
     return {case: where(frame, case=case) for case in values(frame, "case")}
 
 
-def by_threads(frame):
+def by_threads(frame: pd.DataFrame) -> dict[int, pd.DataFrame]:
     """{number of threads: rows}."""
     return {threads: where(frame, threads=threads) for threads in values(frame, "threads")}
 
 
-def best_and_test_rows(cases):
+def best_and_test_rows(cases: Mapping[Any, pd.DataFrame]) -> tuple[Any, pd.DataFrame]:
     """The key of the fastest case of {key: rows}, none of them empty, and its rows of the processes for tests.
 
     Every second process chooses, the others test (`selection.split_processes`). With two or three processes one
@@ -263,6 +272,6 @@ def best_and_test_rows(cases):
     return best, rows[rows["process"].isin(test_processes)]
 
 
-def best_rate(frame, work):
+def best_rate(frame: pd.DataFrame, work: str) -> float | None:
     """The best sampled rate in FLOP/s or B/s, by the column `work` (flops or bytes); None without rows."""
     return float((frame[work] / frame["seconds"]).max()) if len(frame) else None

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from ladder.records.files import write_atomically
 FOLDER = Path("results/cache/tables")
 
 
-def recall(table, key, part=""):
+def recall(table: Path, key: str, part: str = "") -> bytes | None:
     """The cached bytes of a part of a table, b"" if the table has no such part; None if the key has no valid entry."""
     with contextlib.suppress(OSError, ValueError, zlib.error), path_of(table).open("rb") as file:
         digest, _, line = file.readline().partition(b" ")
@@ -38,7 +39,7 @@ def recall(table, key, part=""):
     return None
 
 
-def keep(table, key, parts):
+def keep(table: Path, key: str, parts: Mapping[str, bytes]) -> None:
     """Cache the parts of a table, {part: bytes}, in place of its earlier ones; does nothing if they can't be written.
 
     The file is a line, `digest of the header, header as JSON`, then the compressed parts.
@@ -55,17 +56,17 @@ def keep(table, key, parts):
         write_atomically(path_of(table), b"".join([digest_of(line).encode(), b" ", line, *packed.values()]))
 
 
-def path_of(table):
+def path_of(table: Path) -> Path:
     """The cache file of a table."""
     return FOLDER / digest_of(os.fsencode(Path(table).absolute()))[:24]
 
 
-def full_key(key):
+def full_key(key: str) -> str:
     """A key with the digests of the code that reads tables, and the versions of Python, NumPy and pandas."""
     code = [digest_of(Path(__file__).with_name(name).read_bytes()) for name in ("stored.py", "table_cache.py")]
     return " ".join([key, *code, sys.version.split()[0], np.__version__, pd.__version__])
 
 
-def digest_of(content):
+def digest_of(content: bytes) -> str:
     """The sha256 of bytes."""
     return hashlib.sha256(content).hexdigest()

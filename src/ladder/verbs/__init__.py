@@ -19,6 +19,7 @@ FOR_USERS = (
     "train",
     "generate",
     "publish",
+    "completion",
 )
 VERBS = (
     "list",
@@ -55,6 +56,7 @@ VERBS = (
     "crate",
     "proof",
     "describe",
+    "completion",
 )
 
 EXAMPLES = """\

@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+from pathlib import Path
 
 from ladder.errors import LadderError, did_you_mean
 from ladder.records import documents
@@ -66,12 +67,21 @@ def parse_object(text, option):
 
 
 def read_configuration(paths):
-    """The shipped configuration, overridden by these files. LADDER_VARIANTS adds folders to `variant_folders`."""
-    from ladder.catalogue import workloads  # here, because most verbs don't need it
+    """The shipped configuration, overridden by these files. LADDER_VARIANTS adds folders to `variant_folders`.
+
+    Raises LadderError if there is none, as where only the package is installed.
+    """
+    from ladder.catalogue import locations  # here, because most verbs don't need it
     from ladder.planning import configuration
 
-    config = configuration.load([configuration.shipped(), *paths])
-    workloads.search_folders([*config["variant_folders"], *workloads.roots()[1:]])
+    files = [*filter(Path.exists, [configuration.shipped()]), *paths]
+    if not files:
+        raise LadderError(
+            f"There is no {configuration.SHIPPED} here: work in a clone of the repository, or name another "
+            "configuration by --configfile."
+        )
+    config = configuration.load(files)
+    locations.search_folders([*config["variant_folders"], *locations.roots()[1:]])
     return config
 
 
@@ -92,10 +102,14 @@ def write_json(path, document):
 
 def data_paths(folder, *cases):
     """The folders of the cases' data sets, {name: path below `folder`}. Raises LadderError for an incomplete case."""
-    from ladder.catalogue import datasets, trial, workloads  # here, because most verbs don't need them
+    from ladder.catalogue import (  # here, because most verbs don't need them
+        datasets,
+        soundness,
+        trial,
+    )
 
     for case in cases:
-        workloads.require_sound(case)
+        soundness.require_sound(case)
         trial.require(case.workload, case.sizes)
     names = {datasets.name_of(case.workload, case.sizes) for case in cases} - {None}
     return {name: f"{folder}/{name}" for name in names}
@@ -103,9 +117,9 @@ def data_paths(folder, *cases):
 
 def reference_path(folder, case):
     """The path of a case's reference below a folder, None where the worker computes it."""
-    from ladder.catalogue import workloads  # here, because most verbs don't need it
+    from ladder.catalogue import traits  # here, because most verbs don't need it
 
-    if (slug := workloads.reference_slug(case)) is None:
+    if (slug := traits.reference_slug(case)) is None:
         return None
     return f"{folder}/{case.workload}/{slug}.npz"
 

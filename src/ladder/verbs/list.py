@@ -1,8 +1,8 @@
 """Print which cases of a configuration would run, and which are skipped and why; or the rungs of every workload."""
 
-from ladder.catalogue import workloads
+from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import pluralize
-from ladder.planning import plan, targets
+from ladder.planning import configuration, plan, targets
 from ladder.verbs.arguments import add_json, at_least_one, at_least_zero, print_json, read_configuration
 
 
@@ -19,14 +19,15 @@ def add_arguments(parser):
 
 
 def run(options):
-    config = read_configuration(options.configfile)
     if options.rungs:
+        search_folders(options.configfile)
         if options.json:
             print_json(options, {"results": [ladder(workload) for workload in workloads.names()]})
             return
         for workload in workloads.names():
             print(*rungs(workload), sep="\n", end="\n\n")
         return
+    config = read_configuration(options.configfile)
     changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
     machine = targets.this_machine(config | changes)
     planned = plan.plan(config, machine)
@@ -39,6 +40,12 @@ def run(options):
     skipped = {item.case.key for item in planned if item.skipped}
     cores = pluralize(machine["cpu"].cores, "core")
     print(f"{pluralize(len(runs), 'case')} to run on {cores}, {len(skipped)} skipped.")
+
+
+def search_folders(paths):
+    """Search the folders of variants that the configuration names, if there is one: the rungs need no other key."""
+    if paths or configuration.shipped().exists():
+        read_configuration(paths)
 
 
 def described(item):
@@ -67,8 +74,8 @@ def ladder(workload):
 
 def tunings_of(workload, variant):
     """A variant's tunings, each as `name`, `name=choices` or `name=default`."""
-    values = workloads.defaults(workload, variant)
-    return [tuning(name, kind, values.get(name)) for name, (kind, _) in workloads.tunings(workload, variant).items()]
+    values, kinds = setup_arguments.defaults(workload, variant), setup_arguments.tunings(workload, variant)
+    return [tuning(name, kind, values.get(name)) for name, (kind, _) in kinds.items()]
 
 
 def rungs(workload):
@@ -89,5 +96,5 @@ def size(name, kind):
 
 def tuning(name, kind, default):
     """A tuning as `name`, `name=choices` or `name=default`."""
-    words = "|".join(workloads.choices(kind))
+    words = "|".join(setup_arguments.choices(kind))
     return name + f"={words or default}" * bool(words or default is not None)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ladder.catalogue import scaffolding, workloads
+from ladder.catalogue import locations, scaffolding
 
 EXAMPLES = """\
   ladder new gemm/mine --device cuda
@@ -24,7 +24,7 @@ def run(options):
     paths, words = scaffolding.create(options.name, options.device, options.origin, options.folder)
     print(*(f"Wrote {os.path.relpath(path)}." for path in paths), sep="\n")
     folder = Path(options.folder).expanduser().absolute() if options.folder else None
-    is_searched = folder is None or any(folder.samefile(root) for root in workloads.roots())
+    is_searched = folder is None or any(folder.samefile(root) for root in locations.roots())
     variable = "" if is_searched else f"LADDER_VARIANTS={folder} "
     print(f"Try it:  {variable}ladder run {' '.join(words)} --quick")
     is_workload = options.name.startswith(f"{scaffolding.WORKLOAD}/")

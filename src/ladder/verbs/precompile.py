@@ -3,7 +3,7 @@
 import sys
 
 from ladder.build import compilation
-from ladder.catalogue import workloads
+from ladder.catalogue import soundness
 from ladder.errors import LadderError
 from ladder.harness.precompile import precompile
 from ladder.planning import configuration
@@ -20,7 +20,7 @@ def add_arguments(parser):
 
 def run(options):
     case = Case.parse(options.workload, options.variant, options.case)
-    workloads.require_sound(case)
+    soundness.require_sound(case)
     if not compilation.is_needed(case):
         raise LadderError(f"{case.workload}/{case.variant} has no function that Numba compiles.")
     note = precompile(case, configuration.protocol({}))

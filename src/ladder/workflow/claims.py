@@ -5,7 +5,7 @@ import hashlib
 import json
 from dataclasses import replace
 
-from ladder.catalogue import datasets, sources, workloads
+from ladder.catalogue import datasets, sources, traits
 from ladder.machine import identity, nvidia, revision
 from ladder.planning import configuration, plan
 from ladder.records import campaigns
@@ -83,7 +83,7 @@ class Claims:
 
     def largest_case(self, wildcards):
         """The case of a block that needs the most GPUs and cores, for the resources of its job."""
-        return max(self.cases(wildcards), key=lambda case: (workloads.gpus(case), case.ranks, case.cores))
+        return max(self.cases(wildcards), key=lambda case: (traits.gpus(case), case.ranks, case.cores))
 
     def keys(self, wildcards):
         """The keys of a block's cases."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from snakemake.io import ancient
 
-from ladder.catalogue import datasets, published, workloads
+from ladder.catalogue import datasets, published, traits
 from ladder.records.case import Case
 from ladder.workflow.mistakes import ending_run
 
@@ -77,7 +77,7 @@ def reference_path(workload, sizes):
 
 def reference_of(case):
     """The file of a case's reference; [] if the reference is computed inside the job."""
-    slug = workloads.reference_slug(case)
+    slug = traits.reference_slug(case)
     return [] if slug is None else reference_path(case.workload, slug)
 
 

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from ladder.catalogue import workloads
+from ladder.catalogue import locations
 from ladder.errors import LadderError
 
 RUNTIMES = ("apptainer", "singularity")  # those that Snakemake can call, in its order
@@ -56,6 +56,6 @@ def require_image(name):
 
 def bind_folders(root):
     """Have containers mount the project's folder `root` and the users' folders of variants."""
-    folders = [str(root), *map(str, workloads.roots()[1:])]
+    folders = [str(root), *map(str, locations.roots()[1:])]
     for name in BIND_VARIABLES:
         os.environ[name] = ",".join(filter(None, [os.environ.get(name), *folders]))

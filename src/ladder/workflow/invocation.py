@@ -1,13 +1,12 @@
 """What a command line asks of Snakemake: targets that nothing makes are sentences with the nearest name."""
 
-import difflib
 import os
 import re
 
 from snakemake.logging import logger
 
-from ladder.catalogue import workloads
-from ladder.errors import LadderError
+from ladder.catalogue import locations
+from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.workflow.mistakes import ending_run
 
 # The paths that name an experiment, and those of figures.
@@ -45,21 +44,21 @@ def reason(path, workflow, experiments, figures):
     if match := FIGURE.fullmatch(path):
         return figure_reason(match[1], experiments, figures)
     if match := EXPERIMENT.match(path):
-        return f"The configuration has no experiment {match[1]}{suggestion(match[1], experiments)}"
+        return f"The configuration has no experiment {match[1]}.{did_you_mean(match[1], experiments)}"
     rules = [rule for rule in workflow.rules if not rule.has_wildcards()]
     files = [str(file) for rule in rules for file in (*rule.input, *rule.output) if isinstance(file, str)]
-    return f"Nothing makes {path}{suggestion(path, [*(rule.name for rule in rules), *files])}"
+    return f"Nothing makes {path}.{did_you_mean(path, [*(rule.name for rule in rules), *files])}"
 
 
 def figure_reason(name, experiments, figures):
     """Why a figure isn't drawn."""
     if name not in figures.constants:
-        return f"There is no figure {name}{suggestion(name, figures.constants)}"
+        return f"There is no figure {name}.{did_you_mean(name, figures.constants)}"
     if missing := missing_experiments(name, experiments, figures):
-        texts = [f"{other}{suggestion(other, experiments, ' (did you mean {}?)')}" for other in missing]
+        hints = "".join(did_you_mean(other, experiments) for other in missing)
         return (
-            f"The figure {name} can't be drawn: EXPERIMENTS in {figures.paths[name]} names {', '.join(texts)}, which "
-            "the configuration lacks."
+            f"The figure {name} can't be drawn: EXPERIMENTS in {figures.paths[name]} names {enumerate_words(missing)}, "
+            f"which the configuration lacks.{hints}"
         )
     return f"{name} is not a figure of this run: it shows data or artefacts that this run doesn't make."
 
@@ -73,13 +72,7 @@ def report_misspelt(experiments, figures):
     """Print which of a user's figures aren't drawn because they require an experiment with almost a known name."""
     for name in figures.constants:
         missing = missing_experiments(name, experiments, figures)
-        if not figures.paths[name].is_relative_to(workloads.HOME) and any(
-            difflib.get_close_matches(other, experiments) for other in missing
+        if not figures.paths[name].is_relative_to(locations.HOME) and any(
+            did_you_mean(other, experiments) for other in missing
         ):
             logger.warning(f"ladder: {figure_reason(name, experiments, figures)}")
-
-
-def suggestion(name, known, text=": did you mean {}?"):
-    """A text on the known name that is nearest to an unknown one; without any, what ends a sentence, or nothing."""
-    nearest = difflib.get_close_matches(name, known, n=1)
-    return text.format(*nearest) if nearest else "." * text.startswith(":")

@@ -1,6 +1,6 @@
 """The cores, GPUs and Slurm resources of the jobs that run on nodes: measurements, and descriptions of machines."""
 
-from ladder.catalogue import workloads
+from ladder.catalogue import traits
 from ladder.planning import targets
 from ladder.workflow.study_plan import case_of
 
@@ -38,7 +38,7 @@ class JobResources:
             # On this machine one job is timed at a time, or one per GPU.
             self.measuring |= {
                 "timing": lambda wildcards: 0 if self.is_on_gpu(wildcards) else 1,
-                "card": lambda wildcards: workloads.gpus(self.case_of(wildcards)),
+                "card": lambda wildcards: traits.gpus(self.case_of(wildcards)),
             }
 
     def target_of(self, wildcards):
@@ -76,7 +76,7 @@ class JobResources:
 
     def is_on_gpu(self, wildcards):
         """Whether a case's arrays are on a GPU."""
-        return workloads.device(self.case_of(wildcards)) == "cuda"
+        return traits.device(self.case_of(wildcards)) == "cuda"
 
     def slurm(self, target_of, shares_node=lambda wildcards: False):
         """The Slurm resources of a job whose Target is a function of the wildcards, and whether it shares its node."""

@@ -8,7 +8,7 @@ that configurations with other sizes keep theirs.
 import functools
 from dataclasses import replace
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import sources, traits
 from ladder.records import record
 
 FOLDER = "results/stamps"
@@ -16,7 +16,7 @@ FOLDER = "results/stamps"
 
 def path_of(case):
     """The stamp of one variant's measurements of one problem, whatever the tuning."""
-    code = "-".join([case.workload, case.variant, *(name for _, name in sorted(workloads.used_variants(case)))])
+    code = "-".join([case.workload, case.variant, *(name for _, name in sorted(traits.used_variants(case)))])
     return f"{FOLDER}/{code}/{record.in_path(replace(case, tuning={}).slug)}.txt"
 
 

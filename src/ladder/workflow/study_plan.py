@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ladder.catalogue import published, workloads
+from ladder.catalogue import locations, published
 from ladder.errors import LadderError
 from ladder.planning import configuration, plan, targets
 from ladder.records import record
@@ -117,7 +117,7 @@ def read(config, workflow, root):
         raise LadderError(f"{root} has a brace in its name, which Snakemake can't handle: rename it.")
     config = configuration.validate(config)
     deployment.require_usable(workflow, config)
-    workloads.search_folders(config["variant_folders"])
+    locations.search_folders(config["variant_folders"])
     published.search_project(root)
     # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())

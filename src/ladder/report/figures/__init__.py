@@ -26,7 +26,7 @@ import hashlib
 import importlib
 import re
 
-from ladder.catalogue import contracts, literals, sources, workloads
+from ladder.catalogue import contracts, literals, locations, sources, workloads
 from ladder.errors import LadderError
 from ladder.report import chapters
 from ladder.report.figures import methods
@@ -38,7 +38,7 @@ FORMATS = ("pdf", "svg", "png")
 
 def modules():
     """The figures of all chapters, {name: (workload, path of the module)}, in the order of their names."""
-    return modules_below(tuple(workloads.roots()))
+    return modules_below(tuple(locations.roots()))
 
 
 @functools.cache

@@ -18,11 +18,14 @@ place; the output is `error` (1,).
 """
 
 import itertools
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.data import sizes as data_sizes
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import compare, growing_sum_factor
 from ladder.workloads.backprop import reference
 
@@ -66,7 +69,7 @@ SENSITIVITY = [
 STATEFUL = True
 
 
-def refuse(sizes):
+def refuse(sizes: Sizes) -> str | None:
     """Why these sizes are invalid, or None."""
     return (
         data_sizes.refuse_network("backprop", sizes, "784-56-28-10")
@@ -82,22 +85,22 @@ def refuse_momentum(sizes):
     return None
 
 
-def data_set(sizes):
+def data_set(sizes: Sizes) -> str | None:
     """The data set that the training reads."""
     return sizes["source"]
 
 
-def reference_sizes(sizes):
+def reference_sizes(sizes: Sizes) -> Sizes | None:
     """The sizes that the reference depends on: all except the dtype."""
     return {name: value for name, value in sizes.items() if name != "dtype"}
 
 
-def rounds(sizes):
+def rounds(sizes: Sizes) -> int:
     """Every epoch is a round."""
     return sizes["epochs"]
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     pool, dtype = sizes["images"] + reference.held_out(sizes["images"]), sizes["dtype"]
     inputs = {
@@ -110,7 +113,7 @@ def arrays(sizes):
     return inputs, {"error": ((1,), dtype)}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write an epoch's order in place; before the first epoch also the patterns and the initial weights.
 
     Returns the names of the arrays written: a later epoch continues from the current weights and steps.
@@ -125,12 +128,12 @@ def fill(inputs, sizes, round, data):
     return list(inputs)
 
 
-def state(sizes):
+def state(sizes: Sizes) -> Iterable[str]:
     """The names of the inputs that an epoch passes on to the next one: weights and steps."""
     return [f"{name}{layer}" for name in ("w", "dw") for layer in range(1, len(reference.widths(sizes)))]
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs of an epoch's products (three per layer, two in the first), and the bytes that it must move."""
     widths, size = reference.widths(sizes), np.dtype(sizes["dtype"]).itemsize
     pairs = list(itertools.pairwise(widths))
@@ -144,7 +147,7 @@ def cost(sizes):
     )
 
 
-def check(sizes, inputs, outputs, round, data, exact, precision):
+def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, exact: Any, precision: str) -> Round:
     """Compare an epoch's error, weights and steps with the reference; returns the checks and a point of the CURVE."""
     checks, weights = [], []
     for layer in range(1, len(reference.widths(sizes))):

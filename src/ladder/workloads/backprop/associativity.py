@@ -6,6 +6,7 @@ bottleneck is that of `temporaries`.
 
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import in_c
 
 DEVICE = "host"
@@ -14,6 +15,8 @@ PROGRAMS = ("gcc",)
 SOURCE = "associativity.c"
 
 
-def setup(problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"):
+def setup(
+    problem: Problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"
+) -> Run:
     """The steps of an epoch, by macro block, on one thread."""
     return in_c.by_pattern(problem, "associativity", flags)

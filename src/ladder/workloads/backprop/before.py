@@ -8,6 +8,7 @@ touches a cache line and a page per pattern, and is bound by the latency of the 
 
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import in_c
 
 DEVICE = "host"
@@ -16,6 +17,8 @@ PROGRAMS = ("gcc",)
 SOURCE = "before.c"
 
 
-def setup(problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"):
+def setup(
+    problem: Problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"
+) -> Run:
     """The steps of an epoch, by macro block, on one thread."""
     return in_c.by_unit(problem, "before", flags)

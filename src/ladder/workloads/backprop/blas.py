@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import reference
 from ladder.workloads.gemm import blas
 
@@ -16,7 +17,7 @@ DEVICE = "host"
 RUNTIME = "blas"
 
 
-def setup(problem, *, threads: int, block: int = 512):
+def setup(problem: Problem, *, threads: int, block: int = 512) -> Run:
     """The steps of an epoch, block by block, as (phase, function)."""
     return [*reset(problem), *blocks(problem, min(block, len(problem.ranpat))), *update(problem)]
 

@@ -9,6 +9,7 @@ loads and stores them for every product.
 
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import in_c
 
 DEVICE = "host"
@@ -17,6 +18,8 @@ PROGRAMS = ("gcc",)
 SOURCE = "contiguous.c"
 
 
-def setup(problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"):
+def setup(
+    problem: Problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"
+) -> Run:
     """The steps of an epoch, by macro block, on one thread."""
     return in_c.by_block(problem, "contiguous", flags)

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.backprop import reference
 from ladder.workloads.mlp import products
@@ -24,7 +25,7 @@ USES = {"product": "gemm"}
 ROWS = 256  # rows of a block that sums columns, as in the source
 
 
-def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
+def setup(problem: Problem, *, product: str, graph: Literal["off", "on"] = "on") -> Run:
     """One epoch: its steps by phase, or their graph."""
     steps = list(Epoch(problem, products.of(product)).steps())
     if graph == "off":

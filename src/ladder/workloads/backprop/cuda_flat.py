@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.backprop import flat
 
@@ -23,7 +24,7 @@ MACROS = ()
 LIMITS = {"block": (1, 1024)}
 
 
-def setup(problem, *, index: Literal["walk", "offsets"] = "walk", block: int = 256):
+def setup(problem: Problem, *, index: Literal["walk", "offsets"] = "walk", block: int = 256) -> Run:
     """The steps of an epoch, by macro block; weights are copied to the flat arrays before it, and back at its end."""
     net = flat.Flat(problem)
     sizes, last = problem.sizes, net.last

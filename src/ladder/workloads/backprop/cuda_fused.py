@@ -17,6 +17,7 @@ import numpy as np
 from ladder import cuda
 from ladder.build import binaries
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.backprop import reference
 
@@ -53,14 +54,14 @@ GRADIENTS = {
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     bm: int = 0,
     tn: int = 0,
     tp: int = 0,
     math: Literal["default", "tf32"] = "default",
     graph: Literal["off", "on"] = "on",
-):
+) -> Run:
     """An epoch as (phase, kernel), with this tiling, or by default with the tiling of TILES for the layers."""
     (tiling,) = binaries.tiling_or((default_tiling(problem.sizes),), bm=bm, tn=tn, tp=tp)
     steps = list(epoch(problem, tiling, "_tf32" if math == "tf32" and problem.error.itemsize == 4 else ""))

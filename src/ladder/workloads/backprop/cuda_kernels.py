@@ -32,6 +32,7 @@ import numpy as np
 from ladder import cuda
 from ladder.build import binaries, compiler
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.backprop import flat
 
@@ -46,14 +47,14 @@ MAX_SHARED = 48 * 2**10  # bytes of shared memory that a block can have without 
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     operands: Literal["global", "shared"] = "shared",
     scalars: Literal["argument", "constant"] = "constant",
     tables: Literal["global", "readonly", "texture"] = "texture",
     error: Literal["atomic", "emulated", "block"] = "block",
     block: int = 256,
-):
+) -> Run:
     """The steps of an epoch, by kernel; weights are copied to the flat arrays before it, and back at its end."""
     if block % WARP:
         raise LadderError(f"block={block} of backprop/cuda_kernels must be a multiple of {WARP}, a warp.")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import reference
 
 DEVICE = "host"
@@ -9,7 +10,7 @@ RUNTIME = "blas"
 PEER = True
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed epoch."""
     layers = range(1, len(reference.widths(problem.sizes)))
     weights = [getattr(problem, f"w{layer}") for layer in layers]

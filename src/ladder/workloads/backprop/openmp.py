@@ -9,6 +9,7 @@ like `temporaries`, by the L2 cache of every thread.
 
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import in_c
 
 DEVICE = "host"
@@ -20,7 +21,7 @@ ENVIRONMENT = {"OMP_SCHEDULE": "{schedule}"}
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     threads: int,
     schedule: Literal["static", "dynamic", "guided"],
@@ -28,7 +29,7 @@ def setup(
     update: Literal["accumulators", "owner", "atomic"] = "accumulators",
     simd: int = 1,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all"] = "native",
-):
+) -> Run:
     """The steps of an epoch, by macro block, on the threads and with the schedule that the harness has set."""
     program = in_c.Program(problem, "openmp", threads=threads, flags=flags, simd=simd)
     return [program.step("patterns", f"patterns_{error}"), *program.changes(f"weight_change_{update}")]

@@ -9,6 +9,8 @@ from typing import Literal
 
 import torch
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "torch"
 PEER = True
@@ -16,7 +18,9 @@ REQUIRES = ("torch",)
 LIMITS = {"block": (1, 65536)}
 
 
-def setup(problem, *, threads: int, gradients: Literal["autograd", "by_hand"] = "autograd", block: int = 65536):
+def setup(
+    problem: Problem, *, threads: int, gradients: Literal["autograd", "by_hand"] = "autograd", block: int = 65536
+) -> Run:
     """The timed epoch; weights and steps share their memory with the problem's arrays."""
     torch.set_num_threads(threads)
     weights, steps = ([split(torch.from_numpy(array)) for array in layer_arrays(problem, name)] for name in ("w", "dw"))

@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import reference
 from ladder.workloads.mlp.pytorch_cuda import captured
 
@@ -18,12 +19,12 @@ REQUIRES = ("torch", "cupy")
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     graph: Literal["off", "on"] = "off",
     compiled: Literal["off", "on"] = "off",
     math: Literal["default", "tf32"] = "default",
-):
+) -> Run:
     """One epoch; weights and steps share their memory with the problem's arrays."""
     torch.backends.cuda.matmul.allow_tf32 = math == "tf32"
     layers = range(1, len(reference.widths(problem.sizes)))

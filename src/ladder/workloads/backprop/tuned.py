@@ -11,6 +11,7 @@ less if the layers' widths aren't multiples of it. Bound by the multiply-adds of
 import ctypes
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import in_c
 
 DEVICE = "host"
@@ -23,13 +24,13 @@ ENVIRONMENT = {"OMP_PROC_BIND": "spread", "OMP_PLACES": "cores"}
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     threads: int,
     block: int = 96,
     vector: int = 32,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all"] = "native",
-):
+) -> Run:
     """The steps of an epoch: the blocks, then the update."""
     program = in_c.Program(problem, "tuned", threads=threads, flags=flags, vector=vector)
     # Used instead of `out` and `delta` of all patterns, which take no memory as long as nothing touches their pages.

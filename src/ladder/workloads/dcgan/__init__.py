@@ -12,12 +12,16 @@ Shapes: latents float32 (images, 100), network float32 (`layout.count`,) in the 
 a pool of latents. A round selects its latents from the pool at random, so every image can be checked.
 """
 
+from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.devices import chunked
 from ladder.errors import LadderError
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import compare
 from ladder.workloads.dcgan import formats, layout, network, reference
 
@@ -43,7 +47,7 @@ SENSITIVITY = [("host", {"threads": 1}, {"images": 3, "channels": 16})]
 CHUNK = 64
 
 
-def refuse(sizes):
+def refuse(sizes: Sizes) -> str | None:
     """Why these sizes are invalid, or None."""
     if sizes["channels"] % 8:
         return f"channels={sizes['channels']} of dcgan must be a multiple of 8: three layers halve them."
@@ -52,12 +56,12 @@ def refuse(sizes):
     return None
 
 
-def data_set(sizes):
+def data_set(sizes: Sizes) -> str | None:
     """The trained network, an artefact; None for random weights, which come from the seed."""
     return "dcgan/learned.bin" if sizes["weights"] == "trained" else None
 
 
-def load_data(path):
+def load_data(path: Path) -> Any:
     """A network (count,) of 512 channels, float32, from a file in the earlier study's format. Raises LadderError."""
     weights, channels = formats.read_network(path)
     if channels != layout.CHANNELS:
@@ -65,19 +69,19 @@ def load_data(path):
     return weights
 
 
-def reference_sizes(sizes):
+def reference_sizes(sizes: Sizes) -> Sizes | None:
     """The sizes that the pool's pictures depend on."""
     return {name: sizes[name] for name in ("channels", "weights", "seed")}
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     images, dtype = sizes["images"], sizes["dtype"]
     inputs = {"latents": ((images, layout.LATENT), dtype), "network": ((layout.count(sizes["channels"]),), dtype)}
     return inputs, {"pictures": ((images, layout.SIDE, layout.SIDE, layout.COLOURS), sizes["pictures"])}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write a round's latents in place and, in the first round, the network. Return the names of the arrays written."""
     index = network.order(sizes["images"], sizes["seed"], round)
     inputs["latents"][...] = network.latents(sizes["seed"])[index]
@@ -87,7 +91,7 @@ def fill(inputs, sizes, round, data):
     return ["latents", "network"]
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs (an FMA is two) without products by zero, and the minimum of bytes moved: each array once."""
     channels = sizes["channels"]
     products = layout.LATENT * layout.BASE_SIDE**2 * channels
@@ -101,7 +105,7 @@ def cost(sizes):
     )
 
 
-def check(sizes, inputs, outputs, round, data, exact, precision):
+def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, exact: Any, precision: str) -> Round:
     """Compare every number of every picture with the pool's."""
     index, tolerance = network.order(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
     expected = exact["pictures"]

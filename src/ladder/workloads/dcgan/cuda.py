@@ -13,6 +13,7 @@ from typing import Literal
 from ladder import cuda
 from ladder.cuda.trace import Recorder
 from ladder.harness import traces
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import gpu
 from ladder.workloads.dcgan.batches import SCHEDULES, all_steps
@@ -27,7 +28,7 @@ LIMITS = {"split": (0, 4)}
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     first: str = "cuda_implicit",
     last: str = "cuda_window",
@@ -38,7 +39,7 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
     graph: Literal["off", "on"] = "off",
-):
+) -> Run:
     """The timed steps of all batches, layer by layer; the loading of the network before them; and their trace."""
     images = problem.sizes["images"]
     batch = min(batch, images)

@@ -29,6 +29,7 @@ from ladder import cuda
 from ladder.cuda.trace import Recorder
 from ladder.errors import LadderError
 from ladder.harness import traces
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import gpu
 from ladder.workloads.dcgan.batches import SCHEDULES, images_of, length
@@ -44,7 +45,7 @@ SLOTS, SLOTS_PER_STREAM = 8, 2
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     gpus: int = 1,
     memory: Literal["pinned", "staged", "pageable"] = "pinned",
@@ -59,7 +60,7 @@ def setup(
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
-):
+) -> Run:
     """The timed run of all GPUs, the loading of the network on each before it, and a trace unless it has too many rows.
 
     Raises LadderError if `graph` is on and the host takes part in copies.

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Literal
 
 from ladder.build import libraries
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.batches import Generator, all_steps, even_groups
@@ -25,7 +26,7 @@ ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.h
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     threads: int,
     first: str = "tuned",
@@ -34,7 +35,7 @@ def setup(
     batch: int = 16,
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     vector: int = 32,
-):
+) -> Run:
     """The timed steps of all batches, layer by layer, and the loading of the network before them."""
     library = libraries.load("dcgan", "host", problem.sizes["dtype"], vector=vector)
     images = problem.sizes["images"]

@@ -16,6 +16,7 @@ import itertools
 from types import SimpleNamespace
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import home
@@ -30,7 +31,7 @@ LIMITS = {"split": (0, 4), "batch": (1, 65535)}
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     ranks: int,
     memory: Literal["pinned", "staged"] = "pinned",
@@ -44,7 +45,7 @@ def setup(
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
-):
+) -> Run:
     """The timed run of all ranks' GPUs, and the loading of the network on each before it.
 
     Raises LadderError if `graph` is on and the host takes part in copies.

@@ -2,6 +2,7 @@
 
 import torch
 
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan.torch_generator import Generator
 
@@ -12,7 +13,7 @@ REQUIRES = ("torch",)
 LIMITS = {"pictures": ("float32",)}
 
 
-def setup(problem, *, threads: int, batch: int = 16):
+def setup(problem: Problem, *, threads: int, batch: int = 16) -> Run:
     """The timed batches, each with a copy to the caller's array, and the loading of the network before them."""
     torch.set_num_threads(threads)
     latents, network, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))

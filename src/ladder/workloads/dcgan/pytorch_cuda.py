@@ -9,6 +9,7 @@ from typing import Literal
 
 import torch
 
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import torch_generator
 from ladder.workloads.mlp.pytorch_cuda import captured
@@ -21,14 +22,14 @@ LIMITS = {"pictures": ("float32",)}
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     batch: int = 512,
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     graph: Literal["off", "on"] = "off",
     compiled: Literal["off", "on"] = "off",
     turned: Literal["off", "on"] = "off",
-):
+) -> Run:
     """The timed batches, and the loading of the network."""
     latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
     generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)

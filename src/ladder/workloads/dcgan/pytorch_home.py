@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import torch_generator
 
@@ -19,13 +20,13 @@ LIMITS = {"pictures": ("float32",)}
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     batch: int = 512,
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     compiled: Literal["off", "on"] = "off",
     turned: Literal["off", "on"] = "off",
-):
+) -> Run:
     """The timed batches with their copies, and the loading of the network."""
     for array in (problem.latents, problem.pictures):
         cuda.lock_pages(array)

@@ -19,11 +19,14 @@ zeros beyond the last one, all of one dtype, float32 or float64; steps int64 (1,
 residual is exactly 0, a variant stops there, or keeps it in the following steps.
 """
 
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.errors import LadderError
+from ladder.harness.contract import Arrays, Kinds, Problem, Round, Sizes
 from ladder.harness.validation import CONFIDENCE, Check, compare, unit_roundoff
 from ladder.workloads.descent import system, trajectory
 
@@ -81,7 +84,7 @@ MIN_STEPS, MIN_ELEMENTS = 8, 64
 ONE_ROUNDING = 0.58
 
 
-def refuse(sizes):
+def refuse(sizes: Sizes) -> str | None:
     """Why these sizes are invalid, or None."""
     if sizes["kappa"] < 1:
         return f"kappa={sizes['kappa']:g} of descent is not a condition number, which is at least 1."
@@ -98,26 +101,26 @@ def refuse(sizes):
     return None
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     n, dtype = sizes["n"], sizes["dtype"]
     outputs = {"x": ((n,), dtype), "history": ((sizes["iterations"] + 1,), dtype), "steps": ((1,), "int64")}
     return {"matrix": ((n, n), dtype), "b": ((n,), dtype)}, outputs
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write b in place; returns its name. `generate` writes the matrix."""
     inputs["b"][...] = system.from_sizes(sizes, round).b
     return ["b"]
 
 
-def generate(problem, round):
+def generate(problem: Problem, round: int) -> None:
     """Write the round's matrix in place."""
     equations = system.from_sizes(problem.sizes, round)
     system.generate(problem, equations.c, equations.d, equations.p)
 
 
-def cost(sizes, facts):
+def cost(sizes: Sizes, facts: Mapping[str, int]) -> SimpleNamespace:
     """FLOPs of the products, and the minimum of bytes: half of A, once or in every iteration.
 
     Half suffices because A is symmetric. It is read once if it fits on a chip, where it may stay.
@@ -129,7 +132,9 @@ def cost(sizes, facts):
     return SimpleNamespace(flops=flops, bytes=half * reads, precision=sizes["dtype"])
 
 
-def check(sizes, inputs, outputs, round, data, reference, precision):
+def check(
+    sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, reference: Any, precision: str
+) -> Round:
     """Compare the history with the reference's, A x with b, and the last step with the expected one."""
     equations = system.from_sizes(sizes, round)
     x, steps = outputs["x"].astype(np.float64), int(outputs["steps"][0])

@@ -10,12 +10,14 @@ from typing import Literal
 import numpy as np
 from scipy.linalg.blas import get_blas_funcs
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "blas"
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 
 
-def setup(problem, *, threads: int, product: Literal["gemv", "symv"] = "gemv", recompute: int = 0):
+def setup(problem: Problem, *, threads: int, product: Literal["gemv", "symv"] = "gemv", recompute: int = 0) -> Run:
     """The timed solve, on the threads that the harness has set."""
     b, x, history, dtype = problem.b, problem.x, problem.history, problem.x.dtype
     matrix_product, dot, add, scale = get_blas_funcs((product, "dot", "axpy", "scal"), dtype=dtype)

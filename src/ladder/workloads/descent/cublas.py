@@ -16,6 +16,7 @@ import numpy as np
 from ladder import cuda
 from ladder.cuda.cublas import bind, call, factor, pointer, use_current_stream
 from ladder.cuda.cublas import handle as shared
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import in_order
 from ladder.workloads.gemv import cublas as gemv
 
@@ -101,7 +102,9 @@ def calls(problem, product):
     return begin, iteration
 
 
-def setup(problem, *, product: Literal["gemv", "symv"] = "gemv", graph: Literal["off", "on"] = "off", batch: int = 0):
+def setup(
+    problem: Problem, *, product: Literal["gemv", "symv"] = "gemv", graph: Literal["off", "on"] = "off", batch: int = 0
+) -> Run:
     """The timed solve."""
     begin, iteration = calls(problem, {"gemv": gemv.product, "symv": symmetric_product}[product])
     iterations = problem.sizes["iterations"]

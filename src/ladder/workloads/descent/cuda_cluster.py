@@ -11,6 +11,7 @@ import numpy as np
 from ladder import cuda
 from ladder.cuda.gpus import load_cupy
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent import launch
 
 DEVICE = "cuda"
@@ -22,7 +23,7 @@ LIMITS = {"algorithm": ("steepest", "cg", "jacobi"), "n": (1, 512)}
 NON_PORTABLE = 14
 
 
-def setup(problem, *, blocks: int = 16, block: int = 256, columns: int = 16):
+def setup(problem: Problem, *, blocks: int = 16, block: int = 256, columns: int = 16) -> Run:
     """The timed solve; a lane holds `columns` elements of each vector, so that n is at most 32 times `columns`.
 
     Raises LadderError if n is larger, or the GPU has no clusters.

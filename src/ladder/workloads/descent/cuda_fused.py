@@ -14,6 +14,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.cuda.gpus import load_cupy
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.descent import launch
 
@@ -31,7 +32,7 @@ LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     block: int = 0,
     team: int = 0,
@@ -39,7 +40,7 @@ def setup(
     unroll: int = 0,
     recompute: int = 0,
     graph: Literal["off", "on"] = "off",
-):
+) -> Run:
     """The timed solve with this tiling or, by default, with that of TILES for n."""
     dtype = problem.x.dtype
     shares = launch.make_shares(problem, TILES, block=block, team=team, rows=rows, unroll=unroll)

@@ -16,6 +16,7 @@ from ladder import cuda
 from ladder.build import binaries
 from ladder.cuda.gpus import load_cupy
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent import launch
 
 DEVICE = "cuda"
@@ -45,7 +46,7 @@ MAX_N = {"float32": 3072, "float64": 2048}
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     block: int = 0,
     team: int = 0,
@@ -54,7 +55,7 @@ def setup(
     columns: int = 0,
     blocks: int = 0,
     recompute: int = 0,
-):
+) -> Run:
     """The timed solve by `blocks` blocks of this tiling or, by default, by those for n.
 
     With `columns`, a lane holds that many elements of every vector in registers. Raises LadderError if they don't

@@ -10,6 +10,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.cuda.gpus import load_cupy
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent import launch
 
 DEVICE = "cuda"
@@ -19,7 +20,7 @@ SOURCE = "cuda_symmetric.cu"
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 
 
-def setup(problem, *, block: int = 256):
+def setup(problem: Problem, *, block: int = 256) -> Run:
     """The timed solve, in tiles of `block` x `block` elements."""
     n, dtype = problem.sizes["n"], problem.x.dtype
     kernel = cuda.kernel("descent", "cuda_symmetric", "solve", dtype.name, is_cooperative=True, block=block)

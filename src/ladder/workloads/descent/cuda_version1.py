@@ -3,6 +3,7 @@
 Latency-bound: about ten launches and two host synchronisations per iteration.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent import by_host
 from ladder.workloads.descent_kernel import launch
 
@@ -13,6 +14,6 @@ SOURCE = "cuda_version1.cu"
 LIMITS = {"algorithm": ("steepest",), "n": (1, 32)}
 
 
-def setup(problem):
+def setup(problem: Problem) -> Run:
     """The timed solve."""
     return by_host.solver(problem, launch.BlockPerRow("descent", problem))

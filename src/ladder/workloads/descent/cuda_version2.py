@@ -7,6 +7,7 @@ reads n n products: six times the traffic of reading A once.
 
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent import by_host
 from ladder.workloads.descent_kernel import launch as kernel_launch
 
@@ -18,6 +19,6 @@ MACROS = ("load",)
 LIMITS = {"algorithm": ("steepest",), "n": (1, 16384), "block": (32, 512)}
 
 
-def setup(problem, *, block: int = 128, load: int = 4, launch: Literal["right", "study"] = "right"):
+def setup(problem: Problem, *, block: int = 128, load: int = 4, launch: Literal["right", "study"] = "right") -> Run:
     """The timed solve; `launch` is as in `descent_kernel.launch.LinearIndex`."""
     return by_host.solver(problem, kernel_launch.LinearIndex("descent", problem, block, load, launch))

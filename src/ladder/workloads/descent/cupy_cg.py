@@ -1,6 +1,7 @@
 """Peer: CuPy's conjugate gradients, the product by cuBLAS; a small system is bound by waiting for every residual."""
 
 from ladder.cuda.gpus import load_cupy
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent.recorder import Recorder, tolerances
 
 DEVICE = "cuda"
@@ -10,7 +11,7 @@ REQUIRES = ("cupy",)
 LIMITS = {"algorithm": ("cg", "jacobi")}
 
 
-def setup(problem):
+def setup(problem: Problem) -> Run:
     """The timed solve."""
     cupy = load_cupy()
     from cupyx.scipy.sparse.linalg import LinearOperator, cg

@@ -5,6 +5,7 @@ elements by 32 bits.
 """
 
 from ladder.cuda.gpus import load_cupy
+from ladder.harness.contract import Problem, Run
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -13,7 +14,7 @@ REQUIRES = ("cupy",)
 LIMITS = {"n": (1, 46340), "algorithm": ("direct",)}
 
 
-def setup(problem):
+def setup(problem: Problem) -> Run:
     """The timed solve."""
     cupy = load_cupy()
     from cupy_backends.cuda.libs import cublas, cusolver

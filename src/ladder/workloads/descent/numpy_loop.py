@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent import loop
 
 DEVICE = "host"
@@ -10,6 +11,6 @@ PEER = True
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed solve, on the threads that the harness has set."""
     return lambda: loop.solve(np, lambda v: problem.matrix @ v, problem)

@@ -10,6 +10,7 @@ recompute a tiny residual diverge: they need a tolerance.
 import numba
 import numpy as np
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemv.openmp import OPTIONS, dot, four_dots, row_range
 
 DEVICE = "host"
@@ -126,7 +127,7 @@ def solve(matrix, b, x, history, steps, vectors, diagonal, sums, is_conjugate, t
     steps[0] = step
 
 
-def setup(problem, *, threads: int, recompute: int = 0):
+def setup(problem: Problem, *, threads: int, recompute: int = 0) -> Run:
     """The timed solve, on the threads that the harness has set."""
     n, dtype, algorithm = len(problem.b), problem.x.dtype, problem.sizes["algorithm"]
     r, q = np.empty((2, n), dtype)

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent.recorder import Recorder, tolerances
 
 DEVICE = "host"
@@ -11,7 +12,7 @@ PEER = True
 LIMITS = {"algorithm": ("cg", "jacobi")}
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed solve, on the threads that the harness has set."""
     matrix, kind = problem.matrix, {"shape": problem.matrix.shape, "dtype": problem.matrix.dtype}
     operator = LinearOperator(matvec=lambda v: matrix @ v, **kind)

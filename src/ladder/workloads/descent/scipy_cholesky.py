@@ -3,13 +3,15 @@
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "blas"
 PEER = True
 LIMITS = {"algorithm": ("direct",)}
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed solve, on the threads that the harness has set."""
     factor = np.empty_like(problem.matrix)
 

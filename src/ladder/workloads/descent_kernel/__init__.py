@@ -20,11 +20,14 @@ Shapes: matrix (n, n), x and y (n,); out (n, n) of `init`, `hash` and `product`,
 other output of `hash`, (n,); all of one dtype, float32 or float64. key, the input of `hash`, is uint32 (1,).
 """
 
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.devices import chunked
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import compare, random_sum_factor, unit_roundoff
 from ladder.workloads.gemv import sums
 
@@ -58,7 +61,7 @@ ALPHA = 0.7
 PART = 2**18  # elements of a matrix that are checked at once, few enough for a cache
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     kernel, n, dtype = sizes["kernel"], sizes["n"], sizes["dtype"]
     vector, matrix = ((n,), dtype), ((n, n), dtype)
@@ -69,7 +72,7 @@ def arrays(sizes):
     return {name: specs[name] for name in INPUTS[kernel]}, outputs
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write the inputs of a round in place; returns their names."""
     generator = np.random.default_rng([sizes["seed"], round])
 
@@ -86,7 +89,7 @@ def fill(inputs, sizes, round, data):
     return list(inputs)
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs, and bytes loaded and stored."""
     n = sizes["n"]
     flops, loads, stores = {
@@ -119,7 +122,9 @@ def hashed_elements(first, count, key):
     return (bits >> 8) * 2.0**-23 - 1
 
 
-def check(sizes, inputs, outputs, round, data, reference, precision):
+def check(
+    sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, reference: Any, precision: str
+) -> Round:
     """Compare every element with the same arithmetic in float64; the reference sums don't use BLAS."""
     kernel, out = sizes["kernel"], outputs["out"]
     if kernel == "hash":

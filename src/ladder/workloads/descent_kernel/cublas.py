@@ -8,6 +8,7 @@ import ctypes
 from functools import partial
 
 from ladder.cuda.cublas import bind, factor, handle, pointer
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent_kernel import ALPHA
 from ladder.workloads.gemv.cublas import multiply, product
 
@@ -21,7 +22,7 @@ ON_HOST, ON_DEVICE = ctypes.c_int(0), ctypes.c_int(1)  # CUBLAS_POINTER_MODE_...
 ONE = ctypes.c_int64(1)
 
 
-def setup(problem):
+def setup(problem: Problem) -> Run:
     """The timed call or calls of the case's kernel."""
     kernel, out = problem.sizes["kernel"], problem.out
     if kernel == "gemv":

@@ -5,6 +5,7 @@ Its reduction is unrolled by hand; ours is unrolled by the compiler, and takes a
 and of a few dependent accesses.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent_kernel import launch
 
 DEVICE = "cuda"
@@ -14,6 +15,6 @@ SOURCE = "cuda_version1.cu"
 LIMITS = {"kernel": ("init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"), "n": (1, 32)}
 
 
-def setup(problem):
+def setup(problem: Problem) -> Run:
     """The timed launch of the case's kernel."""
     return launch.kernel_launch(problem, launch.BlockPerRow("descent_kernel", problem))

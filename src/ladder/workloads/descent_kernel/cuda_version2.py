@@ -14,6 +14,7 @@ result of each pass back outside its timed events; ours has nothing to copy.
 from typing import Literal
 
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent_kernel import launch as launches
 
 DEVICE = "cuda"
@@ -26,7 +27,7 @@ TILES = ({"load": 4}, {"load": 8}, {"load": 12})
 LIMITS = {"n": (1, 32768), "block": (32, 512)}
 
 
-def setup(problem, *, block: int = 128, load: int = 0, launch: Literal["right", "study"] = "right"):
+def setup(problem: Problem, *, block: int = 128, load: int = 0, launch: Literal["right", "study"] = "right") -> Run:
     """The timed launch of the case's kernel, or the launches of its passes, as in `launch.LinearIndex`."""
     kernel = problem.sizes["kernel"]
     if launch == "study" and kernel not in launches.EXCHANGED:

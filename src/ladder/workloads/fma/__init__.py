@@ -7,10 +7,13 @@ without tensor cores: a value is loaded and stored once per `length` steps.
 Shapes: the start values x and the end values out (elements,).
 """
 
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import compare, unit_roundoff
 
 RUNGS = {
@@ -21,20 +24,20 @@ CEILING = "multiply-adds"
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     array = ((sizes["elements"],), sizes["dtype"])
     return {"x": array}, {"out": array}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write the start values of a round in place. Return the name of their array."""
     generator = np.random.default_rng([sizes["seed"], round])
     generator.random(out=inputs["x"], dtype=inputs["x"].dtype)
     return ["x"]
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs, two per step of an element, and bytes loaded and stored."""
     flops = 2 * sizes["elements"] * sizes["length"]
     bytes = 2 * np.dtype(sizes["dtype"]).itemsize * sizes["elements"]
@@ -47,7 +50,9 @@ def factors(sizes):
     return dtype(1 - 1 / sizes["length"]), dtype(1 / sizes["length"])
 
 
-def check(sizes, inputs, outputs, round, data, reference, precision):
+def check(
+    sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, reference: Any, precision: str
+) -> Round:
     """Compare every end value with the recurrence's closed form in float64.
 
     A step rounds once, by at most the unit roundoff u times its result, and later steps shrink that error. The error is

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.fma import factors
 
 DEVICE = "cuda"
@@ -11,7 +12,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda.cu"
 
 
-def setup(problem, *, block: int = 128, chains: int = 8):
+def setup(problem: Problem, *, block: int = 128, chains: int = 8) -> Run:
     """The recurrence of every element, with `chains` elements per thread."""
     sizes = problem.sizes
     kernel = cuda.kernel("fma", "cuda", "recurrence", sizes["dtype"], block=block, chains=chains)

@@ -14,10 +14,13 @@ A variant's module may have a function `product(form)`, which returns `multiply(
 use it for their products. Arrays are C-contiguous and of one dtype, float64 or float32.
 """
 
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import (
     compare,
     product_factor,
@@ -64,7 +67,7 @@ SAMPLED_ROWS = 8
 MIN_TERMS = 9  # below it `random_sum_factor` bounds a single sum, but not a sum of many such sums
 
 
-def refuse(sizes):
+def refuse(sizes: Sizes) -> str | None:
     """Why these sizes are invalid, or None."""
     rows, columns = shapes(sizes)["a"]
     if sizes["source"] != "random" and columns > 784:
@@ -83,7 +86,7 @@ def shapes(sizes):
     return by_name | ({"c": (m, n)} if sizes["form"] == "nt" else {})
 
 
-def data_set(sizes):
+def data_set(sizes: Sizes) -> str | None:
     """The data set that the inputs are cut from, or None."""
     return None if sizes["source"] == "random" else sizes["source"]
 
@@ -93,13 +96,13 @@ def has_whole_inputs(sizes, round):
     return round == 1 and sizes["source"] == "random"
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     kinds = {name: (shape, sizes["dtype"]) for name, shape in shapes(sizes).items()}
     return {name: kind for name, kind in kinds.items() if name != "out"}, {"out": kinds["out"]}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write all inputs of a round in place, with other values in each round. Return their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for name in sorted(inputs):
@@ -123,7 +126,7 @@ def crop(images, shape, round):
     return images.reshape(len(images), -1)[index, :columns] / 255.0
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs of the product, two per FMA, and the minimum number of bytes moved: each operand once."""
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
     size = np.dtype(sizes["dtype"]).itemsize
@@ -134,15 +137,17 @@ def cost(sizes):
     )
 
 
-def check(sizes, inputs, outputs, round, data, reference, precision):
+def check(
+    sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, reference: Any, precision: str
+) -> Round:
     """Compare with plain sums in float64 or better: every element, or sampled rows and projections of all elements.
 
     The projections are Freivalds' (1977): for a vector x of random signs, out x is compared with A (B x), and out^T x
     with B^T (A^T x), so that every element of a large result takes part in a comparison. NumPy computes them, and the
     bound includes its rounding.
     """
-    arrays = [inputs["a"], inputs["b"], inputs.get("c"), outputs["out"]]
-    a, b, c, out = (array if array is None else array.astype(np.float64, copy=False) for array in arrays)
+    a, b, out = (array.astype(np.float64, copy=False) for array in (inputs["a"], inputs["b"], outputs["out"]))
+    c = inputs["c"].astype(np.float64, copy=False) if "c" in inputs else None
     a = a.T if sizes["form"] == "tn" else a
     b = b.T if sizes["form"] == "nt" else b
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
@@ -159,7 +164,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
             scaled = out * 4.0 ** whole_bits(k + 1, sizes["dtype"])
             checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
         for name, operands in directions.items():
-            checks.append(compare(f"{name} projected, whole numbers", *projection(*operands), 0.0))
+            computed, projected = projection(*operands)
+            checks.append(compare(f"{name} projected, whole numbers", computed, projected, 0.0))
         return checks, None
     # k roundings of the products and one of the addend.
     factor = product_factor(k + 1, precision)

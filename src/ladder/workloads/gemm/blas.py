@@ -8,6 +8,8 @@ Compute-bound; with few rows bound by packing, with one row by the bandwidth at 
 import numpy as np
 from scipy.linalg import blas
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "blas"
 
@@ -34,7 +36,7 @@ def product(form):
     return multiply
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed product, on the threads that the harness has set."""
     multiply = product(problem.sizes["form"])
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

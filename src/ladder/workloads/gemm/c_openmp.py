@@ -4,6 +4,7 @@ import ctypes
 from typing import Literal
 
 from ladder.build import libraries
+from ladder.harness.contract import Problem, Run
 
 DEVICE = "host"
 RUNTIME = "openmp"
@@ -24,7 +25,12 @@ def product(form, flags="native"):
     return multiply
 
 
-def setup(problem, *, threads: int, flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native"):
+def setup(
+    problem: Problem,
+    *,
+    threads: int,
+    flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
+) -> Run:
     """The timed product, on the threads that the harness has set."""
     libraries.load("gemm", "c_openmp", problem.out.dtype.name, flags=flags)
     multiply = product(problem.sizes["form"], flags)

@@ -9,6 +9,7 @@ import ctypes
 
 from ladder.cuda.cublas import MATH, call, factor, handle, pointer, use_current_stream
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -34,7 +35,7 @@ def product(form, math="default"):
     return multiply
 
 
-def setup(problem, *, math: str = "default"):
+def setup(problem: Problem, *, math: str = "default") -> Run:
     """The timed product."""
     multiply = product(problem.sizes["form"], math)
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

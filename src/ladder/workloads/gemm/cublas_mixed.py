@@ -18,6 +18,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.cuda.cublas import call, factor, handle, pointer, use_current_stream
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 
 DEVICE = "cuda"
@@ -75,7 +76,9 @@ def product_of_parts(form, math):
     return multiply
 
 
-def setup(problem, *, math: Literal["float16", "bfloat16", "tf32x3"], conversion: Literal["timed", "ahead"] = "timed"):
+def setup(
+    problem: Problem, *, math: Literal["float16", "bfloat16", "tf32x3"], conversion: Literal["timed", "ahead"] = "timed"
+) -> Run:
     """The timed product, with the conversion of its operands if `conversion` = timed."""
     (a, convert_a), (b, convert_b) = (allocate_parts(array, math) for array in (problem.a, problem.b))
     multiply = product_of_parts(problem.sizes["form"], math)

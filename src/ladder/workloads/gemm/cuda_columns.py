@@ -5,6 +5,7 @@ element of B is loaded from global memory to a register, and multiplied by `bm` 
 threads. Bound by shared memory: each FMA still loads one element from it, instead of two in `cuda_shared`.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemm import launch
 
 DEVICE = "cuda"
@@ -23,6 +24,6 @@ def product(form, bm=16, bn=64, bk=16):
     return launch.product("cuda_columns", form, geometry, ({"bm": bm, "bn": bn, "bk": bk},))
 
 
-def setup(problem, *, bm: int = 16, bn: int = 64, bk: int = 16):
+def setup(problem: Problem, *, bm: int = 16, bn: int = 64, bk: int = 16) -> Run:
     """The timed product, by blocks of `bm` x `bn` elements in steps of `bk`."""
     return launch.setup(problem, product(problem.sizes["form"], bm, bn, bk))

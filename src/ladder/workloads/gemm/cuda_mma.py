@@ -9,6 +9,7 @@ capability 9.0 have no clusters; there one block computes the whole tile.
 import numpy as np
 
 from ladder.build import binaries
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemm import launch
 
 DEVICE = "cuda"
@@ -48,8 +49,16 @@ def product(form, tilings=TILES):
 
 
 def setup(
-    problem, *, bm: int = 0, bn: int = 0, bk: int = 0, wm: int = 0, wn: int = 0, stages: int = 0, splitk: int = 0
-):
+    problem: Problem,
+    *,
+    bm: int = 0,
+    bn: int = 0,
+    bk: int = 0,
+    wm: int = 0,
+    wn: int = 0,
+    stages: int = 0,
+    splitk: int = 0,
+) -> Run:
     """The timed product with these tiles, or by default with those of TILES for the shape."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, wm=wm, wn=wn, stages=stages, splitk=splitk)
     return launch.setup(problem, product(problem.sizes["form"], tilings))

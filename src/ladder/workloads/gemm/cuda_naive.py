@@ -4,6 +4,7 @@ Bound by the load units, neither by memory nor by the floating-point units: each
 hit the L1 cache.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemm import launch
 
 DEVICE = "cuda"
@@ -19,6 +20,6 @@ def product(form, block=16):
     return launch.product("cuda_naive", form, geometry, ({"block": block},))
 
 
-def setup(problem, *, block: int = 16):
+def setup(problem: Problem, *, block: int = 16) -> Run:
     """The timed product, in blocks of `block` x `block` threads."""
     return launch.setup(problem, product(problem.sizes["form"], block))

@@ -7,6 +7,7 @@ before compute capability 9.0 have no clusters; there one block computes the who
 """
 
 from ladder.build import binaries
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemm import launch
 
 DEVICE = "cuda"
@@ -41,7 +42,7 @@ def product(form, tilings=TILES):
     return launch.product("cuda_tiled", form, geometry, tilings)
 
 
-def setup(problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, splitk: int = 0):
+def setup(problem: Problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, splitk: int = 0) -> Run:
     """The timed product with these tiles, or by default with those of TILES for the shape."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, splitk=splitk)
     return launch.setup(problem, product(problem.sizes["form"], tilings))

@@ -8,6 +8,8 @@ dot product as the innermost loop, whose sum the compiler may reorder to vectori
 
 import numba
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "numba"
 OPTIONS = {"parallel": True, "cache": True, "error_model": "numpy"}
@@ -57,7 +59,7 @@ def product(form):
     return lambda a, b, out, c=None: kernel(a, b, out, c)
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed product, on the threads that the harness has set."""
     multiply = product(problem.sizes["form"])
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

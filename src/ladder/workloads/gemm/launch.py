@@ -6,6 +6,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 
 NULL = np.uintp(0)  # the address of an array that is missing
 MAX_ROWS = 65535  # of blocks in a grid
@@ -65,6 +66,6 @@ def cost(m, n, k, multiprocessors, bm, bn, bk, splitk=1, **others):
     return ceil(blocks / multiprocessors) * bm * bn * (steps + BLOCK_OVERHEAD) * (1 + 8 / bm + 8 / bn)
 
 
-def setup(problem, multiply):
+def setup(problem: Problem, multiply) -> Run:
     """The timed product of a problem."""
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

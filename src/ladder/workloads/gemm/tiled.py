@@ -35,6 +35,8 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "numba"
 
@@ -361,7 +363,7 @@ def product(form):
     return multiply
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed product, on as many threads as the harness has set."""
     multiply = product(problem.sizes["form"])
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

@@ -8,11 +8,14 @@ which the matrix is read.
 Shapes: matrix (n, m), x (m,) and y (n,), row-major and all of one dtype, float64 or float32.
 """
 
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.devices import chunked
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import compare, random_sum_factor, reference_type, whole_bits, whole_numbers
 
 RUNGS = {
@@ -40,13 +43,13 @@ def has_whole_inputs(round):
     return round == 1
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     n, m, dtype = sizes["n"], sizes["m"], sizes["dtype"]
     return {"matrix": ((n, m), dtype), "x": ((m,), dtype)}, {"y": ((n,), dtype)}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write the inputs of a round in place, without a copy of the matrix. Return their names."""
     generator = np.random.default_rng([sizes["seed"], round])
 
@@ -63,14 +66,16 @@ def fill(inputs, sizes, round, data):
     return list(inputs)
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs, two per element of the matrix, and bytes moved: every array once."""
     n, m = sizes["n"], sizes["m"]
     size = np.dtype(sizes["dtype"]).itemsize
     return SimpleNamespace(flops=2 * n * m, bytes=(n * m + n + m) * size, precision=sizes["dtype"])
 
 
-def check(sizes, inputs, outputs, round, data, reference, precision):
+def check(
+    sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, reference: Any, precision: str
+) -> Round:
     """Compare every element with a plain sum in float64 or better, never BLAS.
 
     A projection of a large result, as in `gemm`, would read the matrix as often and detect less.

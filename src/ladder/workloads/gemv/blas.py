@@ -7,11 +7,13 @@ is copied. Memory-bound.
 import numpy as np
 from scipy.linalg import blas
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "blas"
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed product, on the threads that the harness has set."""
     gemv = blas.dgemv if problem.y.dtype == np.float64 else blas.sgemv
     return lambda: gemv(1.0, problem.matrix.T, problem.x, 0.0, problem.y, trans=1, overwrite_y=1)

@@ -8,6 +8,7 @@ import ctypes
 from typing import Literal
 
 from ladder.build import libraries
+from ladder.harness.contract import Problem, Run
 
 DEVICE = "host"
 RUNTIME = "openmp"
@@ -16,7 +17,7 @@ SOURCE = "c_openmp.c"
 ENVIRONMENT = {"OMP_SCHEDULE": "{schedule}"}
 
 
-def setup(problem, *, threads: int, schedule: Literal["static", "dynamic", "guided"]):
+def setup(problem: Problem, *, threads: int, schedule: Literal["static", "dynamic", "guided"]) -> Run:
     """The timed product, on the threads and with the schedule that the harness has set."""
     multiply = libraries.load("gemv", "c_openmp", problem.y.dtype.name).gemv
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (problem.matrix, problem.x, problem.y)]

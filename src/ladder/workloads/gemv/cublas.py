@@ -9,6 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from ladder.cuda.cublas import bind, factor, handle, pointer, use_current_stream
+from ladder.harness.contract import Problem, Run
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -47,6 +48,6 @@ def bound_call(matrix, x, y):
     return bind(FUNCTIONS[y.dtype.name], handle(), TRANSPOSED, m, n, *operands)
 
 
-def setup(problem):
+def setup(problem: Problem) -> Run:
     """The timed product."""
     return product(problem.matrix, problem.x, problem.y)

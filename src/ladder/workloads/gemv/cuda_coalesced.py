@@ -9,6 +9,7 @@ timed as a phase.
 import numpy as np
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.gemv import launch
 
@@ -28,7 +29,7 @@ def transposition(problem, *, block, tile):
     return transposed, [("transposition", lambda: transpose((tiles,), (tile, tile // 4), arguments))]
 
 
-def setup(problem, *, block: int = 64, tile: int = 32):
+def setup(problem: Problem, *, block: int = 64, tile: int = 32) -> Run:
     """The transposition by tiles of `tile` x `tile`, and the timed product, in blocks of `block` threads."""
     transposed, prepare = transposition(problem, block=block, tile=tile)
     product = launch.thread_per_row("cuda_coalesced", problem, transposed, block=block, tile=tile)

@@ -6,6 +6,7 @@ Later loads use the sectors' other elements: these hit the L1 cache if it holds 
 are fetched again. Moreover, n threads have few bytes in flight, at most 16 elements each in one or two lines.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemv import launch
 
 DEVICE = "cuda"
@@ -14,6 +15,6 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_naive.cu"
 
 
-def setup(problem, *, block: int = 128):
+def setup(problem: Problem, *, block: int = 128) -> Run:
     """The timed product, in blocks of `block` threads."""
     return launch.thread_per_row("cuda_naive", problem, problem.matrix, block=block)

@@ -6,6 +6,7 @@ of a warp read at one address, from a cache if not from shared memory. In exchan
 part of x before they load the next elements of the matrix. It is bound by the bytes in flight, like `cuda_coalesced`.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.gemv import launch
 from ladder.workloads.gemv.cuda_coalesced import transposition
@@ -17,7 +18,7 @@ SOURCE = "cuda_shared.cu"
 KERNELS = ("cuda_coalesced",)
 
 
-def setup(problem, *, block: int = 128):
+def setup(problem: Problem, *, block: int = 128) -> Run:
     """The transposition, and the timed product, in blocks of `block` threads and elements of x."""
     transposed, prepare = transposition(problem, block=64, tile=32)  # the defaults, with which it is built
     return Steps([("product", launch.thread_per_row("cuda_shared", problem, transposed, block=block))], prepare)

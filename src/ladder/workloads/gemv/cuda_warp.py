@@ -11,6 +11,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.build import binaries
+from ladder.harness.contract import Problem, Run
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -48,7 +49,7 @@ def divide(n, m, width, multiprocessors, block, team, rows, unroll):
     return groups, -(-m // columns), columns
 
 
-def setup(problem, *, block: int = 0, team: int = 0, rows: int = 0, unroll: int = 0):
+def setup(problem: Problem, *, block: int = 0, team: int = 0, rows: int = 0, unroll: int = 0) -> Run:
     """The timed product with this tiling, or by default with that of TILES for the shape."""
     matrix, x, y = problem.matrix, problem.x, problem.y
     (n, m), dtype = matrix.shape, y.dtype

@@ -8,6 +8,7 @@ all ranks, plus the latency of a broadcast and a gather.
 from functools import partial
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemv import ranks as by_rows
 from ladder.workloads.gemv.openmp import multiply
 
@@ -16,6 +17,6 @@ RUNTIME = "numba"
 REQUIRES = ("mpi4py",)
 
 
-def setup(problem, *, ranks: int, mode: Literal["ship", "resident"]):
+def setup(problem: Problem, *, ranks: int, mode: Literal["ship", "resident"]) -> Run:
     """The product's steps on the ranks that the launcher has started."""
     return by_rows.steps(problem, partial(multiply, threads=1), mode)

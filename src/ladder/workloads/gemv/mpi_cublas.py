@@ -7,6 +7,7 @@ if the matrix is resident, by the GPUs' memory, plus the latency of a broadcast,
 
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemv import gpus, ranks
 
 DEVICE = "mpi_cuda"
@@ -73,6 +74,6 @@ class Link:
         self.copies.clear()
 
 
-def setup(problem, *, ranks: int, mode: Literal["ship", "resident"], chunks: int = 1):
+def setup(problem: Problem, *, ranks: int, mode: Literal["ship", "resident"], chunks: int = 1) -> Run:
     """The product's steps on the ranks that the launcher has started, each rank's rows in `chunks` pieces."""
     return gpus.steps(problem, mode, chunks, Link)

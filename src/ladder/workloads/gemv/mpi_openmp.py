@@ -6,6 +6,7 @@ The bottlenecks are those of `mpi`.
 from functools import partial
 from typing import Literal
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemv import ranks as by_rows
 from ladder.workloads.gemv.openmp import multiply
 
@@ -14,7 +15,7 @@ RUNTIME = "numba"
 REQUIRES = ("mpi4py",)
 
 
-def setup(problem, *, ranks: int, threads: int, mode: Literal["ship", "resident"]):
+def setup(problem: Problem, *, ranks: int, threads: int, mode: Literal["ship", "resident"]) -> Run:
     """The product's steps on the ranks that the launcher has started, `threads` threads each.
 
     With `mode` = ship every timed call scatters the matrix; with resident it is scattered beforehand.

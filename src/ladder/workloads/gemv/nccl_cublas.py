@@ -13,6 +13,7 @@ from typing import Literal
 from ladder import cuda
 from ladder.devices import mpi
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemv import gpus
 
 DEVICE = "mpi_cuda"
@@ -145,7 +146,12 @@ def load_nccl():
 
 
 def setup(
-    problem, *, ranks: int, mode: Literal["ship", "resident"], chunks: int = 1, graph: Literal["off", "on"] = "off"
-):
+    problem: Problem,
+    *,
+    ranks: int,
+    mode: Literal["ship", "resident"],
+    chunks: int = 1,
+    graph: Literal["off", "on"] = "off",
+) -> Run:
     """The product's steps on the ranks that the launcher has started, each rank's rows in `chunks` pieces."""
     return gpus.steps(problem, mode, chunks, Link, graph)

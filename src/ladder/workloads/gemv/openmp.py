@@ -11,6 +11,8 @@ schedule; `c_openmp` has the others.
 
 import numba
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "numba"
 OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
@@ -55,6 +57,6 @@ def multiply(matrix, x, y, threads):
             y[i] = dot(matrix[i], x)
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed product, on the threads that the harness has set."""
     return lambda: multiply(problem.matrix, problem.x, problem.y, threads)

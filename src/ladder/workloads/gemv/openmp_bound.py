@@ -10,6 +10,7 @@ from typing import Literal
 
 import numba
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemv.openmp import OPTIONS, multiply, row_range
 
 DEVICE = "host"
@@ -26,11 +27,11 @@ def touch(matrix, y, threads):
         y[first:end] = 0
 
 
-def first_touch(problem):
+def first_touch(problem: Problem) -> None:
     """Touch the pages of the new arrays, each on the thread that will use it."""
     touch(problem.matrix, problem.y, numba.get_num_threads())
 
 
-def setup(problem, *, threads: int, binding: Literal["spread", "close"]):
+def setup(problem: Problem, *, threads: int, binding: Literal["spread", "close"]) -> Run:
     """The timed product, on the threads that the harness has set and bound."""
     return lambda: multiply(problem.matrix, problem.x, problem.y, threads)

@@ -11,11 +11,14 @@ the mean loss of every batch (steps,).
 """
 
 import itertools
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.data import sizes as data_sizes
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import Check, compare
 from ladder.workloads.mlp import reference
 
@@ -49,22 +52,22 @@ SENSITIVITY = [
 STATEFUL = True
 
 
-def refuse(sizes):
+def refuse(sizes: Sizes) -> str | None:
     """Why these sizes are invalid, or None."""
     return data_sizes.refuse_network("mlp", sizes, "784-300-10") or data_sizes.refuse_images("mlp", sizes)
 
 
-def data_set(sizes):
+def data_set(sizes: Sizes) -> str | None:
     """The data set that the training reads."""
     return sizes["source"]
 
 
-def reference_sizes(sizes):
+def reference_sizes(sizes: Sizes) -> Sizes | None:
     """The sizes that the reference depends on: all except the dtype."""
     return {name: value for name, value in sizes.items() if name != "dtype"}
 
 
-def rounds(sizes):
+def rounds(sizes: Sizes) -> int:
     """Every epoch is a round."""
     return sizes["epochs"]
 
@@ -74,7 +77,7 @@ def steps(sizes):
     return -(-sizes["images"] // sizes["batch"])
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     images, widths = sizes["images"], reference.layer_sizes(sizes)
     inputs = {
@@ -88,7 +91,7 @@ def arrays(sizes):
     return inputs, {"loss": ((steps(sizes),), sizes["dtype"])}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write an epoch's order in place; before the first epoch also the images, labels and initial weights.
 
     Returns the names of the arrays written: a later epoch continues from the current weights.
@@ -103,7 +106,7 @@ def fill(inputs, sizes, round, data):
     return ["order"] if round else list(inputs)
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs of an epoch's products (two in the first layer, three in others), and the bytes that it must move."""
     widths = reference.layer_sizes(sizes)
     pairs = list(itertools.pairwise(widths))
@@ -116,7 +119,7 @@ def cost(sizes):
     )
 
 
-def check(sizes, inputs, outputs, round, data, exact, precision):
+def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, exact: Any, precision: str) -> Round:
     """Compare an epoch's losses and final weights with the reference; returns the checks and a point of the CURVE."""
     checks, parameters = [], []
     for layer in range(1, len(reference.layer_sizes(sizes))):
@@ -127,11 +130,12 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
     allowed = reference.bound(exact["loss_drift"][round], precision)
     checks.append(compare("loss", outputs["loss"], exact["loss"][round], allowed))
     loss, expected = float(outputs["loss"].astype(np.float64).mean()), float(exact["loss"][round].mean())
+    images, labels = data.test_set(sizes["images"])
     point = {
         "epoch": round + 1,
         "loss": loss,
         "reference_loss": expected,
         "loss_bound": float(allowed),
-        "accuracy": reference.accuracy(parameters, *data.test_set(sizes["images"]), sizes["activation"]),
+        "accuracy": reference.accuracy(parameters, images, labels, sizes["activation"]),
     }
     return [*checks, Check("epoch loss", abs(loss - expected), float(allowed))], point

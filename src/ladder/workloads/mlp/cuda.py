@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import in_order
 from ladder.workloads.mlp import products
 
@@ -21,7 +22,7 @@ SOURCE = "cuda.cu"
 USES = {"product": "gemm"}
 
 
-def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
+def setup(problem: Problem, *, product: str, graph: Literal["off", "on"] = "on") -> Run:
     """One epoch: the graph of its steps, or the steps by phase."""
     steps = list(epoch(problem, products.of(product)))
     if graph == "on":

@@ -16,6 +16,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.devices.cuda import Cuda
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import in_order
 from ladder.workloads.mlp import products
 from ladder.workloads.mlp.cuda import epoch
@@ -27,7 +28,7 @@ KERNELS = ("cuda",)
 USES = {"product": "gemm"}
 
 
-def setup(problem, *, product: str, memory: Literal["pageable", "pinned"] = "pageable"):
+def setup(problem: Problem, *, product: str, memory: Literal["pageable", "pinned"] = "pageable") -> Run:
     """The copies and the kernels of every batch, by phase."""
     sizes, multiply = problem.sizes, products.of(product)
     parameters = {name: array for name, array in problem.inputs.items() if name[1:].isdigit()}

@@ -11,13 +11,14 @@ import numba
 import numpy as np
 
 from ladder.catalogue import workloads
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.mlp import blas_threads, elementwise, products
 
 DEVICE = "host"
 USES = {"product": "gemm"}
 
 
-def setup(problem, *, product: str, threads: int):
+def setup(problem: Problem, *, product: str, threads: int) -> Run:
     """The steps of one epoch, by phase: every batch's products and elementwise operations on preallocated arrays."""
     gemm = workloads.load_variant("gemm", product)
     is_shared = gemm.RUNTIME == "numba" or blas_threads.share(threads)

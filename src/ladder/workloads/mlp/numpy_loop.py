@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "blas"
 PEER = True
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """One epoch of mini-batch SGD."""
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
     count = len(sizes["layers"].split("-")) - 1

@@ -2,13 +2,15 @@
 
 import torch
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "torch"
 PEER = True
 REQUIRES = ("torch",)
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
     torch.set_num_threads(threads)
     return epoch(problem, torch.from_numpy)

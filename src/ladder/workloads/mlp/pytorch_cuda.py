@@ -5,6 +5,7 @@ from typing import Literal
 
 import torch
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.mlp import pytorch
 
 DEVICE = "cuda"
@@ -13,7 +14,7 @@ PEER = True
 REQUIRES = ("torch", "cupy")
 
 
-def setup(problem, *, graph: Literal["off", "on"] = "off"):
+def setup(problem: Problem, *, graph: Literal["off", "on"] = "off") -> Run:
     """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
     run = pytorch.epoch(problem, torch.from_dlpack)
     return captured(run) if graph == "on" else run

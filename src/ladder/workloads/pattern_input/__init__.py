@@ -7,14 +7,17 @@ Shapes: path (4096,) uint8, the file's name as a C string; first (1,) int64, the
 out (images, 784).
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.data import dataset
 from ladder.data import sizes as data_sizes
 from ladder.errors import LadderError
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import compare
 from ladder.workloads.backprop import reference
 
@@ -27,17 +30,17 @@ PATH_SIZE = 4096  # bytes of a path with the final 0
 CHUNK = 4096  # images that are checked at once
 
 
-def refuse(sizes):
+def refuse(sizes: Sizes) -> str | None:
     """Why these sizes are invalid, or None."""
     return data_sizes.refuse_images("pattern_input", sizes)
 
 
-def data_set(sizes):
+def data_set(sizes: Sizes) -> str | None:
     """The data set whose images are read."""
     return sizes["source"]
 
 
-def load_data(folder):
+def load_data(folder: Path) -> Any:
     """The path of the images for training, as bytes, and the images themselves, uint8."""
     path = bytes(Path(folder, dataset.TRAIN_IMAGES).resolve())
     if len(path) >= PATH_SIZE:
@@ -45,13 +48,13 @@ def load_data(folder):
     return SimpleNamespace(path=path, images=dataset.load(folder).train_images)
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     inputs = {"path": ((PATH_SIZE,), "uint8"), "first": ((1,), "int64")}
     return inputs, {"out": ((sizes["images"], 784), sizes["dtype"])}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write the path and the first image's number of a round in place; returns the names of both inputs."""
     inputs["path"][...] = 0
     inputs["path"][: len(data.path)] = np.frombuffer(data.path, np.uint8)
@@ -64,7 +67,7 @@ def first_of(sizes, round, data):
     return len(data.images) - sizes["images"] if round else 0
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs: a division per pixel. Bytes: a byte read and a number written per pixel."""
     pixels = sizes["images"] * 784
     return SimpleNamespace(
@@ -72,7 +75,7 @@ def cost(sizes):
     )
 
 
-def check(sizes, inputs, outputs, round, data, exact, precision):
+def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, exact: Any, precision: str) -> Round:
     """Compare every number with its exact value, in chunks; returns the worst check."""
     first, checks = first_of(sizes, round, data), []
     for start in range(0, sizes["images"], CHUNK):

@@ -4,6 +4,7 @@ A task reads `block` images, piece by piece like `serial`. With few images per t
 with many, threads wait for the last task. Memory-bound by the numbers that are written.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.pattern_input import in_c
 
 DEVICE = "host"
@@ -13,6 +14,6 @@ SOURCE = "openmp_tasks.c"
 LIMITS = {"block": (1, 65536)}
 
 
-def setup(problem, *, threads: int, block: int = 256):
+def setup(problem: Problem, *, threads: int, block: int = 256) -> Run:
     """The reading."""
     return in_c.reading(problem, "openmp_tasks", threads, block)

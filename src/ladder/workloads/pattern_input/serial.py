@@ -4,6 +4,7 @@ A piece is copied from the page cache to a buffer that fits in the L2 cache, and
 instructions. Bound by the copies and stores of one core: 4 or 8 bytes are written per byte read.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.pattern_input import in_c
 
 DEVICE = "host"
@@ -12,6 +13,6 @@ PROGRAMS = ("gcc",)
 SOURCE = "serial.c"
 
 
-def setup(problem):
+def setup(problem: Problem) -> Run:
     """The reading."""
     return in_c.reading(problem, "serial")

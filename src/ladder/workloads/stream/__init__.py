@@ -11,11 +11,14 @@ Inputs are drawn uniformly from [0, 1) by the seed; in large arrays the numbers 
 Shapes: a, b and out (elements,); for `read`, out holds one partial sum per block of `BLOCK` elements.
 """
 
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.devices import chunked
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import compare, growing_sum_factor, product_factor
 
 RUNGS = {
@@ -36,7 +39,7 @@ PART = 2**18  # elements that are checked at once, few enough for a cache; a mul
 FACTOR = 3.0  # of b in `triad`
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     count, dtype = sizes["elements"], sizes["dtype"]
     inputs = dict.fromkeys(("a", "b")[: 2 if sizes["kernel"] == "triad" else 1], ((count,), dtype))
@@ -44,7 +47,7 @@ def arrays(sizes):
     return inputs, {"out": ((length,), dtype)}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write the inputs of a round in place. Return their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for array in inputs.values():
@@ -52,14 +55,16 @@ def fill(inputs, sizes, round, data):
     return list(inputs)
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs, and bytes loaded and stored, by kernel."""
     loads, stores, flops = {"read": (1, 0, 1), "copy": (1, 1, 0), "triad": (2, 1, 2)}[sizes["kernel"]]
     size = np.dtype(sizes["dtype"]).itemsize * sizes["elements"]
     return SimpleNamespace(flops=flops * sizes["elements"], bytes=(loads + stores) * size, precision=sizes["dtype"])
 
 
-def check(sizes, inputs, outputs, round, data, reference, precision):
+def check(
+    sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, reference: Any, precision: str
+) -> Round:
     """Compare every element with the same arithmetic in float64, part by part; the Check with the largest error."""
 
     def compare_from(start):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.stream import BLOCK as SPAN
 
 DEVICE = "cuda"
@@ -11,7 +12,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda.cu"
 
 
-def setup(problem, *, block: int = 512):
+def setup(problem: Problem, *, block: int = 512) -> Run:
     """One pass over the arrays, with a thread block for every SPAN elements."""
     name, count = problem.sizes["kernel"], problem.sizes["elements"]
     kernel = cuda.kernel("stream", "cuda", name, problem.sizes["dtype"], block=block)

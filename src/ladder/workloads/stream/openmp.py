@@ -2,6 +2,7 @@
 
 import numba
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.stream import BLOCK, FACTOR
 
 DEVICE = "host"
@@ -39,7 +40,7 @@ def triad(a, b, out):
         out[i] = a[i] + factor * b[i]
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """One pass over the arrays."""
     if problem.sizes["kernel"] == "triad":
         return lambda: triad(problem.a, problem.b, problem.out)

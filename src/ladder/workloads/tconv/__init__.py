@@ -11,11 +11,14 @@ position of the image with its c channels; an element is one of the 2 h x 2 h po
 uniform in [-1, 1) from the seed. Arrays are C-contiguous and of one dtype, float32 or float64.
 """
 
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from ladder.devices import chunked
+from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import compare, random_sum_factor
 
 RUNGS = {
@@ -47,14 +50,14 @@ FULL_CHECK = 2**24
 SAMPLED_IMAGES = 3
 
 
-def arrays(sizes):
+def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     images, h, c, k, dtype = (sizes[name] for name in ("images", "h", "c", "k", "dtype"))
     shapes = {"image": (images, h, h, c), "filter": (TAPS, TAPS, k, c), "bias": (k,)}
     return {name: (shape, dtype) for name, shape in shapes.items()}, {"out": ((images, 2 * h, 2 * h, k), dtype)}
 
 
-def fill(inputs, sizes, round, data):
+def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write all inputs of a round in place, with different values in every round; returns their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for name in sorted(inputs):
@@ -70,7 +73,7 @@ def products(sizes):
     return sizes["images"] * (TAPS * sizes["h"] - 3) ** 2 * sizes["c"] * sizes["k"]
 
 
-def cost(sizes):
+def cost(sizes: Sizes) -> SimpleNamespace:
     """FLOPs without products by zero (an FMA counts as two), and the minimum of bytes moved: each array once."""
     elements = sum(np.prod(shape) for specs in arrays(sizes) for shape, _ in specs.values())
     return SimpleNamespace(
@@ -80,13 +83,15 @@ def cost(sizes):
     )
 
 
-def check(sizes, inputs, outputs, round, data, reference, precision):
+def check(
+    sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, reference: Any, precision: str
+) -> Round:
     """Compare every value with plain float64 sums; of a large result, those of sampled images, and projections of all.
 
     A projection multiplies the result along its channels by a vector of random signs, and compares the products with
     the result of the projected filter (Freivalds, 1977). So every value of a large result takes part in a comparison.
     """
-    arrays = (*map(inputs.get, ("image", "filter", "bias")), outputs["out"])
+    arrays = (*(inputs[name] for name in ("image", "filter", "bias")), outputs["out"])
     image, weights, bias, out = (array.astype(np.float64, copy=False) for array in arrays)
     checks_all = products(sizes) <= FULL_CHECK
     index = np.arange(len(image)) if checks_all else sampled_images(len(image), sizes["seed"])

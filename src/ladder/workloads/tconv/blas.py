@@ -9,6 +9,7 @@ channels instead of the necessary (5 h - 3)^2, and for few channels by the traff
 import numba
 import numpy as np
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv.layer import Layer, steps
 
 DEVICE = "host"
@@ -63,6 +64,6 @@ def layer(problem, *, threads: int, block: int = 256):
     return Layer(lambda image, out: convolve(image, weights, problem.bias, out, scratch, count))
 
 
-def setup(problem, *, threads: int, block: int = 256):
+def setup(problem: Problem, *, threads: int, block: int = 256) -> Run:
     """The timed convolution."""
     return steps(problem, layer(problem, threads=threads, block=block))

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.mlp import products
 from ladder.workloads.tconv import TAPS, matrices
 from ladder.workloads.tconv.matrices import BLOCK, Blocks
@@ -49,6 +50,6 @@ def layer(problem, *, activation="none", product: str = "cublas", block: int = 1
     return blocks(problem, activation, product, block).layer()
 
 
-def setup(problem, *, product: str = "cublas", block: int = 100):
+def setup(problem: Problem, *, product: str = "cublas", block: int = 100) -> Run:
     """The timed convolution by phase."""
     return blocks(problem, "none", product, block).timed(problem)

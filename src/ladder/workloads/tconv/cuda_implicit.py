@@ -13,6 +13,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.build import binaries
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv import implicit
 from ladder.workloads.tconv.layer import Layer, steps
 
@@ -78,6 +79,8 @@ def layer(
     return Layer(run, (("pack", pack),))
 
 
-def setup(problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, parities: int = 0):
+def setup(
+    problem: Problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, parities: int = 0
+) -> Run:
     """The timed convolution, and before it the packing of the filter."""
     return steps(problem, layer(problem, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, parities=parities))

@@ -10,6 +10,7 @@ are small.
 from typing import Literal
 
 from ladder.build import binaries
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv import implicit, implicit_tensor
 
 DEVICE = "cuda"
@@ -55,7 +56,7 @@ def layer(
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     math: Literal["tf32", "float16", "bfloat16"] = "tf32",
     bm: int = 0,
@@ -64,7 +65,7 @@ def setup(
     wn: int = 0,
     stages: int = 0,
     parities: int = 0,
-):
+) -> Run:
     """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, wm=wm, wn=wn, stages=stages, parities=parities)
     return implicit_tensor.setup(problem, "cuda_implicit_mma", tilings, geometry, math)

@@ -20,6 +20,7 @@ import numpy as np
 from ladder import cuda
 from ladder.build import binaries
 from ladder.cuda import dependent_launch, tensor_map
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv import TAPS, implicit_tensor, operands
 from ladder.workloads.tconv.layer import Layer
 
@@ -148,13 +149,13 @@ def layer(
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     math: Literal["tf32", "float16", "bfloat16"] = "tf32",
     octets: int = 0,
     bn: int = 0,
     cluster: int = 0,
-):
+) -> Run:
     """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
     convolution = layer(problem, math=math, octets=octets, bn=bn, cluster=cluster)
     tiling = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)[0]

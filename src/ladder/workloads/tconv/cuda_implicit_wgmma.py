@@ -10,6 +10,7 @@ busy for 60 % of a call.
 from typing import Literal
 
 from ladder.build import binaries
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv import implicit, implicit_tensor
 
 DEVICE = "cuda"
@@ -56,7 +57,7 @@ def layer(
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     math: Literal["tf32", "float16", "bfloat16"] = "tf32",
     bm: int = 0,
@@ -64,7 +65,7 @@ def setup(
     groups: int = 0,
     stages: int = 0,
     parities: int = 0,
-):
+) -> Run:
     """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
     implicit_tensor.require_warpgroups("cuda_implicit_wgmma")
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages, parities=parities)

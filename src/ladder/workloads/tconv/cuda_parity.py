@@ -4,6 +4,7 @@ Loops begin at the parity of the element, and need no branch inside; threads of 
 trip counts. Bound by its loads: each multiply-add loads two values, which hit the caches.
 """
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv import launch
 from ladder.workloads.tconv.layer import steps
 
@@ -22,6 +23,6 @@ def layer(problem, *, channels: int = 2, columns: int = 4, rows: int = 4):
     return launch.thread_per_element(problem, "cuda_parity", channels=channels, columns=columns, rows=rows)
 
 
-def setup(problem, *, channels: int = 2, columns: int = 4, rows: int = 4):
+def setup(problem: Problem, *, channels: int = 2, columns: int = 4, rows: int = 4) -> Run:
     """The timed convolution, in blocks of `channels` x `columns` x `rows` threads."""
     return steps(problem, layer(problem, channels=channels, columns=columns, rows=rows))

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from ladder import cuda
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv.layer import Layer, steps
 
 DEVICE = "cuda"
@@ -60,6 +61,6 @@ def layer(problem, *, activation="none", result="float32", rows: int = 16):
     return Layer(run, (("pack", partial(pack, problem.filter, packed)),), result)
 
 
-def setup(problem, *, rows: int = 16):
+def setup(problem: Problem, *, rows: int = 16) -> Run:
     """The timed convolution, and before it the packing of the filter."""
     return steps(problem, layer(problem, rows=rows))

@@ -14,6 +14,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.cuda import dependent_launch
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer
 
@@ -72,7 +73,7 @@ def layer(problem, *, math="tf32", activation="none", result="float32", overlaps
     return Layer(run, prepare, result)
 
 
-def setup(problem, *, math: Literal["tf32", "float16", "bfloat16"] = "tf32", rows: int = 16):
+def setup(problem: Problem, *, math: Literal["tf32", "float16", "bfloat16"] = "tf32", rows: int = 16) -> Run:
     """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
     convolution = layer(problem, math=math, rows=rows)
     return operands.steps(problem, convolution, math, operands.writer("cuda_window_mma", math, rows=rows))

@@ -6,6 +6,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer
 
@@ -53,7 +54,7 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
     return Layer(run, prepare, result)
 
 
-def setup(problem, variant, tilings, geometry, math):
+def setup(problem: Problem, variant, tilings, geometry, math) -> Run:
     """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
     convolution = layer(problem, variant, tilings, geometry, math, "none", "float32")
     tiling = implicit.fastest(tilings, problem.sizes, RELOAD)

@@ -6,6 +6,7 @@ latency of its additions.
 
 import numba
 
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv.layer import Layer, steps
 
 DEVICE = "host"
@@ -39,6 +40,6 @@ def layer(problem, *, threads: int):
     return Layer(lambda image, out: convolve(image, problem.filter, problem.bias, out))
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed convolution."""
     return steps(problem, layer(problem, threads=threads))

@@ -16,20 +16,20 @@ BLOCK = 256  # threads, as in the sources
 
 
 class Blocks(NamedTuple):
-    """A layer that processes at most `count` images at a time by `steps(image, out)`, as (phase, function).
+    """A layer that processes at most `images` at a time by `steps(image, out)`, as (phase, function).
 
     `prepare` and `writes` are those of the Layer.
     """
 
-    count: int
+    images: int
     steps: Callable
     writes: str
     prepare: tuple = ()
 
     def all_steps(self, image, out):
         """The steps of all images, including a last, smaller block."""
-        for start in range(0, len(image), self.count):
-            part = slice(start, start + self.count)
+        for start in range(0, len(image), self.images):
+            part = slice(start, start + self.images)
             yield from self.steps(image[part], out[part])
 
     def layer(self):

@@ -7,13 +7,15 @@ axes to PyTorch's order.
 
 import torch
 
+from ladder.harness.contract import Problem, Run
+
 DEVICE = "host"
 RUNTIME = "torch"
 PEER = True
 REQUIRES = ("torch",)
 
 
-def setup(problem, *, threads: int):
+def setup(problem: Problem, *, threads: int) -> Run:
     """The timed convolution, with the copy to the caller's array."""
     torch.set_num_threads(threads)
     image, weights, bias, out = map(torch.from_numpy, (problem.image, problem.filter, problem.bias, problem.out))

@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from torch.nn.functional import conv_transpose2d
 
+from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 
 DEVICE = "cuda"
@@ -21,18 +22,19 @@ TYPES = {"default": None, "tf32": None, "float16": torch.float16, "bfloat16": to
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     turned: Literal["off", "on"] = "off",
-):
+) -> Run:
     """The timed convolution and the copy to the caller's array; before it, operands are converted to half precision."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = math == "tf32"
     arrays = (problem.image, problem.filter, problem.bias, problem.out)
     image, weights, bias, out = map(torch.from_dlpack, arrays)
     image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)
-    height, tensors = out.shape[-1], {}
+    height = out.shape[-1]
+    tensors: dict[str, torch.Tensor] = {}
     padding = {"padding": 2, "output_padding": 1} if turned == "on" else {"padding": 1}
 
     def operand(array):

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Literal
 
 from ladder.build import libraries
+from ladder.harness.contract import Problem, Run
 from ladder.workloads.tconv.layer import Layer, steps
 
 DEVICE = "host"
@@ -49,13 +50,13 @@ def layer(
 
 
 def setup(
-    problem,
+    problem: Problem,
     *,
     threads: int,
     block: int = 0,
     vector: int = 32,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
-):
+) -> Run:
     """The timed convolution, and before it the packing."""
     return steps(problem, layer(problem, threads=threads, block=block, vector=vector, flags=flags))
 

@@ -1,0 +1,99 @@
+"""Checks of what a user's workload says of its arrays and its cost; `trial` calls its functions in rounds."""
+
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ladder.catalogue import blame, contracts
+from ladder.errors import LadderError
+
+# The attributes of a problem that no array may be called.
+RESERVED = ("sizes", "device", "inputs", "outputs", "output_kinds")
+
+
+class Declarations:
+    """The functions of a workload's `module`, whose file is `path`, called with sizes."""
+
+    def __init__(self, module: ModuleType, path: Path) -> None:
+        self.module, self.path = module, path
+
+    def refuse(self, name: str, reason: str) -> NoReturn:
+        """Raise LadderError: the function or constant `name` breaks the contract for a reason."""
+        entry = contracts.WORKLOAD.names[name]
+        line = blame.line_of_function(getattr(self.module, name)) or contracts.definitions(self.path)[name].lineno
+        what = contracts.signature(name, entry)
+        raise LadderError(f"{what} in line {line} of {self.path} {reason}. See docs/contracts.md.")
+
+    def kinds(self, sizes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The checked result of `arrays`: inputs and outputs, {name: (shape, dtype)}."""
+        result = self.module.arrays(dict(sizes))
+        if not isinstance(result, tuple) or len(result) != 2 or not all(isinstance(part, dict) for part in result):
+            self.refuse("arrays", f"returns {brief(result)}: it must return a pair of mappings, inputs and outputs")
+        inputs, outputs = result
+        for name, kind in [*inputs.items(), *outputs.items()]:
+            self.require_kind(name, kind)
+        if clashes := sorted({*inputs} & {*outputs} | {*RESERVED} & {*inputs, *outputs}):
+            self.refuse("arrays", f"calls an array {clashes[0]!r}: every array needs a name of its own")
+        names = getattr(self.module, "ARRAYS", [*inputs, *outputs])
+        if unknown := [name for name in [*inputs, *outputs] if name not in names]:
+            self.refuse("ARRAYS", f"lacks {unknown[0]!r}, an array of `arrays`: variants couldn't use it")
+        for name in ("FACTS", "GENERATED"):
+            where, known = ("outputs", outputs) if name == "FACTS" else ("inputs", inputs)
+            if unknown := [other for other in getattr(self.module, name) if other not in known]:
+                self.refuse(name, f"names {unknown[0]!r}, which is not among the {where} of `arrays`")
+        if self.module.GENERATED and not hasattr(self.module, "generate"):
+            self.refuse("GENERATED", "is given, but there is no function `generate(problem, round)`")
+        return inputs, outputs
+
+    def require_kind(self, name: str, kind: Any) -> None:
+        """Check the shape and the dtype of one array."""
+        if not isinstance(kind, tuple) or len(kind) != 2:
+            self.refuse("arrays", f"returns {brief(kind)} for {name!r}: it must return `(shape, dtype)`")
+        shape, dtype = kind
+        if not isinstance(shape, tuple) or not all(is_count(length) for length in shape):
+            self.refuse("arrays", f"returns the shape {shape!r} for {name!r}: it must be a tuple of whole numbers")
+        try:
+            np.dtype(dtype)
+        except TypeError:
+            self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}, which NumPy doesn't know")
+        if np.dtype(dtype).kind not in "fiu":
+            self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}: it must be one of real or whole numbers")
+
+    def require_cost(self, sizes: Mapping[str, Any]) -> None:
+        """Check the result of `cost`."""
+        facts = [dict.fromkeys(self.module.FACTS, 1)] if self.module.FACTS else []
+        cost = self.module.cost(dict(sizes), *facts)
+        for name in ("flops", "bytes", "precision"):
+            if not hasattr(cost, name) or not hasattr(cost, "__dict__"):
+                self.refuse(
+                    "cost",
+                    f"returns {brief(cost)}: it must return a `SimpleNamespace` with `flops`, `bytes` and `precision`",
+                )
+        for name in ("flops", "bytes"):
+            if not is_number(value := getattr(cost, name)) or not 0 <= value < math.inf:
+                self.refuse("cost", f"returns {brief(value)} as `{name}`: it must be a number of at least 0")
+        if not isinstance(cost.precision, str):
+            self.refuse("cost", f"returns {brief(cost.precision)} as `precision`: it must be a text, such as the dtype")
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number of at least 0."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def brief(value: Any) -> str:
+    """A value for a message: an array by its shape, another one by its text, or by its type if that is long."""
+    if isinstance(value, np.ndarray):
+        return f"an array of the shape {value.shape}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"a {type(value).__name__}"

@@ -1,0 +1,67 @@
+"""The tunings of variants: the keyword-only arguments of `setup`, read without importing the module."""
+
+import ast
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from ladder.catalogue import literals, workloads
+from ladder.errors import LadderError, did_you_mean
+
+# Tunings that are numbers of something, at least 1.
+COUNTS = ("threads", "ranks", "chunks", "gpus")
+# The annotations of tunings: the type that each requires, and its name in messages.
+KINDS: dict[str | None, tuple[Any, str]] = {
+    "int": (int, "a whole number"),
+    "float": (int | float, "a number"),
+    "str": (str, "a word"),
+}
+
+
+def arguments(workload: str, variant: str) -> list[tuple[ast.arg, ast.expr | None]]:
+    """The keyword-only arguments of a variant's `setup`, read without importing it: [(argument, default or None)]."""
+    path = workloads.variant_path(workload, variant)
+    for node in literals.statements(path):
+        if isinstance(node, ast.FunctionDef) and node.name == "setup":
+            return list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
+    raise LadderError(f"{path} has no function `setup`: see the other variants of {workload}.")
+
+
+@functools.cache
+def tunings(workload: str, variant: str) -> dict[str, tuple[str | None, bool]]:
+    """The tunings of a variant's `setup`, {name: (kind, is required)}; `kind` is the annotation's text."""
+    return {
+        argument.arg: (ast.unparse(argument.annotation) if argument.annotation else None, default is None)
+        for argument, default in arguments(workload, variant)
+    }
+
+
+def choices(kind: str | None) -> tuple[str, ...]:
+    """The words of a tuning annotated `Literal["a", "b"]`; empty for any other annotation."""
+    return ast.literal_eval(f"({kind[8:-1]},)") if kind and kind.startswith("Literal[") else ()
+
+
+def defaults(workload: str, variant: str) -> dict[str, Any]:
+    """The tunings that have a default: {name: value}."""
+    pairs = arguments(workload, variant)
+    return {argument.arg: ast.literal_eval(default) for argument, default in pairs if default is not None}
+
+
+def require_tuning(workload: str, variant: str, tuning: Mapping[str, Any]) -> None:
+    """Refuse a tuning that the variant's `setup` doesn't accept."""
+    takes, name = tunings(workload, variant), f"{workload}/{variant}"
+    if unknown := sorted(set(tuning) - set(takes)):
+        raise LadderError(
+            f"{name} has no tuning named {', '.join(unknown)}: it takes {', '.join(takes) or 'none'}."
+            f"{did_you_mean(unknown[0], takes)}"
+        )
+    for key, (kind, is_required) in takes.items():
+        if key not in tuning:
+            if is_required:
+                raise LadderError(f"{name} needs a value for its tuning {key!r}: it takes {', '.join(takes)}.")
+            continue
+        if (words := choices(kind)) and tuning[key] not in words:
+            raise LadderError(f"{key}={tuning[key]!r} of {name} must be one of {', '.join(words)}.")
+        types, need = KINDS.get(kind, (object, "anything"))
+        if not isinstance(tuning[key], types) or (key in COUNTS and tuning[key] < 1):
+            raise LadderError(f"{key}={tuning[key]!r} of {name} must be {need}{' of at least 1' * (key in COUNTS)}.")

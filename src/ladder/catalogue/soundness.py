@@ -1,0 +1,58 @@
+"""Refusing workloads and variants that break their contracts, and cases that no plan could contain."""
+
+import functools
+from dataclasses import replace
+
+from ladder.catalogue import contracts, forms, locations, setup_arguments, traits, workloads
+from ladder.errors import LadderError
+from ladder.records.case import Case
+
+# Environment variables that the harness sets for every case, so that a configuration can't.
+HARNESS_VARIABLES = (
+    "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS NUMBA_NUM_THREADS NUMBA_THREADING_LAYER "
+    "NUMBA_CACHE_DIR CUDA_VISIBLE_DEVICES PATH HOME PYTHONPATH PYTHONSAFEPATH PYTHONUTF8 LC_ALL"
+).split()
+
+
+@functools.cache
+def require_contract(workload: str, variant: str | None = None) -> None:
+    """Refuse a workload's modules and chapter, or one of its variants, if they break their contracts."""
+    if variant:
+        path = workloads.variant_path(workload, variant)
+        contracts.require(path, contracts.VARIANT)
+        forms.require(path)
+        forms.require_variant(path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant))
+    else:
+        path = workloads.require_workload(workload)
+        forms.require(path)
+        contracts.require_workload(path.parent)
+        # A module that isn't a variant, for instance because its DEVICE is misspelt, is refused where it is used.
+        folders = locations.folders(workload)
+        known = sorted({module.stem for folder in folders for module in locations.modules(folder, "*.py")})
+        forms.require_rungs(path, workload, known)
+
+
+def require_sound(case: Case) -> None:
+    """Refuse a case that no plan could contain, for instance because a size or a tuning is unknown or missing."""
+    locations.require_text()
+    require_contract(case.workload)
+    require_contract(case.workload, case.variant)
+    full = replace(case, sizes=workloads.complete(case.workload, case.sizes)).slug
+    if full != case.slug:
+        raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")
+    setup_arguments.require_tuning(case.workload, case.variant, case.tuning)
+    refuse_reserved_variables(case)
+    for other in traits.used_variants(case):
+        workloads.variant_path(*other)
+    if reason := traits.beyond_limits(case):
+        raise LadderError(f"The case {case.key} can't be measured: {reason}.")
+
+
+def refuse_reserved_variables(case: Case) -> None:
+    """Refuse environment variables of a case that its variant or the harness sets."""
+    variant_sets = traits.environment(case)
+    for name in case.variables:
+        if name in variant_sets:
+            raise LadderError(f"{name} is set by the variant {case.workload}/{case.variant}: leave it to its tunings.")
+        if name in HARNESS_VARIABLES or name.startswith("LADDER_"):
+            raise LadderError(f"{name} can't be named by the key `environment`: the harness sets it for every case.")

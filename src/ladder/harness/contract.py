@@ -1,0 +1,34 @@
+"""The types of what workloads and variants get and return (docs/contracts.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ladder.harness.steps import Steps
+from ladder.harness.validation import Check
+
+if TYPE_CHECKING:
+    from ladder.devices.host import Host
+
+Sizes: TypeAlias = Mapping[str, Any]  # all sizes of a case, by name
+Kinds: TypeAlias = Mapping[str, tuple[tuple[int, ...], str]]  # shape and dtype of each array
+Arrays: TypeAlias = Mapping[str, np.ndarray]  # in the host's memory
+Round: TypeAlias = tuple[list[Check], Any]  # of a checked round, with its points of the curve: None, one or a list
+Run: TypeAlias = Callable[[], object] | Sequence[tuple[str | None, Callable[[], object]]] | Steps  # what is timed
+
+
+class Problem(SimpleNamespace):
+    """The argument of a variant's `setup`, with every array of the workload as an attribute, too.
+
+    `output_kinds` is {name: (shape, dtype)}, also on ranks that have no arrays.
+    """
+
+    sizes: Sizes
+    device: Host
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    output_kinds: Kinds

@@ -1,0 +1,56 @@
+"""Text for terminals: tables with aligned columns, lines that are broken at blanks."""
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+WIDTH = 120  # columns, if the output is no terminal
+GAP, INDENT = "  ", "    "
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of a table whose columns are aligned; those whose names are in `right` to the right.
+
+    Where a line is longer than the terminal, the last cell has a line of its own.
+    """
+    cells = [head, *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    longest = width()
+    for row in cells:
+        *aligned, last = (
+            cell.rjust(size) if name in right else cell.ljust(size)
+            for name, cell, size in zip(head, row, widths, strict=True)
+        )
+        line = GAP.join([*aligned, last]).rstrip()
+        yield from [line] if len(line) <= longest else [GAP.join(aligned).rstrip(), f"{INDENT}{last.strip()}"]
+
+
+def titled_table(
+    head: Sequence[str], titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
+) -> Iterator[str]:
+    """As `table`, with a title at the beginning of each row, or above it if a line would exceed the terminal."""
+    lines = list(table(head, [[title, *row] for title, row in zip(titles, rows, strict=True)], right))
+    if len(lines) == len(rows) + 1:
+        yield from lines
+        return
+    first, *lines = table(head[1:], rows, right)
+    yield INDENT + first
+    for title, line in zip(titles, lines, strict=True):
+        yield from (*wrapped(title), INDENT + line)
+
+
+def with_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The head and the rows without the columns in which no row has text."""
+    columns = [column for column in zip(head, *rows, strict=True) if any(column[1:])]
+    head, *rows = zip(*columns, strict=True)
+    return head, rows
+
+
+def wrapped(text: str) -> list[str]:
+    """The lines of a text, broken at blanks."""
+    return textwrap.wrap(text, width(), break_long_words=False, break_on_hyphens=False)
+
+
+def width() -> int:
+    """The number of columns of the terminal, WIDTH for other outputs."""
+    return shutil.get_terminal_size((WIDTH, 0)).columns

@@ -1,0 +1,61 @@
+"""The scripts with which shells complete the command line."""
+
+import subprocess
+
+import pytest
+
+from ladder.__main__ import main
+from ladder.verbs import VERBS
+from ladder.verbs.completion import SHELLS
+
+# What bash does when Tab is pressed after the words of a line.
+PRESS_TAB = """
+source ./script
+press_tab() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _shtab_ladder; echo "${COMPREPLY[*]}"; }
+"""
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch, capsys):
+    """A function that writes a shell's script to the file `script` and returns its text."""
+
+    def script(shell):
+        main(["completion", shell])
+        text = capsys.readouterr().out
+        (tmp_path / "script").write_text(text)
+        return text
+
+    monkeypatch.chdir(tmp_path)
+    return script
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_verb_is_in_the_script(script, shell):
+    text = script(shell)
+    assert not [verb for verb in VERBS if verb not in text]
+
+
+def test_bash_completes_verbs_options_names_and_files(script, tmp_path, monkeypatch):
+    (tmp_path / "mine/gemm").mkdir(parents=True)
+    (tmp_path / "mine/gemm/tilted.py").write_text('DEVICE = "host"\n')
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "mine"))
+    (tmp_path / "config.yaml").touch()
+    script("bash")
+    answers = {
+        "ladder comp": "compare completion",
+        "ladder run --qu": "--quick",
+        "ladder run gemm/blas --quick gemm/til": "gemm/tiled gemm/tilted",
+        "ladder show gem": "gemm gemv",
+        "ladder list --configfile con": "config.yaml",
+        "ladder run --samples ": "",
+    }
+    lines = [f"press_tab {line}''" for line in answers]  # the last word may be empty
+    command = "\n".join([PRESS_TAB, *lines])
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert dict(zip(answers, map(words, done.stdout.splitlines()), strict=True)) == answers
+
+
+def words(line):
+    """The words of a line in order, since bash prints completions in any."""
+    return " ".join(sorted(line.split()))
