@@ -268,7 +268,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
         lambda study: functions.time(study, ABSENT),
         lambda study: functions.count(study, "serial", "threads"),
         lambda study: functions.energy(study, "openmp"),
-        lambda study: functions.phase(study, "openmp", "compute"),
+        lambda study: functions.time(study, select("openmp").part("compute")),
         lambda study: functions.beyond(study, select("ship", "ranks")),
         lambda study: functions.other_machine(study, "gpu", "host"),
         lambda study: functions.memory_rate(study, "host", 7),

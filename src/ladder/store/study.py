@@ -193,6 +193,14 @@ def cases(*frames):
     return tuple(dict.fromkeys(case for column_values in columns_of for case in zip(*column_values, strict=True)))
 
 
+def passes(phases):
+    """Rows of some phases of a case, those of one pass added up to one row."""
+    if phases.empty:
+        return phases
+    phases, keys = first_case(phases), ["process", "sample"]
+    return phases.assign(seconds=phases.groupby(keys)["seconds"].transform("sum")).drop_duplicates(keys)
+
+
 def middle(rows):
     """Seconds of a case: the median over processes of each process's median; None without rows."""
     return quotients.median_time(processes(rows)) if len(rows) else None

@@ -139,6 +139,20 @@ class ChapterStudy:
         return self.frames[name]
 
     def find(self, selection):
+        """The times of a selection, maybe none; on the ladder in seconds of its unit.
+
+        There are none of the parts of calls whose phases overlap, as in a phase named `a and b`.
+        """
+        selection = selection_of(selection)
+        if selection.phases:
+            phases = self.phases(selection)
+            if phases.empty or phases["phase"].str.contains(" and ").any():
+                return queries.NO_ROWS
+            return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.others])
+        calls = self.calls(selection)
+        return queries.of_processes(calls, selection.column) if selection.column else calls
+
+    def calls(self, selection):
         """The timed calls of a selection, maybe none; those on the ladder in seconds of the ladder's unit."""
         return self.in_units(selection, self.line(selection).rows(self.frame(self.source_of(selection))))
 
@@ -164,7 +178,7 @@ class ChapterStudy:
         for name in set.intersection(*common):
             counts = [set(queries.values(self.frame(self.source_of(side)), name)) for side in sides]
             for count in sorted(set.intersection(*counts), reverse=True):
-                at_count = [replace(side, tuning=side.tuning | {name: count}) for side in sides]
+                at_count = [side.changed(**{name: count}) for side in sides]
                 if all(len(self.find(side)) for side in at_count):
                     sides = at_count
                     break
@@ -182,7 +196,7 @@ class ChapterStudy:
 
     def phases(self, selection, before=False):
         """The rows of the phases of a selection's calls, or of those before the first call; none if not timed."""
-        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection), before))
+        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.calls(selection), before))
 
     def phases_of(self, machine, rows, before=False):
         """As `phases`, of the case of some rows on a machine."""
@@ -203,17 +217,6 @@ class ChapterStudy:
         lines = {title: self.line(selection) for title, selection in selections.items()}
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
         return {title: trace for title, trace in rows.items() if len(trace)}
-
-    def ratio_to_rest(self, selection, phases, inverse=False):
-        """The time of some phases over that of all other phases of the calls, or the inverse, as a Ratio.
-
-        Raises NotMeasured without either, or if phases overlap, as in a phase named `a and b`.
-        """
-        rows = required(self.phases(selection))
-        if rows["phase"].str.contains(" and ").any():
-            raise NotMeasured
-        is_inside = rows["phase"].isin(phases)
-        return required(ratios.of_parts(*(rows[is_inside == side] for side in (not inverse, inverse))))
 
     def phase_shares(self, selection):
         """{phase: its share} if the phases add up to the call; {} if they don't."""
@@ -238,15 +241,9 @@ def count_or_one(row, name):
 
 
 def phase_times(phases):
-    """{phase: seconds}, each the median over processes of a process's median.
-
-    Several phases of a call with the same name are added up.
-    """
+    """{phase: seconds}, the medians over processes; several phases of a call with the same name are added up."""
     names = phases["phase"].unique() if len(phases) else ()
-    by_pass = {
-        name: queries.where(phases, phase=name).groupby(["process", "sample"])["seconds"].sum() for name in names
-    }
-    return {name: queries.middle(times.reset_index()) for name, times in by_pass.items()}
+    return {name: queries.middle(queries.passes(queries.where(phases, phase=name))) for name in names}
 
 
 def phases_over_call(rows, phases):

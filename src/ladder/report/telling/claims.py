@@ -4,10 +4,11 @@ A verdict rests on cases of the same campaigns alone: a ratio without a spread i
 """
 
 import re
+from functools import partial
 
 from ladder.report import latex, ratios, verdict_table
 from ladder.report.telling.chapter_study import NotMeasured, module, required
-from ladder.report.telling.lines import Cause
+from ladder.report.telling.lines import FLOOR, Cause, Claim
 from ladder.statistics.claims import decide, has_number
 
 
@@ -78,6 +79,10 @@ def cause(study, stated_cause, ratio):
 def share_of_floor(words="{} of it"):
     """The cause of a claim about the floor: a function that puts the predicted over the measured time into words."""
     return lambda study, ratio: words.format(latex.percent(1 / required(ratio).value, 2))
+
+
+# Whether a line takes no longer than the minimum time that the model predicts.
+at_floor = partial(Claim, faster=FLOOR, min=1, max=1, needs="the rung and ceilings", cause=share_of_floor())
 
 
 def with_code(text):

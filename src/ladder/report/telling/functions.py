@@ -6,7 +6,6 @@ function without a measurement returns None or raises NotMeasured.
 """
 
 import inspect
-from dataclasses import replace
 from functools import partial
 
 from ladder.report import chapters, latex, ratios, verdict_table
@@ -94,7 +93,7 @@ def scaling(chapter, selection, column):
     number = int(chapter.rows(selection)[column].iloc[0])
     if number == 1:
         raise NotMeasured
-    return chapter.ratio(replace(selection, tuning=selection.tuning | {column: 1}), selection), number
+    return chapter.ratio(selection.changed(**{column: 1}), selection), number
 
 
 def scaled_speedup(chapter, selection, column):
@@ -105,11 +104,6 @@ def scaled_speedup(chapter, selection, column):
 def efficiency(chapter, selection, column):
     """The parallel efficiency over one thread or rank, in per cent."""
     return ratios.efficiency(*scaling(chapter, selection, column))
-
-
-def phase(chapter, selection, name):
-    """The median time of a phase of every call."""
-    return seconds(required(study.middle(study.where(chapter.phases(selection), phase=name))), 2)
 
 
 def phase_share(chapter, selection, name):

@@ -1,7 +1,6 @@
 """The types of a chapter's data: the sources of its measurements, the lines of its ladder, and claims about them.
 
-A chapter's `lines.py` has these names, and its `claims.py` has CLAIMS, {group: [Claim]}, with the groups `earlier` (an
-earlier study's claims) and `rungs` (claims behind our rungs).
+A chapter's `lines.py` has these names:
 
 | name | meaning |
 | --- | --- |
@@ -21,7 +20,7 @@ and `claims.py` CLAIMS, {group: [Claim]}: `earlier`, what the earlier study clai
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -137,11 +136,33 @@ class Line:
 
 @dataclass(frozen=True)
 class Selection:
-    """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source."""
+    """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source.
+
+    With `phases` it is these phases of the calls, or all `others`, added up; with a `column` its seconds are in that.
+    """
 
     line: str
     source: str | None = None
     tuning: dict = field(default_factory=dict)
+    phases: tuple[str, ...] = ()
+    others: bool = False
+    column: str = ""
+
+    def changed(self, **tuning):
+        """The same with a changed tuning."""
+        return replace(self, tuning=self.tuning | tuning)
+
+    def part(self, *phases):
+        """These phases of the calls; without any the whole calls."""
+        return replace(self, phases=phases)
+
+    def rest(self, *phases):
+        """All phases of the calls but these."""
+        return replace(self, phases=phases, others=True)
+
+    def in_column(self, column):
+        """The seconds in another column, such as those of a process's start."""
+        return replace(self, column=column)
 
 
 def select(line, source=None, **tuning):
@@ -181,20 +202,27 @@ class Claim:
     place: str = ""
 
 
+def exactly(ratio):
+    """The bounds of a Claim that its ratio is about so much."""
+    return {"min": ratio, "max": ratio}
+
+
+EQUAL = exactly(1)
+
+
 @dataclass(frozen=True)
 class Then:
     """A time that an earlier study published, the time of its program today, and that of the best line today.
 
     The first over the second is what hardware has gained, the second over the third what code has. `seconds` is None if
-    the study's work isn't known to be that of ours; then the row has only the gain of code. A side is a selection,
-    whose time is that in a column of the rows, or a function of the study that returns seconds.
+    the study's work isn't known to be that of ours; then the row has only the gain of code. A side is a selection or a
+    function of the study that returns seconds.
     """
 
     words: str
     seconds: float | None
     theirs: str | Selection | Callable
     best: str | Selection | Callable
-    column: str = "seconds"
 
 
 def place(row, times="×"):

@@ -1,7 +1,5 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from dataclasses import replace
-
 from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, Widest, select
 
 UNIT = "Epoch"
@@ -108,7 +106,7 @@ CHANGES = {
 
 def changed(line, **tuning):
     """The Selection of a base with some tunings changed."""
-    return replace(BASES[line], tuning=BASES[line].tuning | tuning)
+    return BASES[line].changed(**tuning)
 
 
 def part_of(phases):

@@ -139,9 +139,9 @@ def on_gpus(way, source, count, images=IMAGES):
     return select(way, source, **{"ranks" if way.startswith("ranks") else "gpus": count}, images=images)
 
 
-def starts(rows):
-    """The seconds of each process's start and first call, if they were recorded."""
-    return study.of_processes(rows, "cold_start")
+def cold(selection):
+    """A selection's start and first call in each process, if they were recorded."""
+    return selection.in_column("cold_start")
 
 
 def per_unit(rows):

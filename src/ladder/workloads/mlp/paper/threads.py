@@ -6,9 +6,8 @@ from ladder.report.figures import ends, layout, marks, medians, scales
 from ladder.report.figures.by_threads import CEILING
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
-from ladder.report.telling.chapter_study import NotMeasured
 from ladder.store.study import values
-from ladder.workloads.mlp.paper.claims import deep, timed
+from ladder.workloads.mlp.paper.claims import PARTS, deep
 
 TITLE = "Products and training by threads"
 CAPTION = """\
@@ -46,15 +45,11 @@ def draw(study):
 
 def summaries(study, product):
     """The times of all forms, and of the whole training, on all numbers of threads."""
-    rows = []
-    for count in values(study.frame("deep"), "threads"):
-        for name in LOOKS:
-            try:
-                times = timed(study, deep(product, count), name)
-            except NotMeasured:
-                continue
-            rows.append(times.assign(method=name, threads=count))
-    return medians.summaries(pd.concat(rows)) if rows else pd.DataFrame()
+    cases = [(count, name) for count in values(study.frame("deep"), "threads") for name in LOOKS]
+    times = [study.find(deep(product, count).part(*PARTS[name])) for count, name in cases]
+    rows = [rows.assign(method=name, threads=count) for (count, name), rows in zip(cases, times, strict=True)]
+    measured = [frame for frame in rows if len(frame)]
+    return medians.summaries(pd.concat(measured)) if measured else pd.DataFrame()
 
 
 def over_one_thread(cases):
