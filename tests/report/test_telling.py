@@ -21,9 +21,9 @@ from ladder.report.telling.lines import (
     Line,
     Needs,
     Source,
-    Widest,
     place,
     select,
+    widest,
 )
 from ladder.store import study as queries
 from ladder.store.study import Study
@@ -183,7 +183,7 @@ def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts
     pairs = [(name, rank_count) for name, rank_counts in counts.items() for rank_count in rank_counts]
     rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
-    machines = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": Source("wide", "any")})
+    machines = pick_machines(study, {"wide": widest("any", "ranks")}, {"any": Source("wide", "any")})
     assert machines["wide"].subject == machine
 
 
@@ -284,7 +284,6 @@ def test_what_was_not_measured_has_no_value(study, ask):
 def test_values_of_a_text(study):
     ask = functions.of_chapter(study)
     assert ask["speedup"]("serial", "openmp").startswith(r"\num{24}\,$\times$")
-    assert ask["scaled_speedup"](select("openmp", "threads"), "threads").startswith(r"\num{24}\,$\times$")
     assert ask["count"]("openmp", "threads") == r"\num{24}"
     assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
     assert ask["machine"]("host") == code(MACHINE)

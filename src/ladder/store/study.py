@@ -66,6 +66,11 @@ class Study:
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
 
+    @property
+    def description(self):
+        """The subject's description; {} without one."""
+        return self.descriptions.get(self.subject, {})
+
     @functools.cached_property
     def ceilings(self):
         """The subject's ceilings, {rows}: those of the file `roofs` if there is one, else from its tables."""

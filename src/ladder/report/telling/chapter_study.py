@@ -72,7 +72,7 @@ def pick_machines(study, needs, sources):
     shared_roles = [role for role, need in needs.items() if not need.separate]
 
     def campaigns(machine, roles):
-        frames = [sources[name].rows(machine) for role in roles for name in getattr(needs[role], "sources", ())]
+        frames = [sources[name].rows(machine) for role in roles for name in needs[role].sources]
         return max((rows["campaign"].nunique() for rows in frames if "campaign" in rows), default=0)
 
     def rank(machine):

@@ -15,8 +15,6 @@ from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required, selection_of
 from ladder.report.telling.claims import with_code
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
-from ladder.statistics.crossings import EVERYWHERE, NOWHERE
-from ladder.statistics.verdicts import UNDECIDED
 from ladder.store import rates, study
 
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
@@ -87,23 +85,12 @@ def comparison(chapter, slower, faster, name):
     return ratios.comparison(chapter.ratio(slower, faster), with_code(name))
 
 
-def scaling(chapter, selection, column):
-    """The speed-up of a selection over one thread or rank, as a Ratio, and its number of threads or ranks."""
+def efficiency(chapter, selection, column):
+    """The parallel efficiency over one thread or rank, in per cent; raises NotMeasured of a single one."""
     selection = selection_of(selection)
     number = int(chapter.rows(selection)[column].iloc[0])
-    if number == 1:
-        raise NotMeasured
-    return chapter.ratio(selection.changed(**{column: 1}), selection), number
-
-
-def scaled_speedup(chapter, selection, column):
-    """The speed-up over one thread or rank."""
-    return ratios.prose(scaling(chapter, selection, column)[0])
-
-
-def efficiency(chapter, selection, column):
-    """The parallel efficiency over one thread or rank, in per cent."""
-    return ratios.efficiency(*scaling(chapter, selection, column))
+    speedup = chapter.ratio(selection.changed(**{column: 1}), selection)
+    return ratios.efficiency(required(speedup if number > 1 else None), number)
 
 
 def phase_share(chapter, selection, name):
@@ -126,15 +113,14 @@ def beyond(chapter, selection):
 
 def break_even(chapter, prepared, other, name, calls="calls"):
     """A predicate with the number of calls after which a selection's preparation pays off against another selection."""
-    answer = amortisation.calls_to_pay(chapter, prepared, other)
-    if isinstance(answer, tuple):
-        return f"pays off against {name} after {amortisation.text(answer)} {calls}"
-    return {
-        None: None,
-        EVERYWHERE: f"pays off against {name} with the first of the {calls}",
-        NOWHERE: f"never pays off against {name}",
-        UNDECIDED: f"has no significant break-even point against {name}",
-    }[answer]
+    name = name.replace("{", "{{").replace("}", "}}")  # the words are completed by `format`
+    return amortisation.in_words(
+        amortisation.calls_to_pay(chapter, prepared, other),
+        f"pays off against {name} after {{}} {calls}",
+        f"pays off against {name} with the first of the {calls}",
+        f"never pays off against {name}",
+        f"has no significant break-even point against {name}",
+    )
 
 
 def memory_rate(chapter, role, threads=None):
@@ -183,8 +169,7 @@ def other_machine(chapter, role, other_role):
 
 def gpu(chapter, role, about="name"):
     """A property of the first GPU of a role's machine: its name, or its driver."""
-    machine = chapter.machine(role)
-    gpus = required(machine.descriptions.get(machine.subject, {}).get("gpus"))
+    gpus = required(chapter.machine(role).description.get("gpus"))
     return latex.escape(required(gpus[0].get(about)))
 
 

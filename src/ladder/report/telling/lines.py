@@ -4,7 +4,7 @@ A chapter's `lines.py` has these names:
 
 | name | meaning |
 | --- | --- |
-| `MACHINES` | {role: Needs or Widest}: the chapter's machines; the first two roles have the same one if possible |
+| `MACHINES` | {role: Needs}: the chapter's machines; the first two roles have the same one if possible |
 | `SOURCES` | {name: Source}: the rows of some experiments, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
 | `UNIT` | the work whose time the ladder shows, as the head of a column: Gigabyte, Epoch; None without a ladder |
@@ -75,19 +75,23 @@ class Needs:
     """What the machine of a role must have measured: rows of one source, the first that any machine satisfies.
 
     These contain all `variants` and, for each column in `min`, a value of at least that number. Roles with `separate`
-    are assigned one by one; the others share one machine if possible.
+    are assigned one by one; the others share one machine if possible. With `widest` it is the first machine with the
+    largest number in that column, such as ranks.
     """
 
     sources: tuple[str, ...]
     variants: frozenset = frozenset()
     min: dict = field(default_factory=dict)
     separate: bool = False
+    widest: str = ""
 
     def machines(self, candidates, sources):
         """The candidates, studies about one machine each, that meet the needs."""
         for name in self.sources:
-            if meeting := [machine for machine in candidates if self.are_met(sources[name].rows(machine))]:
-                return meeting
+            rows = [(machine, sources[name].rows(machine)) for machine in candidates]
+            if meeting := [(machine, found) for machine, found in rows if self.are_met(found)]:
+                best = max(meeting, key=lambda pair: max(values(pair[1], self.widest), default=0))
+                return [best[0]] if self.widest else [machine for machine, _ in meeting]
         return []
 
     def are_met(self, rows):
@@ -96,27 +100,18 @@ class Needs:
         return len(rows) > 0 and self.variants <= set(values(rows, "variant")) and is_enough
 
 
-@dataclass(frozen=True)
-class Widest:
-    """The need of a role for the first machine with the largest number in a column, such as ranks, if it is above 1."""
-
-    source: str
-    column: str
-    separate = True
-
-    def machines(self, candidates, sources):
-        """A list of that machine; empty without one."""
-        counts = [max(values(sources[self.source].rows(machine), self.column), default=0) for machine in candidates]
-        largest = max(counts, default=0)
-        return [candidates[counts.index(largest)]] if largest > 1 else []
+def widest(source, column):
+    """The need of a role for the machine with the largest number in a column, above 1."""
+    return Needs((source,), min={column: 2}, separate=True, widest=column)
 
 
 @dataclass(frozen=True)
 class Line:
     """A variant at a tuning that is fixed before any measurement, so that none is picked by its time.
 
-    `words` and `note` distinguish it from other lines of its variant; `relieves` is the resource that it saves. A line
-    that `begins` another ladder has no speed-up over the line above. Without an `idea` it has its variant's in RUNGS.
+    Its `label`, with code in `backticks`, distinguishes it from other lines of its variant; `relieves` is the resource
+    that it saves. A line that `begins` another ladder has no speed-up over the line above. Without an `idea` it has its
+    variant's in RUNGS.
     """
 
     variant: str
@@ -124,8 +119,7 @@ class Line:
     source: str
     idea: str = ""
     relieves: str = ""
-    words: tuple[str, ...] = ()
-    note: str = ""  # prose; the words are code
+    label: str = ""
     begins: bool = False
 
     def rows(self, frame):

@@ -67,7 +67,7 @@ def draw(study):
     for (left, right), (panel, flags, threads) in zip(bands.values(), rows, strict=True):
         fill_flags(left, flags)
         if len(threads):
-            scaling.fill(study, right, panel, threads, "GFLOP/s", PANEL)
+            scaling.fill(right, study, panel, threads, "GFLOP/s", PANEL)
         else:
             layout.blank(right, "Threads were not measured.")
     entries = [layout.entry(look, line=False) for look in FLAGS.values()]

@@ -1,6 +1,6 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, Widest, select
+from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, select, widest
 
 UNIT = "Epoch"
 # The size of the claims: the earlier study's network. On the host there are so many images that they exceed the caches,
@@ -38,7 +38,7 @@ SOURCES = {
     "learning on a GPU": Source("gpu", "backprop_learning", device="cuda"),
 }
 CORES = 4  # of the earlier study's CPU
-MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": Widest("tuned", "threads")}
+MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": widest("tuned", "threads")}
 MACHINES["threads"] = Needs(("threads",), min={"threads": CORES}, separate=True)
 # The bases of the variations of `openmp` and of the earlier study's kernels.
 SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
@@ -53,11 +53,11 @@ LINES = {
     "temporaries": Line("temporaries", O2, "steps", "loop invariants in local variables", "loads and stores"),
     "fusion": Line("fusion", O2, "steps", "one loop over patterns up to the deltas", "caches"),
     "associativity": Line("associativity", O2, "steps", "factors out of sums, derivatives from values", "instructions"),
-    "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", ("flags=study",)),
+    "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", "`flags=study`"),
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
     "serial loops": Line(
-        "associativity", {"flags": "native"}, "threads", "the same loops for comparison", words=("flags=native",)
+        "associativity", {"flags": "native"}, "threads", "the same loops for comparison", label="`flags=native`"
     ),
     "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
     "cuda_flat": Line(
@@ -68,10 +68,10 @@ LINES = {
     ),
     "cuda": Line("cuda", CUBLAS, "gpu", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "gpu", "three kernels, units in shared memory", "memory, launches"),
-    "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),
+    "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "memory, launches", "`tf32`"),
     "numpy_loop": Line("numpy_loop", THREADS, "steps", "written by hand in NumPy"),
     "by hand": Line(
-        "pytorch", BY_HAND | THREADS, "steps", "PyTorch, gradients by hand: its fastest form", words=("by_hand",)
+        "pytorch", BY_HAND | THREADS, "steps", "PyTorch, gradients by hand: its fastest form", label="`by_hand`"
     ),
     "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "gpu", "PyTorch, compiled and as a CUDA graph"),
 }

@@ -1,6 +1,6 @@
 """Sources and lines of the chapter; `home` copies pictures to the host, `tma` loads inputs by the TMA."""
 
-from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, Widest, select
+from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, select, widest
 from ladder.store import collect, study
 from ladder.workloads.dcgan import layout
 
@@ -44,7 +44,7 @@ MACHINES = {
     "host": Needs(("host",)),
     "gpu": Needs(("rungs", "gpu"), frozenset({"cuda"})),
     "ranks": Needs(("ranks",), min={"ranks": 2}, separate=True),
-    "most": Widest("threads", "gpus"),
+    "most": widest("threads", "gpus"),
     "screen": Needs(("screen",), separate=True),
     "layers": Needs(("layers",), separate=True),
 }
@@ -64,25 +64,25 @@ GATHERED = SEPARATE | {"first": "cuda_im2col", "last": "cuda_parity", "product":
 OURS = {"first": UNSTATED, "math": UNSTATED}
 
 
-def on_host(note, idea, relieves, tuning):
+def on_host(label, idea, relieves, tuning):
     """A line of the host."""
-    return Line("host", {"threads": MAX} | tuning, "host", idea, relieves, note=note)
+    return Line("host", {"threads": MAX} | tuning, "host", idea, relieves, label)
 
 
-def on_gpu(note, idea, relieves, tuning, source="rungs"):
+def on_gpu(label, idea, relieves, tuning, source="rungs"):
     """A line of one GPU, without copies to the host."""
-    return Line("cuda", tuning, source, idea, relieves, note=note, begins=note == "naive")
+    return Line("cuda", tuning, source, idea, relieves, label, begins=label == "naive")
 
 
-def to_host(note, idea, relieves, tuning, begins=False):
+def to_host(label, idea, relieves, tuning, begins=False):
     """A line of one GPU with the copies to the host."""
-    return Line("home", {"gpus": 1} | tuning, "gpu", idea, relieves, note=note, begins=begins)
+    return Line("home", {"gpus": 1} | tuning, "gpu", idea, relieves, label, begins=begins)
 
 
-def peer(note, math, begins=False):
+def peer(label, math, begins=False):
     """PyTorch's generator on a GPU with the copies to the host."""
     tuning = TUNED | {"math": math, "batch": 656}
-    return Line("pytorch_home", tuning, "gpu", "PyTorch, cuDNN, copies hidden", note=note, begins=begins)
+    return Line("pytorch_home", tuning, "gpu", "PyTorch, cuDNN, copies hidden", label=label, begins=begins)
 
 
 WINDOW = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "graph": UNSTATED, "epilogue": UNSTATED}

@@ -63,23 +63,23 @@ MACHINES = {
 }
 
 
-def rung(variant, tuning, relieves="", *words, source="ladder", note=""):
+def rung(variant, tuning, relieves="", label="", source="ladder"):
     """A line with the idea of its rung."""
-    return Line(variant, tuning, source, "", relieves, words, note)
+    return Line(variant, tuning, source, "", relieves, label)
 
 
 BLOCKS = {"block": 512, "load": 8}  # of version 2 at this n
 LINES = {
-    "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "two products"),
+    "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "`two products`"),
     "openmp/one thread": rung("openmp", {"threads": 1, "recompute": 0}),
     "openmp": rung("openmp", {"threads": MAX, "recompute": 0}, "cores"),
     "blas": rung("blas", {"threads": MAX}, "instructions"),
-    "cuda_version1": rung("cuda_version1", {}, "cores", "n = 32", source="small"),
-    "cuda_version2": rung("cuda_version2", {**BLOCKS, "launch": "study"}, "cores", note="launched as in the study"),
-    "cuda_version2/right": rung("cuda_version2", {**BLOCKS, "launch": "right"}, "idle threads", note="launched right"),
-    "cublas": rung("cublas", {"graph": "on"}, "traffic, trips to the host", "graph"),
-    "cuda_fused/launched": rung("cuda_fused", {"graph": "off"}, "", "one by one"),
-    "cuda_fused": rung("cuda_fused", {"graph": "on"}, "launches, traffic", "graph"),
+    "cuda_version1": rung("cuda_version1", {}, "cores", "`n = 32`", source="small"),
+    "cuda_version2": rung("cuda_version2", {**BLOCKS, "launch": "study"}, "cores", "launched as in the study"),
+    "cuda_version2/right": rung("cuda_version2", {**BLOCKS, "launch": "right"}, "idle threads", "launched right"),
+    "cublas": rung("cublas", {"graph": "on"}, "traffic, trips to the host", "`graph`"),
+    "cuda_fused/launched": rung("cuda_fused", {"graph": "off"}, "", "`one by one`"),
+    "cuda_fused": rung("cuda_fused", {"graph": "on"}, "launches, traffic", "`graph`"),
     "cuda_persistent": rung("cuda_persistent", {}, "launches, memory"),
     "cuda_cluster": rung("cuda_cluster", {}, "barriers"),
     "cuda_symmetric": rung("cuda_symmetric", {}, "memory"),

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ladder.report import latex, ratios
+from ladder.report import latex
 from ladder.report.latex import num, number
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
@@ -34,16 +34,6 @@ THEN = [
     Then(words, earlier.total(counts), partial(kernels_now, counts=counts), "cuda_persistent")
     for words, counts in (("an iteration", earlier.calls(2)), ("one with a single product", earlier.calls(1)))
 ]
-
-
-def hardware(study, number):
-    """The share of the hardware in then over now: the study's time over that of its kernels today."""
-    return ratios.short(THEN[number].seconds / THEN[number].theirs(study))
-
-
-def software(study, number):
-    """The share of the code: the study's kernels over the line that does the same today."""
-    return ratios.short(THEN[number].theirs(study) / middle(study.rows(THEN[number].best)))
 
 
 def largest_solved(study, device="cuda"):

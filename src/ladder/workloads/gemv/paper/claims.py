@@ -19,7 +19,7 @@ FEWER_RANKS, CALLS = "Threads in ranks lessen communication, in one host", Cause
 
 def has_one_memory(host):
     """Whether a machine's description shows a single memory node."""
-    return host.descriptions.get(host.subject, {}).get("cpu", {}).get("NUMA node(s)") == "1"
+    return host.description.get("cpu", {}).get("NUMA node(s)") == "1"
 
 
 def over_bound(key):

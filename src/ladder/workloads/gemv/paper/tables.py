@@ -20,6 +20,7 @@ from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 # The lines that the study's last graph compares, with the matrix sent, and NCCL.
 FORMS = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
 FORMS += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
+PAYS = "{}", "at once", "never", "undecided"  # after so many products, with the first one, or
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 
@@ -89,7 +90,7 @@ def break_even(study):
         single, graph = replace(ranks, tuning=ranks.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
         pairs = (ranks, single), (ranks, threads), (graph, threads)
         points = (amortisation.calls_to_pay(study, *pair) for pair in pairs)
-        rows.append([f"${n} \\times {m}$", *(amortisation.text(point) or NONE for point in points)])
+        rows.append([f"${n} \\times {m}$", *(amortisation.in_words(point, *PAYS) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
 
 

@@ -57,8 +57,7 @@ def rises(product):
     """The claim that a training takes longer on more threads than BEST, which needs a host with fewer cores."""
 
     def ratio(study):
-        machine = study.machine("host")
-        if machine.descriptions.get(machine.subject, {}).get("cores", THREADS[-1]) >= THREADS[-1]:
+        if study.machine("host").description.get("cores", THREADS[-1]) >= THREADS[-1]:
             raise NotMeasured
         return study.ratio(deep(product, THREADS[-1]), deep(product))
 

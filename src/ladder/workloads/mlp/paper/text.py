@@ -19,8 +19,7 @@ WORK = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYERS[0]}  # multiply-add
 
 def cores(study):
     """The number of cores of the chapter's host."""
-    machine = study.machine("host")
-    return num(required(machine.descriptions.get(machine.subject, {}).get("cores")))
+    return num(required(study.machine("host").description.get("cores")))
 
 
 def share_of_products(study, selection, digits=2):
