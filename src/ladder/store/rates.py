@@ -48,6 +48,22 @@ def products_by_threads(machine, precision):
     return peaks.by_threads(machine.ceilings, roofs.PRODUCTS, precision=precision)
 
 
+def seconds(machine, row, amounts, threads=None):
+    """Seconds of amounts, {resource: amount}, at a machine's rates under a row's conditions; None without a rate.
+
+    The resources are FLOPs of `products` and of `multiply_adds`, bytes of `memory`, of a host on `threads`, and
+    `seconds` of other kinds.
+    """
+    rate_of = {
+        "products": lambda: products_of(machine, row),
+        "multiply_adds": lambda: multiply_adds(machine, row["dtype"], row["device"]),
+        "memory": lambda: memory_of(machine, row, threads),
+        "seconds": lambda: 1.0,
+    }
+    rates = {resource: rate_of[resource]() for resource in amounts or ()}
+    return sum(amounts[name] / rate for name, rate in rates.items()) if rates and all(rates.values()) else None
+
+
 def multiply_adds(machine, precision, device):
     """FLOP/s of a device's fused multiply-adds in registers."""
     return peaks.best(machine.ceilings, roofs.MULTIPLY_ADDS, device, precision=precision)

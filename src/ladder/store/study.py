@@ -57,6 +57,13 @@ class Study:
             self.answers[query] = frame, rows
         return rows
 
+    def of_case(self, name, rows, **conditions):
+        """The subject's rows of a table of the case of some rows, with these values of columns; none without rows."""
+        if rows.empty:
+            return NO_ROWS
+        first = rows.iloc[0]
+        return self.rows(name, first["experiment"], variant=first["variant"], case=first["case"], **conditions)
+
     def samples(self, experiment, phase="total", **conditions):
         """The subject's rows of an experiment's samples: whole timed calls, or one phase of them."""
         return self.rows("samples", experiment, phase=phase, **conditions)

@@ -79,14 +79,11 @@ def pick_machines(study, needs, sources):
         meets = [machine.subject in names[role] for role in shared_roles]
         return all(meets[:2]), is_local(machine), campaigns(machine, shared_roles), sum(meets)
 
-    best = max(machines, key=rank, default=study.of(None))
-    picked = {}
+    best, picked = max(machines, key=rank, default=None), {}
     for role, candidates in candidates_of.items():
-        if role in shared_roles and best.subject in names[role]:
-            picked[role] = best
-            continue
-        ranks = [(is_local(machine), campaigns(machine, [role])) for machine in candidates]
-        picked[role] = candidates[ranks.index(max(ranks))] if candidates else study.of(None)
+        preferred = [machine for machine in candidates if machine is best and role in shared_roles] or candidates
+        ranks = {machine.subject: (is_local(machine), campaigns(machine, [role])) for machine in preferred}
+        picked[role] = study.of(max(ranks, key=ranks.get, default=None))
     return picked
 
 
@@ -200,11 +197,9 @@ class ChapterStudy:
 
     def phases_of(self, machine, rows, before=False):
         """As `phases`, of the case of some rows on a machine."""
-        if rows.empty:
+        if (calls := machine.of_case("samples", rows)).empty:
             return queries.NO_ROWS
-        first = rows.iloc[0]
-        phases = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
-        phases = phases[phases["phase"] != "total"]
+        phases = calls[calls["phase"] != "total"]
         is_before = phases.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
         phases = phases[is_before == before]
         return phases.assign(phase=self.part_of(phases["phase"])) if self.part_of and len(phases) else phases

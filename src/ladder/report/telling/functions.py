@@ -1,12 +1,13 @@
 """The functions that a chapter's text may call: values in LaTeX about a selection, a line's key or a `select(...)`.
 
-Texts call the functions of this module and of the chapter's own `text.py` without their first argument, the
-ChapterStudy. They can also use the constants of `text.py` and the chapter's modules of data, as in `model.LOADS`. A
-function without a measurement returns None or raises NotMeasured.
+Texts call the functions of this module and of the chapter's own `text.py`, and use the constants of the latter. They
+can also use the chapter's modules of data and those that `text.py` imports, as in `model.LOADS`. The first argument of
+a function, if it is the ChapterStudy, is left out. A function without a measurement returns None or raises NotMeasured.
 """
 
 import inspect
 from functools import partial
+from types import SimpleNamespace
 
 from ladder.report import chapters, latex, ratios, verdict_table
 from ladder.report.latex import code, percent, seconds
@@ -17,6 +18,7 @@ from ladder.report.telling.claims import with_code
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
 from ladder.store import rates, study
 
+FIRST = {"study", "chapter"}  # names of the argument that texts leave out
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
 # Names that need no study: selections, and formats of numbers that aren't measured.
 SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
@@ -195,12 +197,24 @@ def tally(chapter, group):
 
 
 def of_chapter(chapter):
-    """The names that a chapter's text may use, {name: function, constant or module}."""
-    values = SHARED | {name: chapter_study.module(chapter.workload, name) for name in chapters.DATA}
-    for module in filter(None, (inspect.getmodule(of_chapter), values.pop("text"))):
-        for name, value in vars(module).items():
-            if inspect.isfunction(value) and value.__module__ == module.__name__:
-                values[name] = partial(value, chapter)
-            elif name.isupper():
-                values[name] = value
+    """The names that a chapter's text may use, {name: function, constant or namespace}."""
+    modules = {name: chapter_study.module(chapter.workload, name) for name in chapters.DATA}
+    text = modules.pop("text")
+    if text:
+        siblings = inspect.getmembers(text, lambda value: getattr(value, "__package__", "") == text.__package__)
+        modules |= dict(siblings)
+    values = SHARED | {name: module and SimpleNamespace(**bound(chapter, module)) for name, module in modules.items()}
+    for module in filter(None, (inspect.getmodule(of_chapter), text)):
+        own = {name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+        values |= {name: value for name, value in bound(chapter, module).items() if name in own or name.isupper()}
     return values
+
+
+def bound(chapter, module):
+    """The members of a module, with the chapter as the first argument of functions that have one for the study."""
+    return {
+        name: partial(value, chapter)
+        if inspect.isfunction(value) and FIRST & {*inspect.signature(value).parameters}
+        else value
+        for name, value in vars(module).items()
+    }

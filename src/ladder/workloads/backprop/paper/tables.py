@@ -80,8 +80,7 @@ def measured_changes(study, line):
 
 def kernel_times(study, rows):
     """The median seconds of every kernel of a case."""
-    first = rows.iloc[0]
-    phases = study.machine("gpu").rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
+    phases = study.machine("gpu").of_case("samples", rows)
     phases = phases[~phases["phase"].isin(("total", *OUTSIDE["phase"]))]
     return phases.groupby("phase")["seconds"].median()
 

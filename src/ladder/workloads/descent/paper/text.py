@@ -3,7 +3,7 @@
 from functools import partial
 
 from ladder.report import latex
-from ladder.report.latex import num, number
+from ladder.report.latex import num
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import Then, select
@@ -87,29 +87,7 @@ def more_steps(study):
     return many / few
 
 
-def rate_in_theory(study, kappa):
-    """The factor by which the error of steepest descent falls in each step from the worst start."""
-    return number(residuals.factor(kappa), 4)
-
-
-def rate_measured(study, kappa):
-    """The factor by which the residual of steepest descent falls in each step from the worst start."""
-    return (rate := residuals.rate(residuals.curve_of(study, "steepest", kappa))) and number(rate, 4)
-
-
 def recomputed_every(study):
     """The number of steps after which the residual was recomputed."""
     every = values(residuals.curves_of(study), "recompute")
     return num(max(every)) if any(every) else None
-
-
-def residual(study, name, method, kappa):
-    """A residual of a curve, over |b|, by the name of a function of `residuals`."""
-    value = getattr(residuals, name)(study, residuals.curve_of(study, method, kappa))
-    return value and number(value, 2)
-
-
-def effect(study, method, kappa):
-    """The effect of recomputation on the true residual."""
-    forms = (residuals.curve_of(study, form, kappa) for form in (method, method + residuals.RECOMPUTED))
-    return residuals.effect(*(residuals.true(study, form) for form in forms))

@@ -19,23 +19,19 @@ BY_MULTIPLY_ADDS = {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1
 
 def predict(machine, row):
     """Seconds of a product, or of a batch, of a case; None where there is no model, or no rate for it."""
-    if row["workload"] == "gemm":
-        return product_seconds(machine, row, row["variant"])
-    if row["variant"] not in ("host", "cuda"):
+    flops, is_product = flops_of(row), row["workload"] == "gemm"
+    if not is_product and row["variant"] not in ("host", "cuda"):
         return None
-    seconds = product_seconds(machine, row, row["product"])
-    return seconds and seconds + (kernel_count(row) * NODE if row["variant"] == "cuda" else 0.0)
-
-
-def product_seconds(machine, row, name):
-    """Seconds of a row's products by a rung; None where there is no model, or no rate."""
+    name = row["variant" if is_product else "product"]
     if name == "interchanged":
-        return flops_of(row) / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE
-    if name in BY_PRODUCTS:
-        factor, rate = BY_PRODUCTS[name], rates.products_of(machine, row)
+        amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE}
+    elif name in BY_PRODUCTS:
+        amounts = {"products": BY_PRODUCTS[name] * flops}
     else:
-        factor, rate = BY_MULTIPLY_ADDS.get(name), rates.multiply_adds(machine, row["dtype"], "cuda")
-    return factor * flops_of(row) / rate if factor and rate else None
+        amounts = {"multiply_adds": BY_MULTIPLY_ADDS[name] * flops} if name in BY_MULTIPLY_ADDS else {}
+    if amounts and not is_product and row["variant"] == "cuda":
+        amounts |= {"seconds": kernel_count(row) * NODE}
+    return rates.seconds(machine, row, amounts)
 
 
 def flops_of(row):
