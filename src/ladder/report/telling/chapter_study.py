@@ -3,7 +3,6 @@
 Text, tables, figures and claims of a chapter share one ChapterStudy. Missing measurements raise NotMeasured.
 """
 
-import difflib
 import importlib
 import importlib.util
 from dataclasses import replace
@@ -11,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 
 from ladder.catalogue import workloads
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean
 from ladder.report import ratios
 from ladder.report.figures import methods
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
@@ -54,8 +53,7 @@ def module(workload, name):
 def nearest(kind, name, values):
     """The value of a name. Raises LadderError for an unknown name, with the nearest one; `kind` is for its message."""
     if name not in values:
-        near = difflib.get_close_matches(str(name), map(str, values), 1, 0)
-        raise LadderError(f"There is no {kind} {name!r}" + (f": did you mean {near[0]!r}?" if near else "."))
+        raise LadderError(f"There is no {kind} {name!r}.{did_you_mean(name, values)}")
     return values[name]
 
 
@@ -174,13 +172,8 @@ class ChapterStudy:
         common = [{name for name, value in self.line(side).tuning.items() if value == COMMON} for side in sides]
         for name in set.intersection(*common):
             counts = [set(queries.values(self.frame(self.source_of(side)), name)) for side in sides]
-            for count in sorted(set.intersection(*counts), reverse=True):
-                at_count = [side.changed(**{name: count}) for side in sides]
-                if all(len(self.find(side)) for side in at_count):
-                    sides = at_count
-                    break
-            else:
-                raise NotMeasured
+            pairs = ([side.changed(**{name: n}) for side in sides] for n in sorted(set.intersection(*counts))[::-1])
+            sides = required(next((pair for pair in pairs if all(len(self.find(side)) for side in pair)), None))
         return sides
 
     def predicted(self, selection):

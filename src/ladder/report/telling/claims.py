@@ -39,14 +39,13 @@ def decided(study, claim):
         ratio, needs = ratio_of(study, claim), claim.needs
     except NotMeasured as missing:
         ratio, needs = None, missing.needs or claim.needs
-    words = claim.words(study) if callable(claim.words) else claim.words
     if ratio and ratio.spread is None:  # sides of different campaigns, or of none
         ratio, needs = None, f"{needs} in one campaign"
     answer = decide(ratio, claim.min, claim.max)
     cases = ratio.cases if ratio else ()
     return verdict_table.Claim(
         claim.key,
-        with_code(words),
+        with_code(claim.words),
         with_code(needs),
         cause(study, claim.cause, ratio),
         answer,

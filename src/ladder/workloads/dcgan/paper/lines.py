@@ -11,10 +11,9 @@ SIZE = {"channels": layout.CHANNELS, "weights": "random", "pictures": "float32",
 IMAGES = 5248
 HOST_IMAGES, RUNG_IMAGES, SPLIT_IMAGES, STAGED_IMAGES = 4, 100, 16, 1000
 FULL_SIZE = SIZE | {"images": IMAGES}
-HOME, RUNGS_THEN, SPLITS, STAGED = "dcgan_home", "dcgan_rungs", "dcgan_splits", "dcgan_staged"
-GPUS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
-FEW, MANY = "dcgan_few", "dcgan_many"  # by ranks, with the kernels of the earlier study
-HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
+SPLITS, STAGED, GPUS = "dcgan_splits", "dcgan_staged", "dcgan_cards"
+ON_RANKS = "dcgan_few", "dcgan_many", "dcgan_ranks"  # the first two with the kernels of the earlier study
+ON_GPUS = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
 # Phases that aren't part of every call; the parts of a call in the waterfall.
 OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
@@ -28,17 +27,17 @@ def network_layers(rows):
 
 SOURCES = {
     "host": Source("host", "dcgan_host", images=HOST_IMAGES, **SIZE),
-    "rungs": Source("gpu", RUNGS_THEN, images=RUNG_IMAGES, **SIZE),
+    "rungs": Source("gpu", "dcgan_rungs", images=RUNG_IMAGES, **SIZE),
     "splits": Source("gpu", SPLITS, images=SPLIT_IMAGES, **SIZE),
     "staged": Source("gpu", STAGED, images=STAGED_IMAGES, **SIZE),
     # A case of several experiments is that of the first, in which campaigns measure it.
-    "gpu": Source("gpu", "dcgan_peers", HOME, "dcgan_gpu", **FULL_SIZE),
+    "gpu": Source("gpu", "dcgan_peers", "dcgan_home", "dcgan_gpu", **FULL_SIZE),
     "screen": Source("screen", "dcgan_home_uint8", **FULL_SIZE | {"pictures": "uint8"}),
-    "floats": Source("screen", "dcgan_peers", HOME, **FULL_SIZE),
+    "floats": Source("screen", "dcgan_peers", "dcgan_home", **FULL_SIZE),
     "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=network_layers),
-    "ranks": Source("ranks", FEW, MANY, RANKS, GPUS, **SIZE),
+    "ranks": Source("ranks", *ON_RANKS, GPUS, **SIZE),
     "threads": Source("most", GPUS, **SIZE),
-    "most": Source("most", GPUS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE),
+    "most": Source("most", GPUS, "dcgan_ranks", "dcgan_weak", *ON_GPUS, **SIZE),
 }
 MACHINES = {
     "host": Needs(("host",)),

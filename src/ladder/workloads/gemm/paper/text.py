@@ -7,8 +7,10 @@ from ladder.store.study import CASE, count, where
 
 
 def error(study, precision):
-    """The largest error of an element, as a multiple of float32's bound."""
-    checks = required(study.machine_of(precision).of_case("checks", study.find(precision), check="product"))
+    """The largest error of an element, as a multiple of float32's bound; None without a check."""
+    checks = study.machine_of(precision).of_case("checks", study.find(precision), check="product")
+    if checks.empty:
+        return None
     bound, float32_bound = (product_factor(int(checks["k"].iloc[0]) + 1, name) for name in (precision, "float32"))
     return latex.number(float((checks["error"] / checks["bound"]).max()) * bound / float32_bound)
 

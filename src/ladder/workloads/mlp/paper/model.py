@@ -13,8 +13,10 @@ from ladder.workloads.mlp.paper.lines import batches
 CHAINED = 4 * 2 * 8
 BYTES = 8  # of an element
 # Times as slow as the best product, and times as slow as multiply-adds in registers.
-BY_PRODUCTS = {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1}
-BY_MULTIPLY_ADDS = {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1}
+FACTORS = {
+    "products": {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1},
+    "multiply_adds": {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1},
+}
 
 
 def predict(machine, row):
@@ -23,12 +25,9 @@ def predict(machine, row):
     if not is_product and row["variant"] not in ("host", "cuda"):
         return None
     name = row["variant" if is_product else "product"]
+    amounts = {resource: factors[name] * flops for resource, factors in FACTORS.items() if name in factors}
     if name == "interchanged":
         amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE}
-    elif name in BY_PRODUCTS:
-        amounts = {"products": BY_PRODUCTS[name] * flops}
-    else:
-        amounts = {"multiply_adds": BY_MULTIPLY_ADDS[name] * flops} if name in BY_MULTIPLY_ADDS else {}
     if amounts and not is_product and row["variant"] == "cuda":
         amounts |= {"seconds": kernel_count(row) * NODE}
     return rates.seconds(machine, row, amounts)
