@@ -211,12 +211,12 @@ def test_phases_of_one_name_add_up():
 def test_some_phases_over_the_rest(study):
     sent = select("ship", "ranks")
     times = phase_times(study.phases(sent))
-    inside = study.ratio_to_rest(sent, ["compute"])
+    inside = study.ratio(sent.part("compute"), sent.rest("compute"))
     assert inside.value == pytest.approx(times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01)
-    assert study.ratio_to_rest(sent, ["compute"], inverse=True).value == pytest.approx(1 / inside.value, rel=0.01)
-    for selection, name in ((sent, "nothing"), (select("openmp", "threads"), "compute")):
-        with pytest.raises(NotMeasured):
-            study.ratio_to_rest(selection, [name])
+    assert study.ratio(sent.rest("compute"), sent.part("compute")).value == pytest.approx(1 / inside.value, rel=0.01)
+    overlapping = select("nccl-ship", "gpus", chunks=4)  # `scatter and compute`
+    for part in (sent.part("nothing"), select("openmp", "threads").part("compute"), overlapping.rest("compute")):
+        assert study.find(part).empty
 
 
 ABSENT = select("openmp", "threads", threads=99)
@@ -250,11 +250,11 @@ def test_odd_claims_are_functions(study):
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
-        (lambda study: study.find("opnmp"), "There is no line 'opnmp': did you mean 'openmp'?"),
-        (lambda study: study.find(select("openmp", "thread")), "no source 'thread': did you mean 'threads'?"),
+        (lambda study: study.find("opnmp"), "There is no line 'opnmp'. Did you mean 'openmp'?"),
+        (lambda study: study.find(select("openmp", "thread")), "no source 'thread'. Did you mean 'threads'?"),
         (lambda study: study.machine("tpu"), "no machine 'tpu'"),
-        (lambda study: functions.verdict(study, "stayin"), "no claim 'stayin': did you mean 'staying'?"),
-        (lambda study: functions.tally(study, "number"), "no group of claims 'number': did you mean 'numbers'?"),
+        (lambda study: functions.verdict(study, "stayin"), "no claim 'stayin'. Did you mean 'staying'?"),
+        (lambda study: functions.tally(study, "number"), "no group of claims 'number'. Did you mean 'numbers'?"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
