@@ -36,7 +36,7 @@ def grouped(claims):
 def decided(study, claim):
     """A claim with its answer, and with what testing it needs."""
     try:
-        ratio, needs = ratio_of(study, claim), claim.needs
+        ratio, needs = claim.ratio(study) if claim.ratio else study.ratio(claim.slower, claim.faster), claim.needs
     except NotMeasured as missing:
         ratio, needs = None, missing.needs or claim.needs
     if ratio and ratio.spread is None:  # sides of different campaigns, or of none
@@ -54,18 +54,16 @@ def decided(study, claim):
     )
 
 
-def ratio_of(study, about):
-    """The ratio that a Claim or a Cause is about; raises NotMeasured."""
-    return about.ratio(study) if about.ratio else study.ratio(about.slower, about.faster)
-
-
 def cause(study, stated_cause, ratio):
     """The cause of a verdict in LaTeX; None without a cause, or if it wasn't measured."""
     try:
         if isinstance(stated_cause, Cause):
-            value = required(ratio_of(study, stated_cause))
-            is_short, words = not stated_cause.has_interval, stated_cause.words
-            text = f"{words}: {ratios.short(value.value)}" if is_short else f"{words} {ratios.latex(value)}"
+            value, words = required(study.ratio(stated_cause.slower, stated_cause.faster)), stated_cause.words
+            text = (
+                f"{words} {ratios.latex(value)}"
+                if stated_cause.has_interval
+                else f"{words}: {ratios.short(value.value)}"
+            )
         elif callable(stated_cause):
             text = stated_cause(study, ratio)
         else:

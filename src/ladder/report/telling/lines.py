@@ -166,12 +166,11 @@ def select(line, source=None, **tuning):
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause of a verdict: words and a ratio of two sides or `ratio(study)`; the interval only if `has_interval`."""
+    """The cause of a verdict: words and the ratio of two sides, its interval only if `has_interval`."""
 
     words: str
-    slower: str | Selection | None = None
-    faster: str | Selection | None = None
-    ratio: Callable | None = None
+    slower: str | Selection
+    faster: str | Selection
     has_interval: bool = False
 
 
