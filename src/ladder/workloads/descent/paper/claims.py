@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from ladder.report import latex, ratios
+from ladder.report.telling import functions
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.claims import share_of_floor
 from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, exactly, select
@@ -97,10 +98,8 @@ def shares(*selections):
     """The cause of a claim about traffic: the shares of the bandwidth that selections reach."""
 
     def cause(study, ratio):
-        reached = [study.predicted(selection) / middle(study.rows(selection)) for selection in selections]
-        names = [selection.tuning.get("kernel", selection.line) for selection in selections]
-        every = zip(names, reached, strict=True)
-        return "of the bandwidth " + ", ".join(f"`{name}`: {latex.percent(share, 2)}" for name, share in every)
+        shares = {side.tuning.get("kernel", side.line): functions.share(study, side) for side in selections}
+        return "of the bandwidth " + ", ".join(f"`{name}`: {share}" for name, share in shares.items())
 
     return cause
 

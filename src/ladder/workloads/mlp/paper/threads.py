@@ -45,11 +45,12 @@ def draw(study):
 
 def summaries(study, product):
     """The times of all forms, and of the whole training, on all numbers of threads."""
-    cases = [(count, name) for count in values(study.frame("deep"), "threads") for name in LOOKS]
-    times = [study.find(deep(product, count).part(*PARTS[name])) for count, name in cases]
-    rows = [rows.assign(method=name, threads=count) for (count, name), rows in zip(cases, times, strict=True)]
-    measured = [frame for frame in rows if len(frame)]
-    return medians.summaries(pd.concat(measured)) if measured else pd.DataFrame()
+    rows = [
+        study.find(deep(product, count).part(*PARTS[name])).assign(method=name, threads=count)
+        for count in values(study.frame("deep"), "threads")
+        for name in LOOKS
+    ]
+    return medians.summaries(pd.concat(measured)) if (measured := list(filter(len, rows))) else pd.DataFrame()
 
 
 def over_one_thread(cases):
