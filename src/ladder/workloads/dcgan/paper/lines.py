@@ -47,72 +47,52 @@ MACHINES = {
     "screen": Needs(("screen",), separate=True),
     "layers": Needs(("layers",), separate=True),
 }
-TENSOR_CORES = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
-TMA = TENSOR_CORES | {"first": "cuda_implicit_tma"}
+# Tunings of the host; of the kernels of the earlier study, in the end three products of gathered matrices and a direct
+# kernel for the last layer; of ours.
+ONE_THREAD = {"threads": 1}
+LOOPS, PARITY = (ONE_THREAD | {"first": name, "last": name} for name in ("loops", "parity"))
+FUSED = {"threads": MAX, "batch": HOST_IMAGES, "epilogue": "fused", "first": "tuned"}
+TILED, MIXED = FUSED | {"last": "tuned"}, FUSED | {"last": "blas", "split": 3}
+SEPARATE = {"batch": RUNG_IMAGES, "epilogue": "separate"}
+NAIVE, GPU_PARITY = (SEPARATE | {"first": name} for name in ("cuda_naive", "cuda_parity"))
+GATHERED = SEPARATE | {"first": "cuda_im2col", "last": "cuda_parity", "product": "cuda_columns", "split": 3}
+TILES = GATHERED | {"product": "cuda_shared"}
+IMPLICIT = SEPARATE | {"first": "cuda_implicit", "last": "cuda_parity", "split": 3}
+WINDOW = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "graph": UNSTATED, "epilogue": UNSTATED}
+TMA = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
-ON_ONE_STREAM = {"streams": 1, "graph": "on"}
-FUSED = {"batch": HOST_IMAGES, "epilogue": "fused"}
-ONE_THREAD, PARITY, TILED = {"threads": 1}, {"first": "parity", "last": "parity"}, {"first": "tuned", "last": "tuned"}
-MIXED = {"first": "tuned", "last": "blas", "split": 3}
-TUNED = {"turned": "on", "compiled": "on"}
-SEPARATE = {"batch": RUNG_IMAGES, "epilogue": "separate"}
-# The kernels of the earlier study in the end: three products of gathered matrices, a direct kernel for the last layer.
-GATHERED = SEPARATE | {"first": "cuda_im2col", "last": "cuda_parity", "product": "cuda_columns", "split": 3}
-OURS = {"first": UNSTATED, "math": UNSTATED}
-
-
-def on_host(label, idea, relieves, tuning):
-    """A line of the host."""
-    return Line("host", {"threads": MAX} | tuning, "host", idea, relieves, label)
-
-
-def on_gpu(label, idea, relieves, tuning, source="rungs"):
-    """A line of one GPU, without copies to the host."""
-    return Line("cuda", tuning, source, idea, relieves, label, begins=label == "naive")
-
-
-def to_host(label, idea, relieves, tuning, begins=False):
-    """A line of one GPU with the copies to the host."""
-    return Line("home", {"gpus": 1} | tuning, "gpu", idea, relieves, label, begins=begins)
-
-
-def peer(label, math, begins=False):
-    """PyTorch's generator on a GPU with the copies to the host."""
-    tuning = TUNED | {"math": math, "batch": 656}
-    return Line("pytorch_home", tuning, "gpu", "PyTorch, cuDNN, copies hidden", label=label, begins=begins)
-
-
-WINDOW = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "graph": UNSTATED, "epilogue": UNSTATED}
+ON_ONE_GPU, ON_ONE_STREAM = {"gpus": 1}, {"streams": 1, "graph": "on"}
+OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
+HIDDEN, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
+TMA_TF32, TMA_FLOAT16 = TMA | TAPERED, TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL
+PEER, COPIED = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
 LINES = {
-    "loops": on_host("loops", "a branch for every zero", "", ONE_THREAD | {"first": "loops", "last": "loops"}),
-    "parity": on_host("parity", "loops at the right parity, vectors of channels", "a branch", ONE_THREAD | PARITY),
-    "tuned": on_host("tuned", "products of exact size in registers", "caches, cores", FUSED | TILED),
-    "mixed": on_host("tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", FUSED | MIXED),
-    "naive": on_gpu("naive", "a thread per element of a layer", "cores", SEPARATE | {"first": "cuda_naive"}),
-    "gpu-parity": on_gpu("parity", "the same at the right parity", "a branch", SEPARATE | {"first": "cuda_parity"}),
-    "tiles": on_gpu("3 + 1, tiles", "products of gathered matrices", "memory", GATHERED | {"product": "cuda_shared"}),
-    "columns": on_gpu("3 + 1, columns", "one operand of a product in a register", "shared memory", GATHERED),
-    "implicit": on_gpu(
-        "3 + 1, implicit",
-        "products without zeros, nothing gathered",
-        "multiply-adds",
-        SEPARATE | {"first": "cuda_implicit", "last": "cuda_parity", "split": 3},
+    "loops": Line("host", LOOPS, "host", "a branch for every zero", "", "loops"),
+    "parity": Line("host", PARITY, "host", "loops at the right parity, vectors of channels", "a branch", "parity"),
+    "tuned": Line("host", TILED, "host", "products of exact size in registers", "caches, cores", "tuned"),
+    "mixed": Line("host", MIXED, "host", "BLAS for the last layer's few channels", "idle registers", "tuned, BLAS"),
+    "naive": Line("cuda", NAIVE, "rungs", "a thread per element of a layer", "cores", "naive", begins=True),
+    "gpu-parity": Line("cuda", GPU_PARITY, "rungs", "the same at the right parity", "a branch", "parity"),
+    "tiles": Line("cuda", TILES, "rungs", "products of gathered matrices", "memory", "3 + 1, tiles"),
+    "columns": Line(
+        "cuda", GATHERED, "rungs", "one operand of a product in a register", "shared memory", "3 + 1, columns"
     ),
-    "window": on_gpu("3 + 1, window", "a window of pixels, fused layers", "loads", WINDOW | IN_LARGE, "gpu"),
-    "tma": on_gpu("half, TMA", "tensor cores", "multiply-adds", TMA | FLOAT16 | IN_LARGE, "gpu"),
-    "home": to_host(
-        "float32", "hidden copies", "the link", {"memory": "pinned", "copies": "hidden", "batch": 512} | OURS, True
+    "implicit": Line(
+        "cuda", IMPLICIT, "rungs", "products without zeros, nothing gathered", "multiply-adds", "3 + 1, implicit"
     ),
-    "home-graph": to_host(
-        "float32, graph", "two streams, one graph", "launches", {"streams": 2, "graph": "on", "batch": 512} | OURS
+    "window": Line("cuda", WINDOW | IN_LARGE, "gpu", "a window of pixels, fused layers", "loads", "3 + 1, window"),
+    "tma": Line("cuda", TMA | FLOAT16 | IN_LARGE, "gpu", "tensor cores", "multiply-adds", "half, TMA"),
+    "home": Line("home", ON_ONE_GPU | HIDDEN, "gpu", "hidden copies", "the link", "float32", begins=True),
+    "home-graph": Line("home", ON_ONE_GPU | GRAPHED, "gpu", "two streams, one graph", "launches", "float32, graph"),
+    "home-tma-tf32": Line(
+        "home", ON_ONE_GPU | TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"
     ),
-    "home-tma-tf32": to_host("TF32, TMA", "tensor cores, small last batches", "multiply-adds", TMA | TAPERED),
-    "home-tma": to_host("half, TMA", "operands half as large", "memory", TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL),
+    "home-tma": Line("home", ON_ONE_GPU | TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
     "pytorch": Line("pytorch", {"threads": MAX, "batch": HOST_IMAGES}, "host", begins=True),
-    "peer-home": peer("float32", "default", True),
-    "peer-home-tf32": peer("TF32", "tf32"),
+    "peer-home": Line("pytorch_home", PEER | {"math": "default"}, "gpu", COPIED, label="float32", begins=True),
+    "peer-home-tf32": Line("pytorch_home", PEER | TF32, "gpu", COPIED, label="TF32"),
 }
 TABLE, FIGURE = [[key for key, line in LINES.items() if line.idea]], list(LINES)
 # Further lines, for claims, texts and tables only. `ranks-then` has the kernels and the memory of the earlier study.
@@ -121,7 +101,7 @@ GRAPHS = SINGLE | {"graph": "on"}
 LINES |= {
     "split": Line("cuda", {"first": "cuda_im2col"}, "splits"),
     "staged": Line("home", {"first": "cuda_im2col"}, "staged"),
-    "copied": Line("home", {"streams": 1, "batches": UNSTATED, "batch": 512} | OURS, "gpu"),
+    "copied": Line("home", {"streams": 1, "batches": UNSTATED} | OURS, "gpu"),
     "ranks-then": Line("mpi_home", {"ranks": MAX, "first": "cuda_im2col", "memory": "staged"}, "ranks"),
     "ranks": Line("mpi_home", {"ranks": MAX, "first": UNSTATED}, "ranks"),
     "threads": Line("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),
