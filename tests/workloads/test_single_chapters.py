@@ -239,12 +239,10 @@ def test_an_error_may_not_be_reached(monkeypatch):
 
 # Linear systems.
 def test_a_kernel_is_launched_as_in_the_earlier_study():
-    def rows_of(*kernel):
-        return chapter_study.of_chapter("descent", whole("descent")).find(descent_lines.kernel(*kernel))
-
-    rows = rows_of("reduction", 512, 256)
+    kernels = (descent_lines.kernel("reduction", *size) for size in ((512, 256), (None, None)))
+    rows, first_version = map(chapter.study("descent").find, kernels)
     assert (set(rows["launch"]), set(rows["n"]), set(rows["variant"])) == ({"study"}, {256}, {"cuda_version2"})
-    assert set(rows_of("reduction", None, None)["variant"]) == {"cuda_version1"}
+    assert set(first_version["variant"]) == {"cuda_version1"}
 
 
 def test_rates_of_kernels_are_of_elements_and_of_bytes():
