@@ -1,8 +1,8 @@
 """The functions that a chapter's text may call: values in LaTeX about a selection, a line's key or a `select(...)`.
 
 Texts call the functions of this module and of the chapter's own `text.py`, and use the constants of the latter. They
-can also use the chapter's modules of data and those that `text.py` imports, as in `model.LOADS`. The first argument of
-a function, if it is the ChapterStudy, is left out. A function without a measurement returns None or raises NotMeasured.
+can also use the chapter's modules of data and those that `text.py` imports, as in `model.LOADS`. They call functions
+without their first argument, the ChapterStudy. A function without a measurement returns None or raises NotMeasured.
 """
 
 import inspect
@@ -18,7 +18,7 @@ from ladder.report.telling.claims import with_code
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
 from ladder.store import rates, study
 
-FIRST = {"study", "chapter"}  # names of the argument that texts leave out
+FIRST = {"study", "chapter"}  # names of the argument without which texts call functions
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
 # Names that need no study: selections, and formats of numbers that aren't measured.
 SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
@@ -205,8 +205,8 @@ def of_chapter(chapter):
         modules |= dict(siblings)
     values = SHARED | {name: module and SimpleNamespace(**bound(chapter, module)) for name, module in modules.items()}
     for module in filter(None, (inspect.getmodule(of_chapter), text)):
-        own = {name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
-        values |= {name: value for name, value in bound(chapter, module).items() if name in own or name.isupper()}
+        local = {name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+        values |= {name: value for name, value in bound(chapter, module).items() if name in local or name.isupper()}
     return values
 
 

@@ -88,10 +88,12 @@ class Needs:
     def machines(self, candidates, sources):
         """The candidates, studies about one machine each, that meet the needs."""
         for name in self.sources:
-            rows = [(machine, sources[name].rows(machine)) for machine in candidates]
-            if meeting := [(machine, found) for machine, found in rows if self.are_met(found)]:
-                best = max(meeting, key=lambda pair: max(values(pair[1], self.widest), default=0))
-                return [best[0]] if self.widest else [machine for machine, _ in meeting]
+            rows = {machine.subject: sources[name].rows(machine) for machine in candidates}
+            meeting = [machine for machine in candidates if self.are_met(rows[machine.subject])]
+            if meeting and self.widest:
+                return [max(meeting, key=lambda machine: max(values(rows[machine.subject], self.widest)))]
+            if meeting:
+                return meeting
         return []
 
     def are_met(self, rows):

@@ -17,6 +17,6 @@ def binding_alone(study):
 
 def slower_broadcast(study):
     """The broadcast's time on the most ranks over that on fewer, if it exceeds any proportion."""
-    most, fewer = (select("resident", "ranks", ranks=count).part("broadcast") for count in (MAX, SECOND))
-    ratio = study.ratio(most, fewer).value
+    all_ranks, fewer = (select("resident", "ranks", ranks=count).part("broadcast") for count in (MAX, SECOND))
+    ratio = study.ratio(all_ranks, fewer).value
     return ratios.short(ratio) if ratio > UNEXPLAINED and study.rows(fewer)["ranks"].iloc[0] > 1 else None
