@@ -37,7 +37,7 @@ def values_of(study):
 
 def generated(study, folder):
     """The generated LaTeX of a study, as the workflow writes it; the paths."""
-    (folder / "kernel.json").write_text(json.dumps(kernel_report()))
+    (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
     sensitivity(folder / "sensitivity.csv")
     for name, text in tables.tables(study, [folder / "kernel.json"], folder / "sensitivity.csv").items():
         latex.write(folder / f"results/tex/{name}.tex", text)
@@ -137,15 +137,6 @@ def everything():
 def on_one_thread(machine=made_up.MACHINE):
     """The study of products and trainings on a machine of one core."""
     return made.study("gemm", drop=lambda case: gpus(case) > 0, machine=machine, max_threads=1)
-
-
-def kernel_report():
-    """The build's report on a source with three kernels."""
-    resources = {"registers": 30, "shared": 1024, "stack": 0, "spills": 0, "threads": 256, "dynamic": 0}
-    resources["occupancy"] = {"blocks": 8, "warps": 64, "share": 1.0}
-    about = {"architecture": "sm_90", "workload": "gemm", "variant": "cuda_naive"}
-    about["constants"] = "dtype=float32,block=16"
-    return about | {"kernels": {f"gemm_{form}": resources for form in ("nn", "tn", "nt")}, "warnings": []}
 
 
 @pytest.fixture(scope="module")
