@@ -214,7 +214,7 @@ MISSPELT = [
     ("paper/waterfall.py", "TITLE =", "TITEL =", "TITLE"),
     ("paper/waterfall.py", "CAPTION =", "CAPTON =", "CAPTION"),
     ("paper/waterfall.py", "EXPERIMENTS =", "EXPERIMENT =", "EXPERIMENTS"),
-    ("paper/waterfall.py", "def draw(", "def drawn(", "draw"),
+    ("paper/waterfall.py", "draw = ", "drawn = ", "draw"),
 ]
 
 

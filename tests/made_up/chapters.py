@@ -285,12 +285,9 @@ def measurements(experiment):
 def is_measured(case):
     """Whether a case fits on the machine; on ranks, only with eight threads or none, and only for some matrices."""
     fits = case.cores <= CORES and {case.ranks, case.tuning.get("gpus", 1)} <= {*COUNTS}
+    is_hybrid_of_others = "ranks" in case.tuning and case.tuning.get("threads", 8) != 8
     excluded = {"mpi": (8192,), "mpi_cuda": (2048, 8192)}.get(device(case), ())
-    return (
-        fits
-        and not ("ranks" in case.tuning and case.tuning.get("threads", 8) != 8)
-        and case.sizes.get("n") not in excluded
-    )
+    return fits and not is_hybrid_of_others and case.sizes.get("n") not in excluded
 
 
 @functools.cache

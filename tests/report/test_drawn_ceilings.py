@@ -15,7 +15,6 @@ from ladder.report.latex import code, percent
 from ladder.report.telling import chapter_study, scaling
 from ladder.store import rates as rates_of_studies
 from ladder.store.study import Study
-from ladder.workloads.backprop.paper import model as model_of_backprop
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.mlp.paper import tables as mlp_tables
 from ladder.workloads.stream.paper import tables as stream_tables
@@ -69,7 +68,7 @@ def rates_drawn(monkeypatch):
 def test_a_panel_stands_under_the_ceiling_of_its_own_machine(rates_drawn):
     study = SimpleNamespace(machine={"host": 1e9, "widest": 5e9}.get)
     panel = scaling.Panel("widest", [], "threads", lambda rate: {1: rate, 2: 2 * rate})
-    scaling.fill(study, layout.new(1).subplots(), panel, pd.DataFrame({"at": [1], "method": ["x"]}), "GB/s", 1)
+    scaling.fill(layout.new(1).subplots(), study, panel, pd.DataFrame({"at": [1], "method": ["x"]}), "GB/s", 1)
     assert rates_drawn == [{1: 5.0}]
 
 
@@ -174,10 +173,13 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
     on_gpu = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
     flops, reading = (unit * rate for rate in ON_THREADS[threads])
-    rates = model_of_backprop.rates_of(machine, on_host)
-    assert (rates["products"], rates["reading"]) == (2 * flops, reading)
-    rates = model_of_backprop.rates_of(machine, on_gpu)
-    assert (rates["products"], rates["reading"], rates["multiply_adds"]) == (600 * unit, 50 * unit, FUSED * unit)
+
+    def rates_of(row, *resources):
+        amounts = ({name: 1.0} for name in resources)
+        return [pytest.approx(1 / rates_of_studies.seconds(machine, row, amount, threads)) for amount in amounts]
+
+    assert [2 * flops, reading] == rates_of(on_host, "products", "memory")
+    assert [600 * unit, 50 * unit, FUSED * unit] == rates_of(on_gpu, "products", "memory", "multiply_adds")
     assert [rates_of_studies.products_of(machine, row) for row in (on_host, on_gpu)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
     assert (rates_of_studies.bandwidths(machine), rates_of_studies.gpu_bandwidth(machine)) == (memory, 50 * unit)

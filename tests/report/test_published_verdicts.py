@@ -19,7 +19,7 @@ from ladder.store import collect, stored
 from ladder.store.study import Study
 
 # Claims of cold starts, of a call over its link, of communication in calls, of a layer, and of a training's products.
-OTHERS = ("one-gpu", "two-gpus", "four-gpus", "home/float16", "hybrid", "last")
+OTHERS = ("one-gpu", "two-gpus", "four-gpus", "home/float16", "hybrid", "last", "loop-order/block")
 OTHERS += tuple(f"{key}/{form}" for key in ("falls", "even") for form in ("nn", "tn", "nt"))
 PUBLICATIONS = ROOT / "results/published"
 FOLDERS = sorted(path.parent for path in PUBLICATIONS.glob("*/samples.csv.gz"))

@@ -21,9 +21,9 @@ from ladder.report.telling.lines import (
     Line,
     Needs,
     Source,
-    Widest,
     place,
     select,
+    widest,
 )
 from ladder.store import study as queries
 from ladder.store.study import Study
@@ -183,7 +183,7 @@ def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts
     pairs = [(name, rank_count) for name, rank_counts in counts.items() for rank_count in rank_counts]
     rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
-    machines = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": Source("wide", "any")})
+    machines = pick_machines(study, {"wide": widest("any", "ranks")}, {"any": Source("wide", "any")})
     assert machines["wide"].subject == machine
 
 
@@ -211,12 +211,12 @@ def test_phases_of_one_name_add_up():
 def test_some_phases_over_the_rest(study):
     sent = select("ship", "ranks")
     times = phase_times(study.phases(sent))
-    inside = study.ratio_to_rest(sent, ["compute"])
+    inside = study.ratio(sent.part("compute"), sent.rest("compute"))
     assert inside.value == pytest.approx(times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01)
-    assert study.ratio_to_rest(sent, ["compute"], inverse=True).value == pytest.approx(1 / inside.value, rel=0.01)
-    for selection, name in ((sent, "nothing"), (select("openmp", "threads"), "compute")):
-        with pytest.raises(NotMeasured):
-            study.ratio_to_rest(selection, [name])
+    assert study.ratio(sent.rest("compute"), sent.part("compute")).value == pytest.approx(1 / inside.value, rel=0.01)
+    overlapping = select("nccl-ship", "gpus", chunks=4)  # `scatter and compute`
+    for part in (sent.part("nothing"), select("openmp", "threads").part("compute"), overlapping.rest("compute")):
+        assert study.find(part).empty
 
 
 ABSENT = select("openmp", "threads", threads=99)
@@ -250,11 +250,11 @@ def test_odd_claims_are_functions(study):
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
-        (lambda study: study.find("opnmp"), "There is no line 'opnmp': did you mean 'openmp'?"),
-        (lambda study: study.find(select("openmp", "thread")), "no source 'thread': did you mean 'threads'?"),
+        (lambda study: study.find("opnmp"), "There is no line 'opnmp'. Did you mean 'openmp'?"),
+        (lambda study: study.find(select("openmp", "thread")), "no source 'thread'. Did you mean 'threads'?"),
         (lambda study: study.machine("tpu"), "no machine 'tpu'"),
-        (lambda study: functions.verdict(study, "stayin"), "no claim 'stayin': did you mean 'staying'?"),
-        (lambda study: functions.tally(study, "number"), "no group of claims 'number': did you mean 'numbers'?"),
+        (lambda study: functions.verdict(study, "stayin"), "no claim 'stayin'. Did you mean 'staying'?"),
+        (lambda study: functions.tally(study, "number"), "no group of claims 'number'. Did you mean 'numbers'?"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
@@ -268,7 +268,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
         lambda study: functions.time(study, ABSENT),
         lambda study: functions.count(study, "serial", "threads"),
         lambda study: functions.energy(study, "openmp"),
-        lambda study: functions.phase(study, "openmp", "compute"),
+        lambda study: functions.time(study, select("openmp").part("compute")),
         lambda study: functions.beyond(study, select("ship", "ranks")),
         lambda study: functions.other_machine(study, "gpu", "host"),
         lambda study: functions.memory_rate(study, "host", 7),
@@ -284,7 +284,6 @@ def test_what_was_not_measured_has_no_value(study, ask):
 def test_values_of_a_text(study):
     ask = functions.of_chapter(study)
     assert ask["speedup"]("serial", "openmp").startswith(r"\num{24}\,$\times$")
-    assert ask["scaled_speedup"](select("openmp", "threads"), "threads").startswith(r"\num{24}\,$\times$")
     assert ask["count"]("openmp", "threads") == r"\num{24}"
     assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
     assert ask["machine"]("host") == code(MACHINE)

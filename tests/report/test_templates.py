@@ -63,14 +63,14 @@ def test_blocks_vanish_with_what_was_not_measured(tmp_path, text, rendered):
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ('\n<<time("opnmp")>>', 2, "There is no line 'opnmp': did you mean 'openmp'?"),
-        ('a\n<% measured %>\n\n<<tim("openmp")>>\n<% endmeasured %>', 4, "there is no 'tim' .*: did you mean 'time'"),
-        ("\n\n<<gemv.tome(1)>>", 3, "There is no name 'tome': did you mean 'time'?"),
+        ('\n<<time("opnmp")>>', 2, "There is no line 'opnmp'. Did you mean 'openmp'?"),
+        ('a\n<% measured %>\n\n<<tim("openmp")>>\n<% endmeasured %>', 4, "there is no 'tim' .*. Did you mean 'time'"),
+        ("\n\n<<gemv.tome(1)>>", 3, "There is no name 'tome'. Did you mean 'time'?"),
         ("a\n\n<<time()>>", 3, r"time\(\) missing 1 required positional argument"),
         ("<% measured %>\n<% otherwise %>\n", 2, "Unexpected end of template|unexpected end"),
         ("\n<% mesured %>", 2, "Encountered unknown tag 'mesured'"),
         ("\n<<time(>>", 2, "unexpected"),
-        ('<% measured time("opnmp") %>\n\nA<% endmeasured %>', 1, "did you mean 'openmp'"),
+        ('<% measured time("opnmp") %>\n\nA<% endmeasured %>', 1, "Did you mean 'openmp'"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(tmp_path, text, line, sentence):

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 import published_study
-from ladder.verbs.command_line import parser
 from ladder.site import cases, page
+from ladder.verbs.command_line import parser
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = [

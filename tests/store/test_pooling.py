@@ -57,7 +57,7 @@ OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
         "of, above": (ratios.of(ONE, OTHER).value, 0.5),
         "of, below": (ratios.of(OTHER, ONE).value, 2.0),
         "of_best": (ratios.of_best(OTHER, {1: ONE}).value, 2.0),
-        "of_parts": (ratios.of_parts(ONE, OTHER).value, 0.5),
+        "passes": (ratios.of(*map(study.passes, (ONE, OTHER))).value, 0.5),
     }.values(),
 )
 def test_what_takes_one_case_takes_the_first_of_the_plan(found, due):

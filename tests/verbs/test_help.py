@@ -7,9 +7,9 @@ import tomllib
 import pytest
 
 from conftest import ROOT
-from ladder.verbs import command_line as commands
 from ladder.__main__ import main
 from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
+from ladder.verbs import command_line as commands
 
 
 def printed(capsys, *line):

@@ -28,7 +28,7 @@ VALUES = {
     "mlp": {
         'operations(select("small/cublas", graph="off"))': "36 micro second",
         'time("small/cublas")': "36 micro second",  # of a batch
-        'of_form("tn", claims.one_by_one("cuda_naive"), claims.one_by_one("cuda_shared"))': "1.5 x",
+        'speedup(*(claims.one_by_one(name).part("tn") for name in ("cuda_naive", "cuda_shared")))': "1.5 x",
         # The time of `nt` is 0.2 of the products, that of `nn` 0.5, and 2.794 of every 2.01 multiply-adds are in `nn`.
         'per_flop(claims.one_by_one("cuda_naive"), "nt", "nn")': "0.56 x",
         'speedup("copies/cublas", select("copies/cublas", memory="pinned"))': "3.8 x",
@@ -42,8 +42,8 @@ VALUES = {
         # One call of each kernel takes 2 us and 4 ps per element of a matrix, of which `product` and `reduction` have
         # 512 x 512. Two products take 20.2 us in all, in the earlier study 813 us.
         "seconds(kernels_now(earlier.calls(1)), 2)": "14 micro second",
-        "hardware(0)": "40 x",
-        "software(0)": "10 x",
+        "factor(THEN[0].seconds / kernels_now(earlier.calls(2)))": "40 x",
+        'factor(kernels_now(earlier.calls(2)) / median("cuda_persistent"))': "10 x",
         # Of 50 steps of 107 GB each at 4.3 TB/s, of 4.4.
         'share(select("cuda_fused", "largest"))': "97 percent",
         'time(select("cuda_fused", "largest solves"))': "1.2 second",
@@ -54,10 +54,10 @@ VALUES = {
         # At n = 4096 CG takes 0.78 ms; to 1e-4 it takes 46 steps at kappa = 100 and 150 at 1000, every tenth known.
         'seconds(more_steps() * median(solve("cg", n=4096)), 2)': "2.5 milli second",
         'steps_of("cg", 10)': "15",
-        'residual("true", "steepest recomputed", 10)': "1.1e-6",
+        'number(residuals.true("steepest recomputed", 10), 2)': "1.1e-6",
         # Of steepest descent 1e-6 (9 / 11)^40, 40 steps after the jump; before it, 50 steps from the start, 4e-5.
-        'residual("least_after_jump", "steepest recomputed", 10)': "3.3e-10",
-        "rate_measured(10)": "0.8182",  # in theory 9 / 11
+        'number(residuals.least_after_jump("steepest recomputed", 10), 2)': "3.3e-10",
+        'number(residuals.rate("steepest", 10), 4)': "0.8182",  # in theory 9 / 11
         'energy("cublas")': "400 milli joule",  # of the graph alone
     },
     "dcgan": {
@@ -69,8 +69,8 @@ VALUES = {
         # that two are as fast for ten; a start takes 0.4 s on one GPU and 0.7 on two.
         'pays("ranks-then", 2)': "pay off from 10 ",
         'pays("ranks-then", 2, with_start=True)': "pay off at no number from 10 to 5248",
-        "start(2)": "700 milli second",
-        "[digits(median(side)) for side in (earlier.THEN[0].theirs, earlier.THEN[0].best)]": "['0.262', '0.0157']",
+        'time(lines.cold(lines.on_gpus("ranks-then", "ranks", 2, earlier.NUMBERS[0])))': "700 milli second",
+        "[digits(median(side)) for side in (earlier.THEN[0].theirs, earlier.THEN[0].best)]": "['0.962', '0.716']",
         'efficiency_on("tapered", "most", most_gpus())': "50 percent",
         'efficiency_on("graph", "most", 4, weak=True)': "80 percent",
         # Of half precision 0.6 us a picture for a screen, where 32 bits take 1.4.

@@ -35,7 +35,7 @@ def campaigns(study):
 
 def machine(study):
     """The subject: its name, CPU, cores, memory, and the origin of its measurements."""
-    description = study.descriptions.get(study.subject, {})
+    description = study.description
     cpu = description.get("cpu", {})
     return {
         "name": code(study.subject) if study.subject else Missing("no machine"),

@@ -8,9 +8,9 @@ from ladder.store import study
 NONE = "--"
 
 
-def median(rows):
-    """The median time."""
-    return seconds(study.middle(rows)) if len(rows) else NONE
+def median(rows, count=3):
+    """The median time, with `count` digits."""
+    return seconds(study.middle(rows), count) if len(rows) else NONE
 
 
 def rate(value, unit):

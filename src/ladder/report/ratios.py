@@ -65,16 +65,6 @@ def is_bounded(low, high):
     return low > 0 and high < WIDEST * low
 
 
-def of_parts(rows, other):
-    """The time of some phases over that of others of the same passes; None if one of them is missing."""
-    if rows.empty or other.empty:
-        return None
-    rows, other = map(study.first_case, (rows, other))
-    keys = [name for name in ("campaign", "process", "sample") if name in rows]
-    summed = (part.groupby(keys, dropna=False)["seconds"].sum().reset_index() for part in (rows, other))
-    return between(*map(study.by_campaign, summed), study.cases(rows))
-
-
 def parts(ratio):
     """A ratio and the ends of its interval as text; None instead of the ends if there is no useful interval."""
     return distinct_texts(ratio, decimals_of(ratio.value))

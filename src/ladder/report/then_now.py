@@ -3,8 +3,7 @@
 from ladder.report import chapters, latex, ratios
 from ladder.report.cells import NONE
 from ladder.report.telling.chapter_study import NotMeasured, module
-from ladder.statistics.quotients import median_time
-from ladder.store import study as queries
+from ladder.store.study import middle
 
 HEAD = ["Study", "What", "Then", "Its program today", "Best program today", "By hardware", "By code"]
 
@@ -21,7 +20,7 @@ def table(study):
 
 def row(title, study, then):
     """The cells of a Then."""
-    theirs, best = (seconds_of(study, side, then.column) for side in (then.theirs, then.best))
+    theirs, best = (seconds_of(study, side) for side in (then.theirs, then.best))
     times = [latex.seconds(time, 2) if time else NONE for time in (then.seconds, theirs, best)]
     return [latex.escape(title), then.words, *times, gain(then.seconds, theirs), gain(theirs, best)]
 
@@ -31,12 +30,9 @@ def gain(before, after):
     return ratios.short(before / after) if before and after else NONE
 
 
-def seconds_of(study, side, column):
+def seconds_of(study, side):
     """The seconds of a side; None if it wasn't measured."""
     try:
-        if callable(side):
-            return side(study)
-        rows = queries.of_processes(study.rows(side), column) if column != "seconds" else study.rows(side)
+        return side(study) if callable(side) else middle(study.find(side))
     except NotMeasured:
         return None
-    return median_time(queries.processes(rows)) if len(rows) else None

@@ -4,7 +4,7 @@ A rate is the best of all samples, as in `roofs`; None, or no entry, where nothi
 Study whose subject is that machine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ladder.store import peaks, roofs
@@ -41,14 +41,35 @@ def products_of(machine: Study, row: Mapping[str, Any]) -> float | None:
     return products(machine, row["precision"], None, "cuda")
 
 
-def memory_of(machine: Study, row: Mapping[str, Any], threads: int) -> float | None:
-    """B/s of the memory that a row's case uses: of its host on `threads`, or of its GPU."""
-    return bandwidths(machine).get(threads) if row["device"] in ("host", "mpi") else gpu_bandwidth(machine)
+def memory_of(machine: Study, row: Mapping[str, Any], threads: int | None) -> float | None:
+    """B/s of the memory that a row's case uses: of its host on `threads`, or of its GPU; None if unknown."""
+    return bandwidths(machine).get(threads or 0) if row["device"] in ("host", "mpi") else gpu_bandwidth(machine)
 
 
 def products_by_threads(machine: Study, precision: str) -> dict[int, float]:
     """{threads: FLOP/s} of the host's best product in a precision; {} without any."""
     return peaks.by_threads(machine.ceilings, roofs.PRODUCTS, precision=precision)
+
+
+def seconds(machine: Study, row: Any, amounts: Mapping[str, float] | None, threads: int | None = None) -> float | None:
+    """Seconds of amounts, {resource: amount}, at a machine's rates under a row's conditions; None without a rate.
+
+    The resources are FLOPs of `products` and of `multiply_adds`, bytes of `memory`, of a host on `threads`, and
+    `seconds` of other kinds.
+    """
+    rate_of: dict[str, Callable[[], float | None]] = {
+        "products": lambda: products_of(machine, row),
+        "multiply_adds": lambda: multiply_adds(machine, row["dtype"], row["device"]),
+        "memory": lambda: memory_of(machine, row, threads),
+        "seconds": lambda: 1.0,
+    }
+    total = 0.0
+    for resource, amount in (amounts or {}).items():
+        rate = rate_of[resource]()
+        if not rate:
+            return None
+        total += amount / rate
+    return total if amounts else None
 
 
 def multiply_adds(machine: Study, precision: str, device: str) -> float | None:

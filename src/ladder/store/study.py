@@ -61,6 +61,13 @@ class Study:
             self.answers[query] = frame, rows
         return rows
 
+    def of_case(self, name: str, rows: pd.DataFrame, **conditions: Any) -> pd.DataFrame:
+        """The subject's rows of a table of the case of some rows, with these values of columns; none without rows."""
+        if rows.empty:
+            return NO_ROWS
+        first = rows.iloc[0]
+        return self.rows(name, first["experiment"], variant=first["variant"], case=first["case"], **conditions)
+
     def samples(self, experiment: str, phase: str = "total", **conditions: Any) -> pd.DataFrame:
         """The subject's rows of an experiment's samples: whole timed calls, or one phase of them."""
         return self.rows("samples", experiment, phase=phase, **conditions)
@@ -69,6 +76,11 @@ class Study:
         """The names of the machines with measurements, published ones last."""
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The subject's description; {} without one."""
+        return self.descriptions.get(self.subject, {})
 
     @functools.cached_property
     def ceilings(self) -> dict[str, Any]:
@@ -200,6 +212,14 @@ def cases(*frames: pd.DataFrame) -> tuple[tuple[str, str, str, str], ...]:
     columns = ["machine", *CASE]
     columns_of = ((frame[name] for name in columns) for frame in frames if set(columns) <= set(frame.columns))
     return tuple(dict.fromkeys(case for column_values in columns_of for case in zip(*column_values, strict=True)))
+
+
+def passes(phases: pd.DataFrame) -> pd.DataFrame:
+    """Rows of some phases of a case, those of one pass added up to one row."""
+    if phases.empty:
+        return phases
+    phases, keys = first_case(phases), ["process", "sample"]
+    return phases.assign(seconds=phases.groupby(keys)["seconds"].transform("sum")).drop_duplicates(keys)
 
 
 def middle(rows: pd.DataFrame) -> float | None:

@@ -2,7 +2,7 @@
 
 | module | holds |
 | --- | --- |
-| `lines` | `Line`, `Source`, `Needs`, `Widest`, `Claim`: the types of data in a chapter's `lines.py` and `claims.py` |
+| `lines` | `Line`, `Source`, `Needs`, `Claim`: the types of data in a chapter's `lines.py` and `claims.py` |
 | `chapter_study` | queries in a chapter's terms: its machines, the rows, phases and predicted time of a line |
 | `claims` | the verdicts on a chapter's claims |
 | `ladder` | the table of a ladder and its waterfall |

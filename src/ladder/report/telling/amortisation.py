@@ -1,11 +1,9 @@
 """Break-even points: the size from which a case is faster than another, the calls after which preparation pays off."""
 
-import math
-
 import numpy as np
 
 from ladder.report import ratios
-from ladder.report.latex import digits, num
+from ladder.report.latex import num
 from ladder.statistics import quotients
 from ladder.statistics.crossings import EVERYWHERE, NOWHERE, break_even
 from ladder.statistics.verdicts import UNDECIDED
@@ -14,17 +12,21 @@ from ladder.store import study
 COUNTS = np.geomspace(1, 1e4, 41)  # the numbers of calls at which two costs are compared
 
 
-def crossing(points, at, everywhere, nowhere, undecided):
-    """The size from which the ratios of `points`, [(size, ratio)], are below one, in words; None without a ratio.
+def crossing(points, *words):
+    """The size from which the ratios of `points`, [(size, ratio)], are below one, in words, as in `in_words`.
 
-    `at` are the words for a size, `{}`; the others are for answers without one, about sizes `{first}` to `{last}`.
+    The words may name the sizes `{first}` and `{last}`. None without a ratio.
     """
     points = [(size, ratio) for size, ratio in points if ratio]
-    answer = break_even(points)
-    if answer is None or isinstance(answer, tuple):
-        return answer and at.format(ratios.size(*answer))
-    words = {EVERYWHERE: everywhere, NOWHERE: nowhere, UNDECIDED: undecided}[answer]
-    return words.format(first=num(points[0][0]), last=num(points[-1][0]))
+    return in_words(break_even(points), *words, first=num(points[0][0]), last=num(points[-1][0])) if points else None
+
+
+def in_words(answer, at, everywhere, nowhere, undecided, **values):
+    """An answer of `crossings.break_even` in words, which `values` complete; `at` has `{}` for the size or number."""
+    if isinstance(answer, tuple):
+        return at.format(ratios.size(*answer), **values)
+    words = {EVERYWHERE: everywhere, NOWHERE: nowhere, UNDECIDED: undecided}
+    return answer and words[answer].format(**values)
 
 
 def calls_to_pay(chapter, prepared, other):
@@ -41,12 +43,3 @@ def calls_to_pay(chapter, prepared, other):
     costs = [(preparation[process], list(seconds)) for process, seconds in calls if process in preparation.index]
     per_call = {count: [[call + first / count for call in calls] for first, calls in costs] for count in COUNTS}
     return break_even([(count, quotients.quotient(processes, other_times)) for count, processes in per_call.items()])
-
-
-def text(answer):
-    """An answer of `calls_to_pay` as LaTeX: the number with its interval, or a word; None stays None."""
-    if not isinstance(answer, tuple):
-        return {EVERYWHERE: "at once", NOWHERE: "never"}.get(answer, answer)
-    value, low, high = answer
-    upper = "--" if high == math.inf else num(digits(high, 2))
-    return f"{num(digits(value, 2))} [{num(digits(low, 2) if low else 1)}, {upper}]"

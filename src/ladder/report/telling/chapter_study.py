@@ -3,7 +3,6 @@
 Text, tables, figures and claims of a chapter share one ChapterStudy. Missing measurements raise NotMeasured.
 """
 
-import difflib
 import importlib
 import importlib.util
 from dataclasses import replace
@@ -11,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 
 from ladder.catalogue import workloads
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean
 from ladder.report import ratios
 from ladder.report.figures import methods
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
@@ -54,8 +53,7 @@ def module(workload, name):
 def nearest(kind, name, values):
     """The value of a name. Raises LadderError for an unknown name, with the nearest one; `kind` is for its message."""
     if name not in values:
-        near = difflib.get_close_matches(str(name), map(str, values), 1, 0)
-        raise LadderError(f"There is no {kind} {name!r}" + (f": did you mean {near[0]!r}?" if near else "."))
+        raise LadderError(f"There is no {kind} {name!r}.{did_you_mean(name, values)}")
     return values[name]
 
 
@@ -72,21 +70,18 @@ def pick_machines(study, needs, sources):
     shared_roles = [role for role, need in needs.items() if not need.separate]
 
     def campaigns(machine, roles):
-        frames = [sources[name].rows(machine) for role in roles for name in getattr(needs[role], "sources", ())]
+        frames = [sources[name].rows(machine) for role in roles for name in needs[role].sources]
         return max((rows["campaign"].nunique() for rows in frames if "campaign" in rows), default=0)
 
     def rank(machine):
         meets = [machine.subject in names[role] for role in shared_roles]
         return all(meets[:2]), is_local(machine), campaigns(machine, shared_roles), sum(meets)
 
-    best = max(machines, key=rank, default=study.of(None))
-    picked = {}
+    best, picked = max(machines, key=rank, default=None), {}
     for role, candidates in candidates_of.items():
-        if role in shared_roles and best.subject in names[role]:
-            picked[role] = best
-            continue
-        ranks = [(is_local(machine), campaigns(machine, [role])) for machine in candidates]
-        picked[role] = candidates[ranks.index(max(ranks))] if candidates else study.of(None)
+        preferred = [machine for machine in candidates if machine is best and role in shared_roles] or candidates
+        ranks = {machine.subject: (is_local(machine), campaigns(machine, [role])) for machine in preferred}
+        picked[role] = study.of(max(ranks, key=ranks.get, default=None))
     return picked
 
 
@@ -139,6 +134,20 @@ class ChapterStudy:
         return self.frames[name]
 
     def find(self, selection):
+        """The times of a selection, maybe none; on the ladder in seconds of its unit.
+
+        There are none of the parts of calls whose phases overlap, as in a phase named `a and b`.
+        """
+        selection = selection_of(selection)
+        if selection.phases:
+            phases = self.phases(selection)
+            if phases.empty or phases["phase"].str.contains(" and ").any():
+                return queries.NO_ROWS
+            return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.others])
+        calls = self.calls(selection)
+        return queries.of_processes(calls, selection.column) if selection.column else calls
+
+    def calls(self, selection):
         """The timed calls of a selection, maybe none; those on the ladder in seconds of the ladder's unit."""
         return self.in_units(selection, self.line(selection).rows(self.frame(self.source_of(selection))))
 
@@ -163,13 +172,8 @@ class ChapterStudy:
         common = [{name for name, value in self.line(side).tuning.items() if value == COMMON} for side in sides]
         for name in set.intersection(*common):
             counts = [set(queries.values(self.frame(self.source_of(side)), name)) for side in sides]
-            for count in sorted(set.intersection(*counts), reverse=True):
-                at_count = [replace(side, tuning=side.tuning | {name: count}) for side in sides]
-                if all(len(self.find(side)) for side in at_count):
-                    sides = at_count
-                    break
-            else:
-                raise NotMeasured
+            pairs = ([side.changed(**{name: n}) for side in sides] for n in sorted(set.intersection(*counts))[::-1])
+            sides = required(next((pair for pair in pairs if all(len(self.find(side)) for side in pair)), None))
         return sides
 
     def predicted(self, selection):
@@ -182,15 +186,13 @@ class ChapterStudy:
 
     def phases(self, selection, before=False):
         """The rows of the phases of a selection's calls, or of those before the first call; none if not timed."""
-        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection), before))
+        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.calls(selection), before))
 
     def phases_of(self, machine, rows, before=False):
         """As `phases`, of the case of some rows on a machine."""
-        if rows.empty:
+        if (calls := machine.of_case("samples", rows)).empty:
             return queries.NO_ROWS
-        first = rows.iloc[0]
-        phases = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
-        phases = phases[phases["phase"] != "total"]
+        phases = calls[calls["phase"] != "total"]
         is_before = phases.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
         phases = phases[is_before == before]
         return phases.assign(phase=self.part_of(phases["phase"])) if self.part_of and len(phases) else phases
@@ -203,17 +205,6 @@ class ChapterStudy:
         lines = {title: self.line(selection) for title, selection in selections.items()}
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
         return {title: trace for title, trace in rows.items() if len(trace)}
-
-    def ratio_to_rest(self, selection, phases, inverse=False):
-        """The time of some phases over that of all other phases of the calls, or the inverse, as a Ratio.
-
-        Raises NotMeasured without either, or if phases overlap, as in a phase named `a and b`.
-        """
-        rows = required(self.phases(selection))
-        if rows["phase"].str.contains(" and ").any():
-            raise NotMeasured
-        is_inside = rows["phase"].isin(phases)
-        return required(ratios.of_parts(*(rows[is_inside == side] for side in (not inverse, inverse))))
 
     def phase_shares(self, selection):
         """{phase: its share} if the phases add up to the call; {} if they don't."""
@@ -238,15 +229,9 @@ def count_or_one(row, name):
 
 
 def phase_times(phases):
-    """{phase: seconds}, each the median over processes of a process's median.
-
-    Several phases of a call with the same name are added up.
-    """
+    """{phase: seconds}, the medians over processes; several phases of a call with the same name are added up."""
     names = phases["phase"].unique() if len(phases) else ()
-    by_pass = {
-        name: queries.where(phases, phase=name).groupby(["process", "sample"])["seconds"].sum() for name in names
-    }
-    return {name: queries.middle(times.reset_index()) for name, times in by_pass.items()}
+    return {name: queries.middle(queries.passes(queries.where(phases, phase=name))) for name in names}
 
 
 def phases_over_call(rows, phases):

@@ -4,10 +4,11 @@ A verdict rests on cases of the same campaigns alone: a ratio without a spread i
 """
 
 import re
+from functools import partial
 
 from ladder.report import latex, ratios, verdict_table
 from ladder.report.telling.chapter_study import NotMeasured, module, required
-from ladder.report.telling.lines import Cause
+from ladder.report.telling.lines import FLOOR, Cause, Claim
 from ladder.statistics.claims import decide, has_number
 
 
@@ -35,17 +36,16 @@ def grouped(claims):
 def decided(study, claim):
     """A claim with its answer, and with what testing it needs."""
     try:
-        ratio, needs = ratio_of(study, claim), claim.needs
+        ratio, needs = claim.ratio(study) if claim.ratio else study.ratio(claim.slower, claim.faster), claim.needs
     except NotMeasured as missing:
         ratio, needs = None, missing.needs or claim.needs
-    words = claim.words(study) if callable(claim.words) else claim.words
     if ratio and ratio.spread is None:  # sides of different campaigns, or of none
         ratio, needs = None, f"{needs} in one campaign"
     answer = decide(ratio, claim.min, claim.max)
     cases = ratio.cases if ratio else ()
     return verdict_table.Claim(
         claim.key,
-        with_code(words),
+        with_code(claim.words),
         with_code(needs),
         cause(study, claim.cause, ratio),
         answer,
@@ -54,18 +54,16 @@ def decided(study, claim):
     )
 
 
-def ratio_of(study, about):
-    """The ratio that a Claim or a Cause is about; raises NotMeasured."""
-    return about.ratio(study) if about.ratio else study.ratio(about.slower, about.faster)
-
-
 def cause(study, stated_cause, ratio):
     """The cause of a verdict in LaTeX; None without a cause, or if it wasn't measured."""
     try:
         if isinstance(stated_cause, Cause):
-            value = required(ratio_of(study, stated_cause))
-            is_short, words = not stated_cause.has_interval, stated_cause.words
-            text = f"{words}: {ratios.short(value.value)}" if is_short else f"{words} {ratios.latex(value)}"
+            value, words = required(study.ratio(stated_cause.slower, stated_cause.faster)), stated_cause.words
+            text = (
+                f"{words} {ratios.latex(value)}"
+                if stated_cause.has_interval
+                else f"{words}: {ratios.short(value.value)}"
+            )
         elif callable(stated_cause):
             text = stated_cause(study, ratio)
         else:
@@ -78,6 +76,10 @@ def cause(study, stated_cause, ratio):
 def share_of_floor(words="{} of it"):
     """The cause of a claim about the floor: a function that puts the predicted over the measured time into words."""
     return lambda study, ratio: words.format(latex.percent(1 / required(ratio).value, 2))
+
+
+# Whether a line takes no longer than the minimum time that the model predicts.
+at_floor = partial(Claim, faster=FLOOR, min=1, max=1, needs="the rung and ceilings", cause=share_of_floor())
 
 
 def with_code(text):

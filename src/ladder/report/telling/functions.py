@@ -1,13 +1,13 @@
 """The functions that a chapter's text may call: values in LaTeX about a selection, a line's key or a `select(...)`.
 
-Texts call the functions of this module and of the chapter's own `text.py` without their first argument, the
-ChapterStudy. They can also use the constants of `text.py` and the chapter's modules of data, as in `model.LOADS`. A
-function without a measurement returns None or raises NotMeasured.
+Texts call the functions of this module and of the chapter's own `text.py`, and use the constants of the latter. They
+can also use the chapter's modules of data and those that `text.py` imports, as in `model.LOADS`. They call functions
+without their first argument, the ChapterStudy. A function without a measurement returns None or raises NotMeasured.
 """
 
 import inspect
-from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 from ladder.report import chapters, latex, ratios, verdict_table
 from ladder.report.latex import code, percent, seconds
@@ -16,10 +16,9 @@ from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required, selection_of
 from ladder.report.telling.claims import with_code
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
-from ladder.statistics.crossings import EVERYWHERE, NOWHERE
-from ladder.statistics.verdicts import UNDECIDED
 from ladder.store import rates, study
 
+FIRST = {"study", "chapter"}  # names of the argument without which texts call functions
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
 # Names that need no study: selections, and formats of numbers that aren't measured.
 SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
@@ -88,28 +87,12 @@ def comparison(chapter, slower, faster, name):
     return ratios.comparison(chapter.ratio(slower, faster), with_code(name))
 
 
-def scaling(chapter, selection, column):
-    """The speed-up of a selection over one thread or rank, as a Ratio, and its number of threads or ranks."""
+def efficiency(chapter, selection, column):
+    """The parallel efficiency over one thread or rank, in per cent; raises NotMeasured of a single one."""
     selection = selection_of(selection)
     number = int(chapter.rows(selection)[column].iloc[0])
-    if number == 1:
-        raise NotMeasured
-    return chapter.ratio(replace(selection, tuning=selection.tuning | {column: 1}), selection), number
-
-
-def scaled_speedup(chapter, selection, column):
-    """The speed-up over one thread or rank."""
-    return ratios.prose(scaling(chapter, selection, column)[0])
-
-
-def efficiency(chapter, selection, column):
-    """The parallel efficiency over one thread or rank, in per cent."""
-    return ratios.efficiency(*scaling(chapter, selection, column))
-
-
-def phase(chapter, selection, name):
-    """The median time of a phase of every call."""
-    return seconds(required(study.middle(study.where(chapter.phases(selection), phase=name))), 2)
+    speedup = chapter.ratio(selection.changed(**{column: 1}), selection)
+    return ratios.efficiency(required(speedup if number > 1 else None), number)
 
 
 def phase_share(chapter, selection, name):
@@ -132,15 +115,14 @@ def beyond(chapter, selection):
 
 def break_even(chapter, prepared, other, name, calls="calls"):
     """A predicate with the number of calls after which a selection's preparation pays off against another selection."""
-    answer = amortisation.calls_to_pay(chapter, prepared, other)
-    if isinstance(answer, tuple):
-        return f"pays off against {name} after {amortisation.text(answer)} {calls}"
-    return {
-        None: None,
-        EVERYWHERE: f"pays off against {name} with the first of the {calls}",
-        NOWHERE: f"never pays off against {name}",
-        UNDECIDED: f"has no significant break-even point against {name}",
-    }[answer]
+    name = name.replace("{", "{{").replace("}", "}}")  # the words are completed by `format`
+    return amortisation.in_words(
+        amortisation.calls_to_pay(chapter, prepared, other),
+        f"pays off against {name} after {{}} {calls}",
+        f"pays off against {name} with the first of the {calls}",
+        f"never pays off against {name}",
+        f"has no significant break-even point against {name}",
+    )
 
 
 def memory_rate(chapter, role, threads=None):
@@ -189,8 +171,7 @@ def other_machine(chapter, role, other_role):
 
 def gpu(chapter, role, about="name"):
     """A property of the first GPU of a role's machine: its name, or its driver."""
-    machine = chapter.machine(role)
-    gpus = required(machine.descriptions.get(machine.subject, {}).get("gpus"))
+    gpus = required(chapter.machine(role).description.get("gpus"))
     return latex.escape(required(gpus[0].get(about)))
 
 
@@ -216,12 +197,24 @@ def tally(chapter, group):
 
 
 def of_chapter(chapter):
-    """The names that a chapter's text may use, {name: function, constant or module}."""
-    values = SHARED | {name: chapter_study.module(chapter.workload, name) for name in chapters.DATA}
-    for module in filter(None, (inspect.getmodule(of_chapter), values.pop("text"))):
-        for name, value in vars(module).items():
-            if inspect.isfunction(value) and value.__module__ == module.__name__:
-                values[name] = partial(value, chapter)
-            elif name.isupper():
-                values[name] = value
+    """The names that a chapter's text may use, {name: function, constant or namespace}."""
+    modules = {name: chapter_study.module(chapter.workload, name) for name in chapters.DATA}
+    text = modules.pop("text")
+    if text:
+        siblings = inspect.getmembers(text, lambda value: getattr(value, "__package__", "") == text.__package__)
+        modules |= dict(siblings)
+    values = SHARED | {name: module and SimpleNamespace(**bound(chapter, module)) for name, module in modules.items()}
+    for module in filter(None, (inspect.getmodule(of_chapter), text)):
+        local = {name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+        values |= {name: value for name, value in bound(chapter, module).items() if name in local or name.isupper()}
     return values
+
+
+def bound(chapter, module):
+    """The members of a module, with the chapter as the first argument of functions that have one for the study."""
+    return {
+        name: partial(value, chapter)
+        if inspect.isfunction(value) and FIRST & {*inspect.signature(value).parameters}
+        else value
+        for name, value in vars(module).items()
+    }

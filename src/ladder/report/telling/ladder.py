@@ -32,10 +32,9 @@ def distinct_cases(chapter, keys):
 def row(chapter, key):
     """A line's row of the table."""
     line, rows = chapter.line(key), chapter.find(key)
-    words = [code(word) for word in (line.variant, *line.words)]
     idea = chapter.rungs.get(line.variant, "").removeprefix("peer: ")
     resources = [place(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_place(chapter, line) else []
-    name = ", ".join([*words, *filter(None, [prose(line.note)]), *resources])
+    name = ", ".join([code(line.variant), *filter(None, [prose(line.label)]), *resources])
     return ladder_table.Rung(name, line.idea or idea, line.relieves, chapter.predict(key, rows), rows)
 
 
@@ -44,7 +43,12 @@ def shows_place(chapter, line):
     return bool({"threads", "ranks"} & {*line.tuning}) or "gpus" in chapter.machines
 
 
-def waterfall_of(chapter, problem, what, ceiling, colours=None, **options):
+def waterfall_of(*arguments, **options):
+    """The function `draw` of a chapter's waterfall, with the arguments of `draw_waterfall`."""
+    return lambda study: draw_waterfall(study, *arguments, **options)
+
+
+def draw_waterfall(chapter, problem, what, ceiling, colours=None, **options):
     """The waterfall of the ladder: a panel for each machine of its lines, or for each of PANELS, unless it is empty.
 
     The axis is labelled `what` (the time) and `problem`, a text or a function of a panel's first row; `ceiling` is the
@@ -79,7 +83,12 @@ def groups_of(chapter):
 def label_of(chapter, key):
     """The name of a line with what tells it from others of its variant."""
     line = chapter.line(key)
-    return ", ".join([line.variant, *line.words, *filter(None, [line.note])])
+    return ", ".join(filter(None, (line.variant, plain(line.label))))
+
+
+def plain(label):
+    """A line's label as it stands in figures."""
+    return label.replace("`", "")
 
 
 def rung(chapter, key, rows, above, colours=None):
@@ -90,7 +99,7 @@ def rung(chapter, key, rows, above, colours=None):
     resources = [place(rows.iloc[0])] if shows_place(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
-        ", ".join([*([] if method else [line.variant]), *line.words, *filter(None, [line.note]), *resources]),
+        ", ".join(filter(None, ("" if method else line.variant, plain(line.label), *resources))),
         method or line.variant,
         study.processes(rows),
         chapter.predict(key, rows),

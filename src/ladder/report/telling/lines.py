@@ -1,11 +1,10 @@
 """The types of a chapter's data: the sources of its measurements, the lines of its ladder, and claims about them.
 
-A chapter's `lines.py` has these names, and its `claims.py` has CLAIMS, {group: [Claim]}, with the groups `earlier` (an
-earlier study's claims) and `rungs` (claims behind our rungs).
+A chapter's `lines.py` has these names:
 
 | name | meaning |
 | --- | --- |
-| `MACHINES` | {role: Needs or Widest}: the chapter's machines; the first two roles have the same one if possible |
+| `MACHINES` | {role: Needs}: the chapter's machines; the first two roles have the same one if possible |
 | `SOURCES` | {name: Source}: the rows of some experiments, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
 | `UNIT` | the work whose time the ladder shows, as the head of a column: Gigabyte, Epoch; None without a ladder |
@@ -21,7 +20,7 @@ and `claims.py` CLAIMS, {group: [Claim]}: `earlier`, what the earlier study clai
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -76,18 +75,24 @@ class Needs:
     """What the machine of a role must have measured: rows of one source, the first that any machine satisfies.
 
     These contain all `variants` and, for each column in `min`, a value of at least that number. Roles with `separate`
-    are assigned one by one; the others share one machine if possible.
+    are assigned one by one; the others share one machine if possible. With `widest` it is the first machine with the
+    largest number in that column, such as ranks.
     """
 
     sources: tuple[str, ...]
     variants: frozenset = frozenset()
     min: dict = field(default_factory=dict)
     separate: bool = False
+    widest: str = ""
 
     def machines(self, candidates, sources):
         """The candidates, studies about one machine each, that meet the needs."""
         for name in self.sources:
-            if meeting := [machine for machine in candidates if self.are_met(sources[name].rows(machine))]:
+            rows = {machine.subject: sources[name].rows(machine) for machine in candidates}
+            meeting = [machine for machine in candidates if self.are_met(rows[machine.subject])]
+            if meeting and self.widest:
+                return [max(meeting, key=lambda machine: max(values(rows[machine.subject], self.widest)))]
+            if meeting:
                 return meeting
         return []
 
@@ -97,27 +102,18 @@ class Needs:
         return len(rows) > 0 and self.variants <= set(values(rows, "variant")) and is_enough
 
 
-@dataclass(frozen=True)
-class Widest:
-    """The need of a role for the first machine with the largest number in a column, such as ranks, if it is above 1."""
-
-    source: str
-    column: str
-    separate = True
-
-    def machines(self, candidates, sources):
-        """A list of that machine; empty without one."""
-        counts = [max(values(sources[self.source].rows(machine), self.column), default=0) for machine in candidates]
-        largest = max(counts, default=0)
-        return [candidates[counts.index(largest)]] if largest > 1 else []
+def widest(source, column):
+    """The need of a role for the machine with the largest number in a column, above 1."""
+    return Needs((source,), min={column: 2}, separate=True, widest=column)
 
 
 @dataclass(frozen=True)
 class Line:
     """A variant at a tuning that is fixed before any measurement, so that none is picked by its time.
 
-    `words` and `note` distinguish it from other lines of its variant; `relieves` is the resource that it saves. A line
-    that `begins` another ladder has no speed-up over the line above. Without an `idea` it has its variant's in RUNGS.
+    Its `label`, with code in `backticks`, distinguishes it from other lines of its variant; `relieves` is the resource
+    that it saves. A line that `begins` another ladder has no speed-up over the line above. Without an `idea` it has its
+    variant's in RUNGS.
     """
 
     variant: str
@@ -125,8 +121,7 @@ class Line:
     source: str
     idea: str = ""
     relieves: str = ""
-    words: tuple[str, ...] = ()
-    note: str = ""  # prose; the words are code
+    label: str = ""
     begins: bool = False
 
     def rows(self, frame):
@@ -137,11 +132,33 @@ class Line:
 
 @dataclass(frozen=True)
 class Selection:
-    """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source."""
+    """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source.
+
+    With `phases` it is these phases of the calls, or all `others`, added up; with a `column` its seconds are in that.
+    """
 
     line: str
     source: str | None = None
     tuning: dict = field(default_factory=dict)
+    phases: tuple[str, ...] = ()
+    others: bool = False
+    column: str = ""
+
+    def changed(self, **tuning):
+        """The same with a changed tuning."""
+        return replace(self, tuning=self.tuning | tuning)
+
+    def part(self, *phases):
+        """These phases of the calls; without any the whole calls."""
+        return replace(self, phases=phases)
+
+    def rest(self, *phases):
+        """All phases of the calls but these."""
+        return replace(self, phases=phases, others=True)
+
+    def in_column(self, column):
+        """The seconds in another column, such as those of a process's start."""
+        return replace(self, column=column)
 
 
 def select(line, source=None, **tuning):
@@ -151,12 +168,11 @@ def select(line, source=None, **tuning):
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause of a verdict: words and a ratio of two sides or `ratio(study)`; the interval only if `has_interval`."""
+    """The cause of a verdict: words and the ratio of two sides, its interval only if `has_interval`."""
 
     words: str
-    slower: str | Selection | None = None
-    faster: str | Selection | None = None
-    ratio: Callable | None = None
+    slower: str | Selection
+    faster: str | Selection
     has_interval: bool = False
 
 
@@ -181,20 +197,27 @@ class Claim:
     place: str = ""
 
 
+def exactly(ratio):
+    """The bounds of a Claim that its ratio is about so much."""
+    return {"min": ratio, "max": ratio}
+
+
+EQUAL = exactly(1)
+
+
 @dataclass(frozen=True)
 class Then:
     """A time that an earlier study published, the time of its program today, and that of the best line today.
 
     The first over the second is what hardware has gained, the second over the third what code has. `seconds` is None if
-    the study's work isn't known to be that of ours; then the row has only the gain of code. A side is a selection,
-    whose time is that in a column of the rows, or a function of the study that returns seconds.
+    the study's work isn't known to be that of ours; then the row has only the gain of code. A side is a selection or a
+    function of the study that returns seconds.
     """
 
     words: str
     seconds: float | None
     theirs: str | Selection | Callable
     best: str | Selection | Callable
-    column: str = "seconds"
 
 
 def place(row, times="×"):

@@ -1,10 +1,9 @@
 """The figure of phases: for each case stacked bars of its phases' times, and a dot for the whole call, in panels."""
 
-from ladder.report.figures import bars, formats, layout, theme
+from ladder.report.figures import bars, formats, layout, medians, theme
 from ladder.report.figures.theme import Line2D, Patch
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import place
-from ladder.statistics import intervals
 from ladder.store import study as queries
 
 
@@ -39,15 +38,15 @@ def panel(study, title, groups, with_before=False):
 def bar(study, name, selection, with_before):
     """A selection's case as a bar in milliseconds, a dict as in `bars.grouped`."""
     rows = study.find(selection)
-    seconds, interval = queries.middle(rows), intervals.summary(queries.processes(rows))
+    (case,) = medians.summaries(rows, ["case"]).itertuples()
     is_one_rank = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # which distributes nothing before
     before = study.phases(selection, before=True) if with_before and not is_one_rank else queries.NO_ROWS
     return {
         "name": name or place(rows.iloc[0]),
-        "value": 1e3 * seconds,
-        "low": 1e3 * min(interval.low, seconds),
-        "high": 1e3 * max(interval.high, seconds),
-        "converged": bool(rows["converged"].all()),
+        "value": 1e3 * case.median,
+        "low": 1e3 * case.low,
+        "high": 1e3 * case.high,
+        "converged": case.converged,
         "times": parts(rows, study.phases(selection)),
-        "text": formats.time(seconds) + (f" + {formats.time(queries.middle(before))}" if len(before) else ""),
+        "text": formats.time(case.median) + (f" + {formats.time(queries.middle(before))}" if len(before) else ""),
     }

@@ -1,7 +1,7 @@
 """The figure of scaling: rates of lines by the number of cores or GPUs, with the ceiling, in panels."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -28,16 +28,17 @@ class Panel:
     ceiling: Callable
 
 
-def figure(study, panels, work, ceiling, empty, height=HEIGHT):
+def figure(study, panels, work, ceiling, empty):
     """The figure of the panels with measurements; `work` is bytes or flops, `ceiling` the label of the wide line."""
-    panels = [(panel, summaries) for panel in panels if len(summaries := summaries_of(study, panel, work))]
-    if not panels:
+    groups = {}
+    for panel in panels:
+        if len(summaries := summaries_of(study, panel, work)):
+            arguments = study, panel, summaries, UNITS[work], HEIGHT - AROUND
+            groups.setdefault(study.machine(panel.role).subject, []).append(arguments)
+    if not groups:
         return layout.empty(empty)
-    figure = layout.new(height + 0.55)
-    for part, (panel, summaries) in zip(figure.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True):
-        layout.headline(part, study.machine(panel.role).subject)
-        fill(study, part.subplots(), panel, summaries, UNITS[work], height - AROUND)
-    converged = all(summaries["converged"].all() for _, summaries in panels)
+    figure, _ = layout.panels(groups, fill, HEIGHT, 0.55)
+    converged = all(summaries["converged"].all() for group in groups.values() for _, _, summaries, *_ in group)
     layout.legend(figure, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
     return figure
 
@@ -59,8 +60,7 @@ def rows_by_count(study, selection):
     varying = [name for name, value in study.line(selection).tuning.items() if value == MAX]
     frame = study.frame(study.source_of(selection))
     counts = {tuple(row) for row in frame[varying].dropna().to_numpy()} if {*varying} <= {*frame.columns} else ()
-    tunings = [selection.tuning | dict(zip(varying, count, strict=True)) for count in counts]
-    cases = [study.find(replace(selection, tuning=tuning)) for tuning in tunings]
+    cases = [study.find(selection.changed(**dict(zip(varying, count, strict=True)))) for count in counts]
     return pd.concat([rows for rows in cases if len(rows)] or [pd.DataFrame()])
 
 
@@ -69,7 +69,7 @@ def width(row):
     return count_or_one(row, "ranks") * (1 if row["device"] == "mpi_cuda" else count_or_one(row, "threads"))
 
 
-def fill(study, axes, panel, summaries, unit, inches):
+def fill(axes, study, panel, summaries, unit, inches):
     """Draw the lines of a panel, with their names at their ends, and the ceiling."""
     kinds = {look.label: look for _, look in panel.lines}
     counts = set(summaries["at"])

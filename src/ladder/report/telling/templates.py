@@ -7,18 +7,17 @@ printed. Outside of all blocks, words replace a value that wasn't measured. A li
 An unknown name, a wrong argument and a syntax error are a LadderError with the template's line.
 """
 
-import difflib
 import functools
 import re
 import traceback
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
 
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean
 from ladder.report.latex import Missing
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required
 
@@ -37,7 +36,7 @@ LONE_TAG = re.compile(r"(?m)^[ \t]*(<%(?:(?!%>).)*%>)[ \t]*\n")
 class Measured(Extension):
     """The block `measured`."""
 
-    tags = frozenset({"measured"})
+    tags = {"measured"}  # noqa: RUF012, Jinja declares a mutable set
 
     def preprocess(self, source, name, filename=None):
         """Remove the ends of lines with only a tag."""
@@ -90,9 +89,9 @@ class Namespace:
 def printable(environment, function):
     """A function that, outside of all blocks, returns words in place of a value that wasn't measured.
 
-    A module or a namespace becomes a Namespace of such functions; any other value stays as it is.
+    A namespace becomes a Namespace of such functions; any other value stays as it is.
     """
-    if isinstance(function, ModuleType | SimpleNamespace):
+    if isinstance(function, SimpleNamespace):
         return Namespace(environment, vars(function))
     if not callable(function):
         return function
@@ -128,10 +127,9 @@ def render(path, functions):
 
 def explain(error, functions):
     """An error as a sentence; for an unknown name with the nearest name that a template may use."""
-    unknown = re.match(r"'(\w+)' is undefined", str(error))
-    near = difflib.get_close_matches(unknown[1], functions, 1, 0) if unknown else []
-    text = f"there is no {unknown[1]!r} for texts to ask for" if unknown else str(error)
-    return sentence(text) if not near else f"{text}: did you mean {near[0]!r}?"
+    if unknown := re.match(r"'(\w+)' is undefined", str(error)):
+        return f"there is no {unknown[1]!r} for texts to ask for.{did_you_mean(unknown[1], functions)}"
+    return sentence(str(error))
 
 
 def sentence(text):

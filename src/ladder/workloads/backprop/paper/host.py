@@ -47,7 +47,7 @@ THREADS = (
     (select("pytorch", "loops"), Look("pytorch", COLOURS["sky"], "o", (4, 1.5))),
     (select("by hand", "loops"), Look("pytorch, by hand", COLOURS["sky"], "o", (1, 1))),
 )
-PRODUCTS = partial(rates.products_by_threads, precision=SIZE["dtype"])
+PRODUCTS = partial(rates.products_by_threads, precision=str(SIZE["dtype"]))
 
 
 def draw(study):
@@ -67,7 +67,7 @@ def draw(study):
     for (left, right), (panel, flags, threads) in zip(bands.values(), rows, strict=True):
         fill_flags(left, flags)
         if len(threads):
-            scaling.fill(study, right, panel, threads, "GFLOP/s", PANEL)
+            scaling.fill(right, study, panel, threads, "GFLOP/s", PANEL)
         else:
             layout.blank(right, "Threads were not measured.")
     entries = [layout.entry(look, line=False) for look in FLAGS.values()]

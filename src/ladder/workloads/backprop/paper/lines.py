@@ -1,8 +1,6 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from dataclasses import replace
-
-from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, Widest, select
+from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, select, widest
 
 UNIT = "Epoch"
 # The size of the claims: the earlier study's network. On the host there are so many images that they exceed the caches,
@@ -40,14 +38,16 @@ SOURCES = {
     "learning on a GPU": Source("gpu", "backprop_learning", device="cuda"),
 }
 CORES = 4  # of the earlier study's CPU
-MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": Widest("tuned", "threads")}
+MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": widest("tuned", "threads")}
 MACHINES["threads"] = Needs(("threads",), min={"threads": CORES}, separate=True)
 # The bases of the variations of `openmp` and of the earlier study's kernels.
 SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
 MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
-THREADS, O2, STUDY, OFFSETS = {"threads": MAX}, {"flags": "O2"}, {"flags": "study"}, {"index": "offsets"}
+THREADS, OFFSETS = {"threads": MAX}, {"index": "offsets"}
+O2, STUDY, NATIVE = ({"flags": flags} for flags in ("O2", "study", "native"))
 CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"}, {"math": "tf32"}
-COMPILED, AUTOGRAD, BY_HAND = {"graph": "on", "compiled": "on"}, {"gradients": "autograd"}, {"gradients": "by_hand"}
+COMPILED = {"graph": "on", "compiled": "on"}
+AUTOGRAD, BY_HAND = ({"gradients": gradients} | THREADS for gradients in ("autograd", "by_hand"))
 LINES = {
     "before": Line("before", O2, "steps", "the loop over patterns innermost in the weight change"),
     "loop_order": Line("loop_order", O2, "steps", "the loop over patterns moved out of it", "caches"),
@@ -55,12 +55,10 @@ LINES = {
     "temporaries": Line("temporaries", O2, "steps", "loop invariants in local variables", "loads and stores"),
     "fusion": Line("fusion", O2, "steps", "one loop over patterns up to the deltas", "caches"),
     "associativity": Line("associativity", O2, "steps", "factors out of sums, derivatives from values", "instructions"),
-    "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", ("flags=study",)),
+    "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", "`flags=study`"),
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
-    "serial loops": Line(
-        "associativity", {"flags": "native"}, "threads", "the same loops for comparison", words=("flags=native",)
-    ),
+    "serial loops": Line("associativity", NATIVE, "threads", "the same loops for comparison", label="`flags=native`"),
     "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
     "cuda_flat": Line(
         "cuda_flat", OFFSETS, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"
@@ -70,11 +68,9 @@ LINES = {
     ),
     "cuda": Line("cuda", CUBLAS, "gpu", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "gpu", "three kernels, units in shared memory", "memory, launches"),
-    "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),
+    "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "memory, launches", "`tf32`"),
     "numpy_loop": Line("numpy_loop", THREADS, "steps", "written by hand in NumPy"),
-    "by hand": Line(
-        "pytorch", BY_HAND | THREADS, "steps", "PyTorch, gradients by hand: its fastest form", words=("by_hand",)
-    ),
+    "by hand": Line("pytorch", BY_HAND, "steps", "PyTorch, gradients by hand: its fastest form", label="`by_hand`"),
     "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "gpu", "PyTorch, compiled and as a CUDA graph"),
 }
 # Three ladders: threads are on a machine with as many cores as the study had, and a GPU gets more images.
@@ -83,7 +79,7 @@ TABLE = [[key for key, line in LINES.items() if line.source in sources] for sour
 FIGURE = list(LINES)
 # With autograd; reading all images from a file in the page cache.
 LINES |= {
-    "pytorch": Line("pytorch", AUTOGRAD | THREADS, "loops"),
+    "pytorch": Line("pytorch", AUTOGRAD, "loops"),
     "serial": Line("serial", {}, "reading"),
     "tasks": Line("openmp_tasks", THREADS, "reading"),
 }
@@ -108,7 +104,7 @@ CHANGES = {
 
 def changed(line, **tuning):
     """The Selection of a base with some tunings changed."""
-    return replace(BASES[line], tuning=BASES[line].tuning | tuning)
+    return BASES[line].changed(**tuning)
 
 
 def part_of(phases):

@@ -20,41 +20,25 @@ IMAGES = 2  # passes over the images: forward, and for the weight change
 
 def predict(machine, row):
     """Seconds of an epoch of a case; None without a model or without a rate for it."""
-    return seconds(amounts_of(row), rates_of(machine, row))
+    return rates.seconds(machine, row, amounts_of(row), count_or_one(row, "threads_found"))
 
 
 def floor(machine, row):
     """Seconds of the products at the best rate and of two readings of the images; None without these rates."""
-    return seconds(products_and_images(row), rates_of(machine, row))
-
-
-def seconds(amounts, rates_by_name):
-    """The time of amounts, {resource: amount}, at rates, {resource: rate}; None if an amount has no rate."""
-    if not amounts or any(rates_by_name[name] is None for name in amounts):
-        return None
-    return sum(amount / rates_by_name[name] for name, amount in amounts.items())
-
-
-def rates_of(machine, row):
-    """The rates of a case's machine: FLOP/s of products and of multiply-adds in registers, B/s of memory and cache."""
-    return {
-        "products": rates.products_of(machine, row),
-        "reading": rates.memory_of(machine, row, count_or_one(row, "threads_found")),
-        "multiply_adds": rates.multiply_adds(machine, row["dtype"], row["device"]),
-        "second_cache": SECOND_CACHE,
-    }
+    return rates.seconds(machine, row, products_and_images(row), count_or_one(row, "threads_found"))
 
 
 def amounts_of(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
-    cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / count_or_one(row, "threads_found")}
+    passes = PASSES * bytes_of(row, weights(row)) / SECOND_CACHE
+    cached = {"seconds": passes / count_or_one(row, "threads_found")}
     scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)
-    between_kernels = {"reading": read_twice["reading"] + UNITS * bytes_of(row, sum(widths[1:]))}
+    between_kernels = {"memory": read_twice["memory"] + UNITS * bytes_of(row, sum(widths[1:]))}
     return {
-        "before": {"reading": LINES * LINE * flops / 4, "products": SCALAR * flops / 2},
+        "before": {"memory": LINES * LINE * flops / 4, "products": SCALAR * flops / 2},
         "loop_order": scalar,
         "contiguous": scalar,
         "temporaries": by_pattern,
@@ -72,7 +56,7 @@ def amounts_of(row):
 
 def products_and_images(row, passes=IMAGES):
     """The amounts of the products and of some passes over the images."""
-    return {"products": float(row["flops"]), "reading": passes * bytes_of(row, reference.widths(row)[0])}
+    return {"products": float(row["flops"]), "memory": passes * bytes_of(row, reference.widths(row)[0])}
 
 
 def bytes_of(row, count):

@@ -1,5 +1,7 @@
 """The tables of the supplement: all programs, the eleven kernels and their memories."""
 
+import pandas as pd
+
 from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.telling.chapter_study import NotMeasured
@@ -55,15 +57,13 @@ def kernels(study):
     changes = measured_changes(study, "cuda_kernels")
     cases = [("base", base) for *_, base in changes[:1]]
     cases += [(f"{name}: {value}", rows) for name, value, rows, _ in changes]
-    times = {name: kernel_times(study, rows) for name, rows in cases}
-    times = {name: seconds for name, seconds in times.items() if len(seconds)}
-    phases = sorted(set().union(*(seconds.index for seconds in times.values())), key=phase_order)
-    rows = []
-    for phase in phases:
-        cells = (latex.digits(1e6 * seconds[phase]) if phase in seconds else NONE for seconds in times.values())
-        rows.append([latex.prose(phase), *cells])
+    times = pd.DataFrame({name: seconds for name, rows in cases if len(seconds := kernel_times(study, rows))})
+    rows = [
+        [latex.prose(phase), *times.loc[phase].map(lambda seconds: latex.digits(1e6 * seconds), "ignore").fillna(NONE)]
+        for phase in sorted(times.index, key=phase_order)
+    ]
     head = ["Kernel", *(rf"\rotatebox{{60}}{{{latex.prose(name)}}}" for name in times)]
-    return latex.table("l" + "r" * len(times), head, rows)
+    return latex.table("l" + "r" * len(head[1:]), head, rows)
 
 
 def measured_changes(study, line):
@@ -80,8 +80,7 @@ def measured_changes(study, line):
 
 def kernel_times(study, rows):
     """The median seconds of every kernel of a case."""
-    first = rows.iloc[0]
-    phases = study.machine("gpu").rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
+    phases = study.machine("gpu").of_case("samples", rows)
     phases = phases[~phases["phase"].isin(("total", *OUTSIDE["phase"]))]
     return phases.groupby("phase")["seconds"].median()
 

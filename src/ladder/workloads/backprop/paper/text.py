@@ -36,10 +36,6 @@ def time_to_error(study, selection):
 def epochs_of(study, selection):
     """The first epoch of a training with an error of at most ERROR per image; None without one."""
     rows = study.find(selection)
-    if rows.empty:
-        return None
-    first = rows.iloc[0]
-    case = {"variant": first["variant"], "case": first["case"]}
-    curve = study.machine_of(selection).rows("curves", first["experiment"], **case)
-    epochs = curve[curve["loss"] <= ERROR * first["images"]]["epoch"] if len(curve) else ()
+    curve = study.machine_of(selection).of_case("curves", rows)
+    epochs = curve[curve["loss"] <= ERROR * rows["images"].iloc[0]]["epoch"] if len(curve) else ()
     return int(min(epochs)) if len(epochs) else None

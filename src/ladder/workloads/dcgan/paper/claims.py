@@ -2,37 +2,23 @@
 
 from ladder.report import ratios
 from ladder.report.telling.chapter_study import required
-from ladder.report.telling.claims import share_of_floor
-from ladder.report.telling.lines import FLOOR, Cause, Claim, select
+from ladder.report.telling.claims import at_floor
+from ladder.report.telling.lines import Cause, Claim, exactly, select
 from ladder.store.study import middle, where
 from ladder.workloads.dcgan.paper import earlier
-from ladder.workloads.dcgan.paper.lines import on_gpus, starts
+from ladder.workloads.dcgan.paper.lines import cold, on_gpus
 
 ZEROS = 4  # a stride of two along both axes: of as many taps of a filter one meets a pixel, the others zeros
-
-
-def layer_4(study, split):
-    """The rows of the last layer's phase of a split."""
-    return required(where(study.phases(split), phase="layer 4"))
-
-
-def over_direct(study):
-    """The time of the last layer as a product over that by the direct kernel."""
-    return ratios.of(layer_4(study, FOUR), layer_4(study, THREE))
 
 
 def best_number_claim(images):
     """The claim that, with the start of the program, a number of GPUs in each node is best for so many images."""
     slower, faster = (2, 1) if images <= earlier.ONE_UP_TO else (1, 2) if images <= earlier.TWO_UP_TO else (2, 4)
     sides = [on_gpus("ranks-then", "ranks", count, images) for count in (slower, faster)]
-
-    def ratio(study):
-        return ratios.of(*(starts(study.rows(side)) for side in sides))
-
     words = f"{images} pictures, cold: {faster} over {slower} GPUs a node"
     needs = f"{max(slower, faster)} GPUs in a node"
     cause = Cause("steady:", *sides, has_interval=True)
-    return Claim(f"gpus/{images}", words, needs=needs, cause=cause, ratio=ratio, place="3")
+    return Claim(f"gpus/{images}", words, *map(cold, sides), needs=needs, cause=cause, place="3")
 
 
 def kernels_and_link(study, kernels):
@@ -66,51 +52,26 @@ def copied(memory, copies):
 
 
 TWO, THREE, FOUR = (select("split", split=first) for first in (2, 3, 4))  # first layers as products
-LAST_LAYER = Cause("the last layer", ratio=over_direct, has_interval=True)
-THEIR_COPY = Cause("copies after each batch:", staged("staged", "after"), staged("staged", "hidden"), has_interval=True)
+LAST_LAYER = FOUR.part("layer 4"), THREE.part("layer 4")
+ALONE, PAGEABLE, PINNED = select("columns", batch=1), copied("pageable", "after"), copied("pinned", "after")
+HIDDEN, UNSTAGED = staged("staged", "hidden"), staged("pinned", "hidden")
+OUR_HIDDEN, OUR_UNSTAGED = copied("staged", "hidden"), copied("pinned", "hidden")
+AS_MATRICES = Cause("the last layer", *LAST_LAYER, has_interval=True)
+THEIR_COPY = Cause("copies after each batch:", staged("staged", "after"), HIDDEN, has_interval=True)
 OUR_KERNELS = Cause("kernels faster", "columns", "implicit")
 STEADY = [on_gpus("ranks", "ranks", count) for count in (1, 2)]
 THREADS = on_gpus("threads", "ranks", 2)
+COPY, OUR_COPY = "The host's copy out of the buffer costs nothing", "The host's copy costs nothing, our kernels"
+BATCHES, SPLITS, MEMORIES = ({"needs": f"both {things}"} for things in ("batches", "splits", "memories"))
 EARLIER = [
-    Claim(
-        "parity",
-        "Loops at the right parity",
-        "naive",
-        "gpu-parity",
-        earlier.PARITY_GAIN,
-        earlier.PARITY_GAIN,
-        place="2.2.1",
-    ),
+    Claim("parity", "Loops at the right parity", "naive", "gpu-parity", **exactly(earlier.PARITY_GAIN), place="2.2.1"),
     Claim("registers", "Products with an operand in a register", "tiles", "columns", place="2.3.2"),
-    Claim(
-        "batch",
-        f"Batches of {earlier.BATCH} images over one",
-        select("columns", batch=1),
-        "columns",
-        needs="both batches",
-        place="2.3.3",
-    ),
-    Claim("two", "3 + 1 over 2 + 2, 16 images", TWO, THREE, needs="both splits", place="2.4"),
-    Claim("four", "3 + 1 over 4 + 0, 16 images", FOUR, THREE, needs="both splits", cause=LAST_LAYER, place="2.4"),
-    Claim("last", "Last layer: direct over a product", needs="both splits", ratio=over_direct, place="2.4"),
-    Claim(
-        "pinned",
-        "Pinned over pageable memory",
-        copied("pageable", "after"),
-        copied("pinned", "after"),
-        needs="both memories",
-        place="2.5.1",
-    ),
-    Claim(
-        "hidden",
-        "The host's copy out of the buffer costs nothing",
-        staged("staged", "hidden"),
-        staged("pinned", "hidden"),
-        max=1,
-        needs="both memories",
-        cause=THEIR_COPY,
-        place="2.5.2",
-    ),
+    Claim("batch", f"Batches of {earlier.BATCH} images over one", ALONE, "columns", **BATCHES, place="2.3.3"),
+    Claim("two", "3 + 1 over 2 + 2, 16 images", TWO, THREE, **SPLITS, place="2.4"),
+    Claim("four", "3 + 1 over 4 + 0, 16 images", FOUR, THREE, cause=AS_MATRICES, **SPLITS, place="2.4"),
+    Claim("last", "Last layer: direct over a product", *LAST_LAYER, **SPLITS, place="2.4"),
+    Claim("pinned", "Pinned over pageable memory", PAGEABLE, PINNED, **MEMORIES, place="2.5.1"),
+    Claim("hidden", COPY, HIDDEN, UNSTAGED, cause=THEIR_COPY, max=1, **MEMORIES, place="2.5.2"),
     *map(best_number_claim, earlier.NUMBERS),
 ]
 OWN = [
@@ -119,19 +80,11 @@ OWN = [
     Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both"),
     # As many multiply-adds as with zeros, and nothing gathered.
     Claim("implicit", "Implicit products over gathered ones", "columns", "implicit", ZEROS, cause="no zeros"),
-    Claim("ceiling", "`window` at the model's time", "window", FLOOR, max=1, needs="the rung", cause=share_of_floor()),
+    at_floor("ceiling", "`window` at the model's time", "window", needs="the rung"),
     Claim("half", "Tensor cores over `window`", "window", "tma"),
     hidden_claim("float32", "home", "window", "float32"),
     hidden_claim("float16", "home-tma", "tma", "half"),
-    Claim(
-        "staged",
-        "The host's copy costs nothing, our kernels",
-        copied("staged", "hidden"),
-        copied("pinned", "hidden"),
-        max=1,
-        needs="both memories",
-        cause=OUR_KERNELS,
-    ),
+    Claim("staged", OUR_COPY, OUR_HIDDEN, OUR_UNSTAGED, cause=OUR_KERNELS, max=1, **MEMORIES),
     # Each GPU draws half of the pictures.
     Claim("gpus", "Two GPUs over one, our kernels, steady", *STEADY, 2, 2, needs="two GPUs"),
     Claim("ranks", "Ranks as fast as threads, two GPUs", STEADY[1], THREADS, max=1, needs="both on two GPUs"),

@@ -21,7 +21,6 @@ THEN = [
     Then(
         "5248 pictures on two GPUs, with start-up",
         CALLS[2][5248],
-        *(select(line, "ranks", ranks=2, images=5248) for line in ("ranks-then", "ranks")),
-        column="cold_start",
+        *(select(line, "ranks", ranks=2, images=5248).in_column("cold_start") for line in ("ranks-then", "ranks")),
     )
 ]

@@ -1,6 +1,6 @@
 """Sources and lines of the chapter; `home` copies pictures to the host, `tma` loads inputs by the TMA."""
 
-from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, Widest, select
+from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, select, widest
 from ladder.store import collect, study
 from ladder.workloads.dcgan import layout
 
@@ -11,10 +11,9 @@ SIZE = {"channels": layout.CHANNELS, "weights": "random", "pictures": "float32",
 IMAGES = 5248
 HOST_IMAGES, RUNG_IMAGES, SPLIT_IMAGES, STAGED_IMAGES = 4, 100, 16, 1000
 FULL_SIZE = SIZE | {"images": IMAGES}
-HOME, RUNGS_THEN, SPLITS, STAGED = "dcgan_home", "dcgan_rungs", "dcgan_splits", "dcgan_staged"
-GPUS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
-FEW, MANY = "dcgan_few", "dcgan_many"  # by ranks, with the kernels of the earlier study
-HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
+SPLITS, STAGED, GPUS = "dcgan_splits", "dcgan_staged", "dcgan_cards"
+ON_RANKS = "dcgan_few", "dcgan_many", "dcgan_ranks"  # the first two with the kernels of the earlier study
+ON_GPUS = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
 # Phases that aren't part of every call; the parts of a call in the waterfall.
 OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
@@ -28,92 +27,72 @@ def network_layers(rows):
 
 SOURCES = {
     "host": Source("host", "dcgan_host", images=HOST_IMAGES, **SIZE),
-    "rungs": Source("gpu", RUNGS_THEN, images=RUNG_IMAGES, **SIZE),
+    "rungs": Source("gpu", "dcgan_rungs", images=RUNG_IMAGES, **SIZE),
     "splits": Source("gpu", SPLITS, images=SPLIT_IMAGES, **SIZE),
     "staged": Source("gpu", STAGED, images=STAGED_IMAGES, **SIZE),
     # A case of several experiments is that of the first, in which campaigns measure it.
-    "gpu": Source("gpu", "dcgan_peers", HOME, "dcgan_gpu", **FULL_SIZE),
+    "gpu": Source("gpu", "dcgan_peers", "dcgan_home", "dcgan_gpu", **FULL_SIZE),
     "screen": Source("screen", "dcgan_home_uint8", **FULL_SIZE | {"pictures": "uint8"}),
-    "floats": Source("screen", "dcgan_peers", HOME, **FULL_SIZE),
+    "floats": Source("screen", "dcgan_peers", "dcgan_home", **FULL_SIZE),
     "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=network_layers),
-    "ranks": Source("ranks", FEW, MANY, RANKS, GPUS, **SIZE),
+    "ranks": Source("ranks", *ON_RANKS, GPUS, **SIZE),
     "threads": Source("most", GPUS, **SIZE),
-    "most": Source("most", GPUS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE),
+    "most": Source("most", GPUS, "dcgan_ranks", "dcgan_weak", *ON_GPUS, **SIZE),
 }
 MACHINES = {
     "host": Needs(("host",)),
     "gpu": Needs(("rungs", "gpu"), frozenset({"cuda"})),
     "ranks": Needs(("ranks",), min={"ranks": 2}, separate=True),
-    "most": Widest("threads", "gpus"),
+    "most": widest("threads", "gpus"),
     "screen": Needs(("screen",), separate=True),
     "layers": Needs(("layers",), separate=True),
 }
-TENSOR_CORES = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
-TMA = TENSOR_CORES | {"first": "cuda_implicit_tma"}
+# Tunings of the host; of the kernels of the earlier study, in the end three products of gathered matrices and a direct
+# kernel for the last layer; of ours.
+ONE_THREAD = {"threads": 1}
+LOOPS, PARITY = (ONE_THREAD | {"first": name, "last": name} for name in ("loops", "parity"))
+FUSED = {"threads": MAX, "batch": HOST_IMAGES, "epilogue": "fused", "first": "tuned"}
+TILED, MIXED = FUSED | {"last": "tuned"}, FUSED | {"last": "blas", "split": 3}
+SEPARATE = {"batch": RUNG_IMAGES, "epilogue": "separate"}
+NAIVE, GPU_PARITY = (SEPARATE | {"first": name} for name in ("cuda_naive", "cuda_parity"))
+GATHERED = SEPARATE | {"first": "cuda_im2col", "last": "cuda_parity", "product": "cuda_columns", "split": 3}
+TILES = GATHERED | {"product": "cuda_shared"}
+IMPLICIT = SEPARATE | {"first": "cuda_implicit", "last": "cuda_parity", "split": 3}
+WINDOW = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "graph": UNSTATED, "epilogue": UNSTATED}
+TMA = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
-ON_ONE_STREAM = {"streams": 1, "graph": "on"}
-FUSED = {"batch": HOST_IMAGES, "epilogue": "fused"}
-ONE_THREAD, PARITY, TILED = {"threads": 1}, {"first": "parity", "last": "parity"}, {"first": "tuned", "last": "tuned"}
-MIXED = {"first": "tuned", "last": "blas", "split": 3}
-TUNED = {"turned": "on", "compiled": "on"}
-SEPARATE = {"batch": RUNG_IMAGES, "epilogue": "separate"}
-# The kernels of the earlier study in the end: three products of gathered matrices, a direct kernel for the last layer.
-GATHERED = SEPARATE | {"first": "cuda_im2col", "last": "cuda_parity", "product": "cuda_columns", "split": 3}
-OURS = {"first": UNSTATED, "math": UNSTATED}
-
-
-def on_host(note, idea, relieves, tuning):
-    """A line of the host."""
-    return Line("host", {"threads": MAX} | tuning, "host", idea, relieves, note=note)
-
-
-def on_gpu(note, idea, relieves, tuning, source="rungs"):
-    """A line of one GPU, without copies to the host."""
-    return Line("cuda", tuning, source, idea, relieves, note=note, begins=note == "naive")
-
-
-def to_host(note, idea, relieves, tuning, begins=False):
-    """A line of one GPU with the copies to the host."""
-    return Line("home", {"gpus": 1} | tuning, "gpu", idea, relieves, note=note, begins=begins)
-
-
-def peer(note, math, begins=False):
-    """PyTorch's generator on a GPU with the copies to the host."""
-    tuning = TUNED | {"math": math, "batch": 656}
-    return Line("pytorch_home", tuning, "gpu", "PyTorch, cuDNN, copies hidden", note=note, begins=begins)
-
-
-WINDOW = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "graph": UNSTATED, "epilogue": UNSTATED}
+ON_ONE_GPU, ON_ONE_STREAM = {"gpus": 1}, {"streams": 1, "graph": "on"}
+OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
+HIDDEN, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
+TMA_TF32, TMA_FLOAT16 = TMA | TAPERED, TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL
+PEER, COPIED = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
 LINES = {
-    "loops": on_host("loops", "a branch for every zero", "", ONE_THREAD | {"first": "loops", "last": "loops"}),
-    "parity": on_host("parity", "loops at the right parity, vectors of channels", "a branch", ONE_THREAD | PARITY),
-    "tuned": on_host("tuned", "products of exact size in registers", "caches, cores", FUSED | TILED),
-    "mixed": on_host("tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", FUSED | MIXED),
-    "naive": on_gpu("naive", "a thread per element of a layer", "cores", SEPARATE | {"first": "cuda_naive"}),
-    "gpu-parity": on_gpu("parity", "the same at the right parity", "a branch", SEPARATE | {"first": "cuda_parity"}),
-    "tiles": on_gpu("3 + 1, tiles", "products of gathered matrices", "memory", GATHERED | {"product": "cuda_shared"}),
-    "columns": on_gpu("3 + 1, columns", "one operand of a product in a register", "shared memory", GATHERED),
-    "implicit": on_gpu(
-        "3 + 1, implicit",
-        "products without zeros, nothing gathered",
-        "multiply-adds",
-        SEPARATE | {"first": "cuda_implicit", "last": "cuda_parity", "split": 3},
+    "loops": Line("host", LOOPS, "host", "a branch for every zero", "", "loops"),
+    "parity": Line("host", PARITY, "host", "loops at the right parity, vectors of channels", "a branch", "parity"),
+    "tuned": Line("host", TILED, "host", "products of exact size in registers", "caches, cores", "tuned"),
+    "mixed": Line("host", MIXED, "host", "BLAS for the last layer's few channels", "idle registers", "tuned, BLAS"),
+    "naive": Line("cuda", NAIVE, "rungs", "a thread per element of a layer", "cores", "naive", begins=True),
+    "gpu-parity": Line("cuda", GPU_PARITY, "rungs", "the same at the right parity", "a branch", "parity"),
+    "tiles": Line("cuda", TILES, "rungs", "products of gathered matrices", "memory", "3 + 1, tiles"),
+    "columns": Line(
+        "cuda", GATHERED, "rungs", "one operand of a product in a register", "shared memory", "3 + 1, columns"
     ),
-    "window": on_gpu("3 + 1, window", "a window of pixels, fused layers", "loads", WINDOW | IN_LARGE, "gpu"),
-    "tma": on_gpu("half, TMA", "tensor cores", "multiply-adds", TMA | FLOAT16 | IN_LARGE, "gpu"),
-    "home": to_host(
-        "float32", "hidden copies", "the link", {"memory": "pinned", "copies": "hidden", "batch": 512} | OURS, True
+    "implicit": Line(
+        "cuda", IMPLICIT, "rungs", "products without zeros, nothing gathered", "multiply-adds", "3 + 1, implicit"
     ),
-    "home-graph": to_host(
-        "float32, graph", "two streams, one graph", "launches", {"streams": 2, "graph": "on", "batch": 512} | OURS
+    "window": Line("cuda", WINDOW | IN_LARGE, "gpu", "a window of pixels, fused layers", "loads", "3 + 1, window"),
+    "tma": Line("cuda", TMA | FLOAT16 | IN_LARGE, "gpu", "tensor cores", "multiply-adds", "half, TMA"),
+    "home": Line("home", ON_ONE_GPU | HIDDEN, "gpu", "hidden copies", "the link", "float32", begins=True),
+    "home-graph": Line("home", ON_ONE_GPU | GRAPHED, "gpu", "two streams, one graph", "launches", "float32, graph"),
+    "home-tma-tf32": Line(
+        "home", ON_ONE_GPU | TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"
     ),
-    "home-tma-tf32": to_host("TF32, TMA", "tensor cores, small last batches", "multiply-adds", TMA | TAPERED),
-    "home-tma": to_host("half, TMA", "operands half as large", "memory", TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL),
+    "home-tma": Line("home", ON_ONE_GPU | TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
     "pytorch": Line("pytorch", {"threads": MAX, "batch": HOST_IMAGES}, "host", begins=True),
-    "peer-home": peer("float32", "default", True),
-    "peer-home-tf32": peer("TF32", "tf32"),
+    "peer-home": Line("pytorch_home", PEER | {"math": "default"}, "gpu", COPIED, label="float32", begins=True),
+    "peer-home-tf32": Line("pytorch_home", PEER | TF32, "gpu", COPIED, label="TF32"),
 }
 TABLE, FIGURE = [[key for key, line in LINES.items() if line.idea]], list(LINES)
 # Further lines, for claims, texts and tables only. `ranks-then` has the kernels and the memory of the earlier study.
@@ -122,7 +101,7 @@ GRAPHS = SINGLE | {"graph": "on"}
 LINES |= {
     "split": Line("cuda", {"first": "cuda_im2col"}, "splits"),
     "staged": Line("home", {"first": "cuda_im2col"}, "staged"),
-    "copied": Line("home", {"streams": 1, "batches": UNSTATED, "batch": 512} | OURS, "gpu"),
+    "copied": Line("home", {"streams": 1, "batches": UNSTATED} | OURS, "gpu"),
     "ranks-then": Line("mpi_home", {"ranks": MAX, "first": "cuda_im2col", "memory": "staged"}, "ranks"),
     "ranks": Line("mpi_home", {"ranks": MAX, "first": UNSTATED}, "ranks"),
     "threads": Line("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),
@@ -139,9 +118,9 @@ def on_gpus(way, source, count, images=IMAGES):
     return select(way, source, **{"ranks" if way.startswith("ranks") else "gpus": count}, images=images)
 
 
-def starts(rows):
-    """The seconds of each process's start and first call, if they were recorded."""
-    return study.of_processes(rows, "cold_start")
+def cold(selection):
+    """A selection's start and first call in each process, if they were recorded."""
+    return selection.in_column("cold_start")
 
 
 def per_unit(rows):

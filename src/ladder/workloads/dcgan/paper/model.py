@@ -20,5 +20,4 @@ def predict(machine, row):
 
 def floor(machine, row):
     """Seconds of the products of a picture; None without a rate."""
-    rate = rates.products_of(machine, row)
-    return float(row["flops"]) / float(row["images"]) / rate if rate else None
+    return rates.seconds(machine, row, {"products": float(row["flops"]) / float(row["images"])})

@@ -7,7 +7,7 @@ from ladder.report.latex import code, num
 from ladder.store.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.lines import IMAGES, on_gpus, starts
+from ladder.workloads.dcgan.paper.lines import IMAGES, cold, on_gpus
 
 GATHERED = "cuda_im2col, cublas"
 HEIGHTS = [h for h, *_ in layout.layers(layout.CHANNELS)]  # rows of the images before each layer
@@ -70,10 +70,10 @@ def gpus(study):
     """Table 4: seconds by images and GPUs in the earlier study, and by its program on our ranks, cold and steady."""
     counts, rows = rank_counts(study), []
     for size in earlier.NUMBERS if counts else ():
-        now = [study.find(on_gpus("ranks-then", "ranks", count, size)) for count in counts]
+        now = [on_gpus("ranks-then", "ranks", count, size) for count in counts]
         then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
-        cold = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
-        rows.append([num(size), *then, *cold, *map(median, now)])
+        starts = (median(study.find(cold(case)), 2) for case in now)
+        rows.append([num(size), *then, *starts, *(median(study.find(case)) for case in now)])
     a_node, now = ([formats.gpus(count) for count in numbers] for numbers in ((1, 2, 4), counts))
     groups = {"then, GPUs in each of two nodes": a_node, "now, cold": now, "now, steady": now}
     head = latex.group_head(["Pictures"], groups)

@@ -1,10 +1,9 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import ratios
-from ladder.report.latex import seconds
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
-from ladder.store.study import first_case, middle, values
+from ladder.store.study import values
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, lines, tables
 
@@ -18,12 +17,6 @@ def products_by_zero(study, method):
     """The ratio of two times of all layers but the last: by gathered products with zeros, and by another method."""
     gathered, other = (required(tables.layers_time(study, name)) for name in (tables.GATHERED, method))
     return ratios.short(gathered / other)
-
-
-def start(study, count):
-    """The time of a cold call for the fewest pictures by the earlier study's program, on ranks with a GPU each."""
-    rows = study.rows(lines.on_gpus("ranks-then", "ranks", count, earlier.NUMBERS[0]))
-    return seconds(required(middle(lines.starts(rows))), 2)
 
 
 def most_gpus(study):
@@ -40,12 +33,12 @@ def efficiency_on(study, way, source, count, weak=False):
 
 def pays(study, way, count, with_start=False):
     """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
-    select_rows = lines.starts if with_start else first_case
-    pairs = [
-        [study.rows(lines.on_gpus(way, "ranks", n, size)) for n in (count, count // 2)] for size in earlier.NUMBERS
-    ]
+    points = []
+    for size in earlier.NUMBERS:
+        sides = [lines.on_gpus(way, "ranks", number, size) for number in (count, count // 2)]
+        points.append((size, study.ratio(*(map(lines.cold, sides) if with_start else sides))))
     return amortisation.crossing(
-        [(size, ratios.of(*map(select_rows, pair))) for size, pair in zip(earlier.NUMBERS, pairs, strict=True)],
+        points,
         "pay off from {} pictures on",
         "pay off at every number from {first} to {last} pictures",
         "pay off at no number from {first} to {last} pictures",

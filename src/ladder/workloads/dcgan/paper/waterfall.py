@@ -17,8 +17,4 @@ USES_CEILINGS = True
 COLOURS = {part: looks.COLOURS[name] for part, name in zip(PHASES, looks.NAMES, strict=False)}
 COLOURS |= {"epilogues": theme.GREY}
 
-
-def draw(study):
-    """A panel for each machine of the chapter."""
-    problem = f"{layout.CHANNELS} channels"
-    return waterfall_of(study, problem, "time of a picture", "products alone", colours=COLOURS)
+draw = waterfall_of(f"{layout.CHANNELS} channels", "time of a picture", "products alone", colours=COLOURS)

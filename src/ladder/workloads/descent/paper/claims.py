@@ -5,9 +5,10 @@ from dataclasses import replace
 from functools import partial
 
 from ladder.report import latex, ratios
+from ladder.report.telling import functions
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.claims import share_of_floor
-from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, select
+from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, exactly, select
 from ladder.store.study import cases, middle
 from ladder.workloads.descent.paper.earlier import KERNELS, seconds
 from ladder.workloads.descent.paper.lines import MATERIALISED, kernel
@@ -45,23 +46,25 @@ def decided(pick, names, block, *sizes):
     return {"ratio": lambda study: pick(gains(study, names, block, *sizes))[0], "cause": cause}
 
 
-def together(rows, *others):
-    """A row for each process of a case, with its median time and those of other cases of this process added up."""
-    keys = [name for name in ("campaign", "process") if name in rows]
-    times = sum(frame.groupby(keys, dropna=False)["seconds"].median() for frame in (rows, *others))
-    return rows.drop_duplicates(keys).set_index(keys).assign(seconds=times).dropna(subset="seconds").reset_index()
+def together(rows):
+    """A row for each process of some cases, [rows], with their median times in it added up."""
+    first, *_ = rows
+    keys = [name for name in ("campaign", "process") if name in first]
+    times = sum(frame.groupby(keys, dropna=False)["seconds"].median() for frame in rows)
+    return first.drop_duplicates(keys).set_index(keys).assign(seconds=times).dropna(subset="seconds").reset_index()
 
 
-def over(rows, other):
-    """The time of some cases together over that of others, lists of rows."""
-    return replace(required(ratios.of(together(*rows), together(*other))), cases=cases(*rows, *other))
+def over(study, slower, faster):
+    """The time of some selections together over that of others."""
+    sides = [[study.rows(selection) for selection in side] for side in (slower, faster)]
+    return replace(required(ratios.of(*map(together, sides))), cases=cases(*itertools.chain(*sides)))
 
 
 def group_gains(study):
     """The gains in the rates of the kernels on matrices together, and of those on vectors, in 128 blocks."""
     block, *pair = IN_128
     for names in (MATRICES, VECTORS):
-        yield over(*([study.rows(kernel(name, block, n)) for name in names] for n in pair)).times(work(names, *pair))
+        yield over(study, *([kernel(name, block, n) for name in names] for n in pair)).times(work(names, *pair))
 
 
 def of_matrices(study):
@@ -71,71 +74,58 @@ def of_matrices(study):
     return replace(ours, value=ours.value / theirs.value, low=low, high=high, cases=ours.cases + theirs.cases)
 
 
+def gains_of_groups(study, ratio):
+    """These two gains, as a cause."""
+    return " and ".join(ratios.short(gain.value) for gain in group_gains(study))
+
+
 def over_bandwidth(study):
     """The time of the kernel of version 1 that is nearest to the GPU's bandwidth, over the time of its traffic."""
     return min((study.ratio(kernel(name, None, None), FLOOR) for name in VERSION1), key=lambda ratio: ratio.low)
 
 
-def materialised(study):
-    """The time of a product that writes all its terms over that of one that writes none."""
-    return over(*([study.rows(selection) for selection in selections] for selections in (WRITING, [FUSED])))
-
-
-def saved(slower, faster):
-    """The cause of a claim about latency: how much shorter an iteration is."""
+def latency(key, words, slower, faster):
+    """The claim that an iteration has less latency, with the time that it is shorter as the cause."""
 
     def cause(study, ratio):
         seconds = middle(study.rows(slower)) - middle(study.rows(faster))
         return f"{latex.num(latex.digits(1e6 * seconds, 2))} microseconds saved"
 
-    return cause
+    return Claim(key, words, slower, faster, cause=cause)
 
 
 def shares(*selections):
     """The cause of a claim about traffic: the shares of the bandwidth that selections reach."""
 
     def cause(study, ratio):
-        reached = [study.predicted(selection) / middle(study.rows(selection)) for selection in selections]
-        names = [selection.tuning.get("kernel", selection.line) for selection in selections]
-        every = zip(names, reached, strict=True)
-        return "of the bandwidth " + ", ".join(f"`{name}`: {latex.percent(share, 2)}" for name, share in every)
+        shares = {side.tuning.get("kernel", side.line): functions.share(study, side) for side in selections}
+        return "of the bandwidth " + ", ".join(f"`{name}`: {share}" for name, share in shares.items())
 
     return cause
 
 
+BANDWIDTH = {"ratio": over_bandwidth, "cause": share_of_floor("{} of it at best"), "needs": "version 1 and a ceiling"}
+UNFILLED, MOST = r"$32 \times 32$ elements don't fill the bandwidth", "In 128 blocks kernels on matrices gain most"
 EARLIER = [
     about_kernels("rises-32", "Rates rise with $N$ in 32 blocks", **decided(smallest, KERNELS, *IN_32)),
     about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(smallest, KERNELS, *IN_128)),
-    about_kernels(
-        "matrices",
-        "In 128 blocks kernels on matrices gain most",
-        ratio=of_matrices,
-        cause=lambda study, ratio: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
-    ),
+    about_kernels("matrices", MOST, ratio=of_matrices, cause=gains_of_groups),
     about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(smallest, ("init",), *IN_512)),
     about_kernels("others", "In 512 blocks no other rate rises", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
-    Claim(
-        "bandwidth",
-        r"$32 \times 32$ elements don't fill the bandwidth",
-        needs="version 1 and a ceiling",
-        cause=share_of_floor("{} of it at best"),
-        ratio=over_bandwidth,
-        place="sections 4.1, 4.2",
-    ),
+    Claim("bandwidth", UNFILLED, **BANDWIDTH, place="sections 4.1, 4.2"),
 ]
 LARGE, AGAIN = (select("cuda_fused", "large", recompute=every) for every in (UNSTATED, 1))
 SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solution", n=4096, kappa=100)
-EXCHANGED, GRAPH = ("cuda_version2", "cuda_version2/right"), ("cuda_fused/launched", "cuda_fused")
-ONE_LAUNCH, CG = ("cuda_fused", "cuda_persistent"), (solve(algorithm="steepest"), solve(algorithm="cg"))
+CG = solve(algorithm="steepest"), solve(algorithm="cg")
 # A product A x in two kernels, and in one; and the bytes that the two move over those of the one.
 *WRITING, FUSED = (select("kernel/large", kernel=name) for name in ("product", "reduction", "gemv"))
 MOVED = sum(traffic(name, MATERIALISED) for name in ("product", "reduction")) / traffic("gemv", MATERIALISED)
-WRITES = "Writing products costs their traffic"
+TRAFFIC = {"ratio": partial(over, slower=WRITING, faster=[FUSED]), "cause": shares(*WRITING, FUSED)}
 OWN = [
-    Claim("exchanged", "Launching as the study did costs time", *EXCHANGED, cause=saved(*EXCHANGED)),
-    Claim("materialised", WRITES, None, None, MOVED, MOVED, cause=shares(*WRITING, FUSED), ratio=materialised),
-    Claim("launches", "A CUDA graph beats single launches", *GRAPH, cause=saved(*GRAPH)),
-    Claim("one-launch", "One launch per solve beats a graph", *ONE_LAUNCH, cause=saved(*ONE_LAUNCH)),
+    latency("exchanged", "Launching as the study did costs time", "cuda_version2", "cuda_version2/right"),
+    Claim("materialised", "Writing products costs their traffic", **exactly(MOVED), **TRAFFIC),
+    latency("launches", "A CUDA graph beats single launches", "cuda_fused/launched", "cuda_fused"),
+    latency("one-launch", "One launch per solve beats a graph", "cuda_fused", "cuda_persistent"),
     # The model: memory-bound, so that reading twice takes twice as long, and reading half takes half as long.
     Claim("recomputed", "Recomputing $r$ doubles an iteration", AGAIN, LARGE, 2, 2, cause=shares(LARGE)),
     Claim("half", "Reading half of $A$ halves the time", LARGE, SYMMETRIC, 2, 2, cause=shares(SYMMETRIC)),

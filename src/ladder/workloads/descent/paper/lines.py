@@ -63,29 +63,25 @@ MACHINES = {
 }
 
 
-def rung(variant, tuning, relieves="", *words, source="ladder", note=""):
-    """A line with the idea of its rung."""
-    return Line(variant, tuning, source, "", relieves, words, note)
-
-
 BLOCKS = {"block": 512, "load": 8}  # of version 2 at this n
+STUDY, RIGHT = (BLOCKS | {"launch": launch} for launch in ("study", "right"))
 LINES = {
-    "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "two products"),
-    "openmp/one thread": rung("openmp", {"threads": 1, "recompute": 0}),
-    "openmp": rung("openmp", {"threads": MAX, "recompute": 0}, "cores"),
-    "blas": rung("blas", {"threads": MAX}, "instructions"),
-    "cuda_version1": rung("cuda_version1", {}, "cores", "n = 32", source="small"),
-    "cuda_version2": rung("cuda_version2", {**BLOCKS, "launch": "study"}, "cores", note="launched as in the study"),
-    "cuda_version2/right": rung("cuda_version2", {**BLOCKS, "launch": "right"}, "idle threads", note="launched right"),
-    "cublas": rung("cublas", {"graph": "on"}, "traffic, trips to the host", "graph"),
-    "cuda_fused/launched": rung("cuda_fused", {"graph": "off"}, "", "one by one"),
-    "cuda_fused": rung("cuda_fused", {"graph": "on"}, "launches, traffic", "graph"),
-    "cuda_persistent": rung("cuda_persistent", {}, "launches, memory"),
-    "cuda_cluster": rung("cuda_cluster", {}, "barriers"),
-    "cuda_symmetric": rung("cuda_symmetric", {}, "memory"),
-    "cupy_loop": rung("cupy_loop", {}),
-    "scipy_cholesky": rung("scipy_cholesky", {}, source="solves"),
-    "cusolver": rung("cusolver", {}, source="solves"),
+    "openmp/two products": Line("openmp", {"threads": 1, "recompute": 1}, "ladder", label="`two products`"),
+    "openmp/one thread": Line("openmp", {"threads": 1, "recompute": 0}, "ladder"),
+    "openmp": Line("openmp", {"threads": MAX, "recompute": 0}, "ladder", relieves="cores"),
+    "blas": Line("blas", {"threads": MAX}, "ladder", relieves="instructions"),
+    "cuda_version1": Line("cuda_version1", {}, "small", relieves="cores", label="`n = 32`"),
+    "cuda_version2": Line("cuda_version2", STUDY, "ladder", relieves="cores", label="launched as in the study"),
+    "cuda_version2/right": Line("cuda_version2", RIGHT, "ladder", relieves="idle threads", label="launched right"),
+    "cublas": Line("cublas", {"graph": "on"}, "ladder", relieves="traffic, trips to the host", label="`graph`"),
+    "cuda_fused/launched": Line("cuda_fused", {"graph": "off"}, "ladder", label="`one by one`"),
+    "cuda_fused": Line("cuda_fused", {"graph": "on"}, "ladder", relieves="launches, traffic", label="`graph`"),
+    "cuda_persistent": Line("cuda_persistent", {}, "ladder", relieves="launches, memory"),
+    "cuda_cluster": Line("cuda_cluster", {}, "ladder", relieves="barriers"),
+    "cuda_symmetric": Line("cuda_symmetric", {}, "ladder", relieves="memory"),
+    "cupy_loop": Line("cupy_loop", {}, "ladder"),
+    "scipy_cholesky": Line("scipy_cholesky", {}, "solves"),
+    "cusolver": Line("cusolver", {}, "solves"),
     "kernel": Line("cuda_version2", {}, "kernels"),
     "kernel/version 1": Line("cuda_version1", {}, "version 1"),
     "kernel/large": Line("cuda_version2", {"block": 512, "load": UNSTATED, "launch": UNSTATED}, "large kernels"),

@@ -34,13 +34,13 @@ def predict(machine, row):
     """Seconds of a case's iteration; None without a model, or if the bandwidth is unknown."""
     variant, recompute = row["variant"], row.get("recompute")
     if row.get("workload") == "descent_kernel":
-        return (rate := rates.gpu_bandwidth(machine)) and row["bytes"] / rate
+        return rates.seconds(machine, row, {"memory": row["bytes"]})
     if variant not in TRAFFIC:
         return LATENCIES.get(variant)
-    rate = rates.memory_of(machine, row, row.get("threads"))
     products = 2 if pd.notna(recompute) and recompute == 1 else 1
-    launch_seconds = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
-    return rate and launch_seconds + LATENCIES.get(variant, 0.0) + TRAFFIC[variant] * products * bytes_of(row) / rate
+    launches = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
+    waiting, reading = launches + LATENCIES.get(variant, 0.0), TRAFFIC[variant] * products * bytes_of(row)
+    return rates.seconds(machine, row, {"seconds": waiting, "memory": reading}, row.get("threads"))
 
 
 def floor(machine, row):

@@ -53,8 +53,9 @@ def curve_of(study, method, kappa):
     return required(where(curves_of(study), method=method, kappa=kappa))
 
 
-def rate(curve):
+def rate(study, method, kappa):
     """The factor per step by which a curve falls down to RATE_END, or until its end; None without points."""
+    curve = curve_of(study, method, kappa)
     if len(curve) < 2:
         return None
     reached = curve[curve["relative"] <= RATE_END]
@@ -62,28 +63,28 @@ def rate(curve):
     return float(end["relative"] ** (1 / end["step"]))
 
 
-def reported(study, curve):
-    """The residual that is reported at the end of a curve."""
-    return curve["relative"].iloc[-1]
+def reported(study, method, kappa):
+    """The residual over |b| that is reported at the end of a curve."""
+    return curve_of(study, method, kappa)["relative"].iloc[-1]
 
 
-def true(study, curve):
+def true(study, method, kappa):
     """An upper bound of the true residual over |b|: the reported one plus the largest distance of the checks."""
-    first = curve.iloc[0]
-    case = first[["variant", "case"]]
-    checks = required(study.machine("convergence").rows("checks", CONVERGENCE, check="true residual", **case))
-    return reported(study, curve) + checks["error"].max() / math.sqrt(first["residual"])
+    curve = curve_of(study, method, kappa)
+    checks = required(study.machine("convergence").of_case("checks", curve, check="true residual"))
+    return curve["relative"].iloc[-1] + checks["error"].max() / math.sqrt(curve["residual"].iloc[0])
 
 
-def least_after_jump(study, curve):
+def least_after_jump(study, method, kappa):
     """The minimum reported residual after a jump, by DIFFERENCE above an earlier one; None without a jump."""
-    values = curve["relative"]
+    values = curve_of(study, method, kappa)["relative"]
     jumped = values[(values > DIFFERENCE * values.cummin()).cummax()]
     return jumped.min() if len(jumped) else None
 
 
-def effect(updated, recomputed):
+def effect(study, method, kappa):
     """The effect of recomputation on the true residual, as the predicate of a sentence."""
+    updated, recomputed = (true(study, form, kappa) for form in (method, method + RECOMPUTED))
     if recomputed > DIFFERENCE * updated:
         return "raises the true residual"
     if updated > DIFFERENCE * recomputed:

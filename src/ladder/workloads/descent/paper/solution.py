@@ -31,19 +31,18 @@ def draw(study):
         for device in LINES_OF:
             if len(rows := where(solves, device=device)):
                 rows = drop_single_sizes(rows)
-                panel = device, rows, medians.first_cases(medians.summaries(rows, keys), keys)
-                groups.setdefault(name, []).append(panel)
+                cases = medians.first_cases(medians.summaries(rows, keys), keys)
+                groups.setdefault(name, []).append((device, rows, cases, sizes_of_crossings(device, rows)))
     if not groups:
         return layout.empty("times to solution")
     figure, bands = layout.panels(groups, fill, HEIGHT, 0.45)
-    panels = [(axes, *panel) for name in groups for axes, panel in zip(bands[name], groups[name], strict=True)]
+    panels = [panel for group in groups.values() for panel in group]
     for axes, *_ in bands.values():
         axes.set_ylabel("time of a solve")
     entries = [layout.entry(looks.Look(ALGORITHMS[name], colour, "o")) for name, colour in COLOURS.items()]
-    has_crossings = [draw_crossings(*panel) for panel in panels]
-    if any(has_crossings):
+    if any(sizes for *_, sizes in panels):
         entries.append(Line2D([], [], **CROSSING, label="less than Cholesky from here on"))
-    layout.legend(figure, entries, all(cases["converged"].all() for *_, cases in panels))
+    layout.legend(figure, entries, all(cases["converged"].all() for _, _, cases, _ in panels))
     return figure
 
 
@@ -53,8 +52,8 @@ def drop_single_sizes(rows):
     return rows[sizes > 1] if sizes.max() > 1 else rows
 
 
-def fill(axes, device, rows, cases):
-    """The lines of a device, with a name at the end of each."""
+def fill(axes, device, rows, cases, sizes):
+    """The lines of a device, with a name at the end of each, and the sizes from which one is below Cholesky."""
     cases = cases.assign(method=cases["variant"] + " " + cases["algorithm"])
     kinds = looks_of(cases)
     marks.curves(axes, cases, "n", kinds, size=9)
@@ -64,6 +63,10 @@ def fill(axes, device, rows, cases):
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")
+    for name, size in sizes.items():
+        axes.axvline(size, **CROSSING | {"color": COLOURS[name]})
+        position = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+        axes.annotate(digits(size, 2), (size, 1), (-2, 0), **position, ha="right", color=COLOURS[name], fontsize=SMALL)
 
 
 def conditions(rows):
@@ -83,12 +86,7 @@ def looks_of(cases):
     }
 
 
-def draw_crossings(axes, device, rows, cases):
-    """Draw a line with the size from which an iterative algorithm beats Cholesky; returns whether any does."""
+def sizes_of_crossings(device, rows):
+    """{iterative algorithm: the size from which it beats Cholesky}, where it does from a size on."""
     answers = {name: crossings.break_even(points(rows, device, name)) for name in ITERATIVE}
-    sizes = {name: crossing[0] for name, crossing in answers.items() if isinstance(crossing, tuple)}
-    for name, size in sizes.items():
-        axes.axvline(size, **CROSSING | {"color": COLOURS[name]})
-        position = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
-        axes.annotate(digits(size, 2), (size, 1), (-2, 0), **position, ha="right", color=COLOURS[name], fontsize=SMALL)
-    return bool(sizes)
+    return {name: answer[0] for name, answer in answers.items() if isinstance(answer, tuple)}

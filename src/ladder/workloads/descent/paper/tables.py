@@ -6,9 +6,10 @@ from ladder.report.latex import code, digits
 from ladder.store.study import middle
 from ladder.workloads.descent.paper.earlier import KERNELS, seconds
 from ladder.workloads.descent.paper.lines import kernel
-from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION1_N, elements_written, traffic
+from ladder.workloads.descent_kernel.earlier import COLUMNS as VERSION2_COLUMNS
+from ladder.workloads.descent_kernel.earlier import VERSION1_N, elements_written, traffic
 
-COLUMNS = ((None, VERSION1_N), *COLUMNS)  # of all four tables of the study; version 1 has no number of blocks
+COLUMNS = ((None, VERSION1_N), *VERSION2_COLUMNS)  # of all four tables of the study; version 1 has no number of blocks
 
 
 def rates(study, amount):

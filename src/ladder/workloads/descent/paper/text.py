@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from ladder.report import latex, ratios
-from ladder.report.latex import num, number
+from ladder.report import latex
+from ladder.report.latex import num
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import Then, select
@@ -34,16 +34,6 @@ THEN = [
     Then(words, earlier.total(counts), partial(kernels_now, counts=counts), "cuda_persistent")
     for words, counts in (("an iteration", earlier.calls(2)), ("one with a single product", earlier.calls(1)))
 ]
-
-
-def hardware(study, number):
-    """The share of the hardware in then over now: the study's time over that of its kernels today."""
-    return ratios.short(THEN[number].seconds / THEN[number].theirs(study))
-
-
-def software(study, number):
-    """The share of the code: the study's kernels over the line that does the same today."""
-    return ratios.short(THEN[number].theirs(study) / middle(study.rows(THEN[number].best)))
 
 
 def largest_solved(study, device="cuda"):
@@ -97,29 +87,7 @@ def more_steps(study):
     return many / few
 
 
-def rate_in_theory(study, kappa):
-    """The factor by which the error of steepest descent falls in each step from the worst start."""
-    return number(residuals.factor(kappa), 4)
-
-
-def rate_measured(study, kappa):
-    """The factor by which the residual of steepest descent falls in each step from the worst start."""
-    return (rate := residuals.rate(residuals.curve_of(study, "steepest", kappa))) and number(rate, 4)
-
-
 def recomputed_every(study):
     """The number of steps after which the residual was recomputed."""
     every = values(residuals.curves_of(study), "recompute")
     return num(max(every)) if any(every) else None
-
-
-def residual(study, name, method, kappa):
-    """A residual of a curve, over |b|, by the name of a function of `residuals`."""
-    value = getattr(residuals, name)(study, residuals.curve_of(study, method, kappa))
-    return value and number(value, 2)
-
-
-def effect(study, method, kappa):
-    """The effect of recomputation on the true residual."""
-    forms = (residuals.curve_of(study, form, kappa) for form in (method, method + residuals.RECOMPUTED))
-    return residuals.effect(*(residuals.true(study, form) for form in forms))

@@ -13,7 +13,4 @@ above with its 99 % interval.
 EXPERIMENTS = ("descent_ladder",)
 USES_CEILINGS = True
 
-
-def draw(study):
-    """The panel of the chapter's machine."""
-    return waterfall_of(study, f"n = {N:,}, {DTYPE}", "time of an iteration", "A read once")
+draw = waterfall_of(f"n = {N:,}, {DTYPE}", "time of an iteration", "A read once")

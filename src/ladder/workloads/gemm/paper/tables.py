@@ -5,7 +5,6 @@ from functools import partial
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median, share, speedup
 from ladder.report.latex import code, digits
-from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.ladder import with_rules
 from ladder.store import rates
 from ladder.store.study import NO_ROWS, by_threads, largest_size, values, where
@@ -91,10 +90,7 @@ def precision_cells(study, name, rows):
     ceiling = rates.products(study.machine("mixed"), name, device="cuda") if name != "tf32x3" else None
     cells = [code(name), code(study.line(name).variant), median(rows), flops(rows, TERA), share(rows, ceiling)]
     cells += [speedup(study.find("float32"), rows) if name != "float32" else NONE]
-    try:
-        return [*cells, error(study, name)]
-    except NotMeasured:
-        return [*cells, NONE]
+    return [*cells, error(study, name) or NONE]
 
 
 def gpu_training(study):

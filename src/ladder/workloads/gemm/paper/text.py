@@ -7,11 +7,11 @@ from ladder.store.study import CASE, count, where
 
 
 def error(study, precision):
-    """The largest error of an element, as a multiple of float32's bound."""
-    case = study.rows(precision).iloc[0]
-    conditions = {"variant": case["variant"], "case": case["case"], "check": "product"}
-    checks = required(study.machine_of(precision).rows("checks", case["experiment"], **conditions))
-    bound, float32_bound = (product_factor(int(case["k"]) + 1, name) for name in (precision, "float32"))
+    """The largest error of an element, as a multiple of float32's bound; None without a check."""
+    checks = study.machine_of(precision).of_case("checks", study.find(precision), check="product")
+    if checks.empty:
+        return None
+    bound, float32_bound = (product_factor(int(checks["k"].iloc[0]) + 1, name) for name in (precision, "float32"))
     return latex.number(float((checks["error"] / checks["bound"]).max()) * bound / float32_bound)
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source, Widest
+from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source, widest
 
 DTYPE = "float64"
 UNIT, GIGABYTE = "Gigabyte", 1e9  # the unit of the ladder, and its bytes
@@ -32,7 +32,7 @@ MACHINES = {
     "host": Needs(("threads",)),
     "gpu": Needs(("gpu",), frozenset({"cuda_naive", "cublas"})),
     "gpus": Needs(("sent",), min={"ranks": 2}),
-    "widest": Widest("large", "ranks"),
+    "widest": widest("large", "ranks"),
 }
 TILES = {"block": 128}
 ONE_PIECE = {"chunks": 1, "graph": OFF}
@@ -40,12 +40,12 @@ THREADS, RANKS = {"threads": MAX}, {"ranks": MAX}
 DYNAMIC, SPREAD = {"schedule": "dynamic"} | THREADS, {"binding": "spread"} | THREADS
 SHIP, STAY, HYBRID = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS, {"threads": 8}
 GRAPH = STAY | ONE_PIECE | {"graph": "on"}
-SENT, RESIDENT, GRAPHED = ("ship",), ("resident",), ("resident", "graph")
+SENT, RESIDENT, GRAPHED = "`ship`", "`resident`", "`resident`, `graph`"
 LINES = {
     "serial": Line("openmp", {"threads": 1}, "threads", "dot products of rows, four at once"),
-    "dynamic": Line("c_openmp", DYNAMIC, "threads", "rows scheduled one by one, in C", "cores", ("dynamic",)),
+    "dynamic": Line("c_openmp", DYNAMIC, "threads", "rows scheduled one by one, in C", "cores", "`dynamic`"),
     "openmp": Line("openmp", THREADS, "threads", "a block of rows for each thread", "the scheduler"),
-    "spread": Line("openmp_bound", SPREAD, "threads", "bound threads, first touch", "remote memory", ("spread",)),
+    "spread": Line("openmp_bound", SPREAD, "threads", "bound threads, first touch", "remote memory", "`spread`"),
     "blas": Line("blas", THREADS, "threads", "OpenBLAS", "instructions"),
     "ship": Line("mpi", SHIP, "ranks", "rows sent for every product", "", SENT, begins=True),
     "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "messages", SENT),

@@ -1,7 +1,7 @@
 """The tables of the supplement: the earlier study's last graph, when sending a matrix once pays, every case."""
 
 import math
-from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 
@@ -20,20 +20,16 @@ from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 # The lines that the study's last graph compares, with the matrix sent, and NCCL.
 FORMS = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
 FORMS += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
+PAYS = "{}", "at once", "never", "undecided"  # after so many products, with the first one, or
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 
-def cases(rows):
-    """The rows of every case, by variant, then by ranks and threads."""
-    columns = [name for name in ORDER if name in rows]
-    return [case for _, case in rows.groupby(columns, sort=True, dropna=False)] if len(rows) else []
-
-
 def by_matrix(rows):
-    """[((n, m), cases)] of rows, from the smallest matrix to the largest."""
-    sizes = set(rows[["n", "m"]].itertuples(index=False, name=None)) if len(rows) else ()
-    ordered = sorted(sizes, key=lambda size: (math.prod(size), size))
-    return [((n, m), cases(where(rows, n=n, m=m))) for n, m in ordered]
+    """[((n, m), cases)] of rows, from the smallest matrix to the largest; cases by variant, then ranks and threads."""
+    matrices = {}
+    for _, case in rows.groupby([name for name in ORDER if name in rows], dropna=False) if len(rows) else ():
+        matrices.setdefault((case["n"].iloc[0], case["m"].iloc[0]), []).append(case)
+    return sorted(matrices.items(), key=lambda matrix: (math.prod(matrix[0]), matrix[0]))
 
 
 def rows_by_matrix(rows, row):
@@ -86,20 +82,22 @@ def break_even(study):
     rows = []
     for (n, m), _ in by_matrix(study.frame("ranks, all sizes")):
         ranks, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
-        single, graph = replace(ranks, tuning=ranks.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
+        single, graph = ranks.changed(ranks=1), select("graph", "GPUs, all sizes", n=n, m=m)
         pairs = (ranks, single), (ranks, threads), (graph, threads)
         points = (amortisation.calls_to_pay(study, *pair) for pair in pairs)
-        rows.append([f"${n} \\times {m}$", *(amortisation.text(point) or NONE for point in points)])
+        rows.append([f"${n} \\times {m}$", *(amortisation.in_words(point, *PAYS) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
 
 
 def threads(study):
     """Every case on threads: its time and rate."""
-    host, rows = study.machine("host"), []
-    for case in cases(study.frame("threads")):
+
+    def row(case):
         name, count = ", ".join(codes(case, "variant", "binding", "schedule")), case["threads"].iloc[0]
-        rows.append([name, f"{count:.0f}", *rate_cells(study, host, case)])
-    return latex.table("lrrrr", ["Variant", "Threads", "Time", "GB/s", "of the bandwidth"], rows)
+        return [name, f"{count:.0f}", *rate_cells(study, study.machine("host"), case)]
+
+    head = ["Variant", "Threads", "Time", "GB/s", "of the bandwidth"]
+    return latex.table("lrrrr", head, rows_by_matrix(study.frame("threads"), row))
 
 
 def ranks(study):
@@ -143,15 +141,16 @@ def gpu(study):
 def gpus(study):
     """Every case on GPUs below its machine's name, for the chapter's machine and that with the most GPUs."""
     head, groups = ["$n$", "Mode", "Variant", "Pieces", "GPUs", "Time", *PHASES, "sum"], []
+
+    def row(machine, case):
+        first = case.iloc[0]
+        pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
+        return [*name_cells(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
+
     machines = {study.machine(role).subject: study.machine(role) for role in ("gpus", "widest")}
-    for machine in (machine for name, machine in machines.items() if name):
-
-        def row(case, machine=machine):
-            first = case.iloc[0]
-            pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-            return [*name_cells(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
-
-        frame = collect.concatenate([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
-        name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
-        groups.append([name, None, *rows_by_matrix(frame, row)])
+    for name, machine in machines.items():
+        if name:
+            frame = collect.concatenate([machine.samples(experiment, dtype=DTYPE) for experiment in ON_GPUS])
+            title = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(name)}}}"]
+            groups.append([title, None, *rows_by_matrix(frame, partial(row, machine))])
     return latex.long_table("rllrrrrrrrr", head, with_rules(groups))

@@ -13,7 +13,4 @@ kind, with its 99 % interval.
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large", "ceiling_gpu_bandwidth")
 USES_CEILINGS = True
 
-
-def draw(study):
-    """A panel for each machine of the chapter."""
-    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all GPUs", max_ticks=5)
+draw = waterfall_of(DTYPE, "time of a gigabyte", "memory of all GPUs", max_ticks=5)

@@ -7,15 +7,16 @@ from functools import partial
 
 from ladder.report import ratios
 from ladder.report.latex import percent
-from ladder.report.telling.chapter_study import NotMeasured, required
-from ladder.report.telling.lines import COMMON, Cause, Claim, select
+from ladder.report.telling.chapter_study import NotMeasured, required, selection_of
+from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
 from ladder.workloads.mlp.paper import model
 from ladder.workloads.mlp.paper.lines import BEST, FORMS, LEVEL, THREADS
 
 SHARE = 0.99  # the minimum share of products in a training
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
-EQUAL, TWICE, HALF_AT_MOST = {"min": 1, "max": 1}, {"min": 2, "max": 2}, {"min": 2}
+TWICE, AT_LEAST_TWICE = exactly(2), {"min": 2}
 WHOLE = "whole"
+PARTS = {WHOLE: ()} | {form: (form,) for form in FORMS.values()}  # the phases of a form's products
 
 
 def deep(product, threads=BEST):
@@ -28,27 +29,11 @@ def one_by_one(product):
     return select(f"deep/{product}", graph="off")
 
 
-def timed(study, selection, form):
-    """The times of a training in all products of a form, or of its calls as a WHOLE."""
-    if form == WHOLE:
-        return study.rows(selection)
-    phases = required(study.phases(selection))
-    phases = required(phases[phases["phase"] == form])
-    keys = [name for name in ("campaign", "process", "sample") if name in phases]
-    seconds = phases.groupby(keys, dropna=False)["seconds"].transform("sum")
-    return phases.assign(seconds=seconds).drop_duplicates(keys)
-
-
-def ratio_of_form(study, form, slower, faster):
-    """The time of a training in all products of a form over that of another."""
-    return ratios.of(timed(study, slower, form), timed(study, faster, form))
-
-
 def by_form(slower, faster):
     """The ratio of two trainings by form, as a cause."""
 
     def cause(study, ratio):
-        values = {form: ratio_of_form(study, form, slower, faster).value for form in FORMS.values()}
+        values = {form: study.ratio(slower.part(form), faster.part(form)).value for form in FORMS.values()}
         return ", ".join(f"`{form}` {ratios.short(value)}" for form, value in values.items())
 
     return cause
@@ -56,28 +41,23 @@ def by_form(slower, faster):
 
 def by_threads(key, words, slower, faster, form=WHOLE, product="openmp", cause=None, place="2.1", **ends):
     """The claim about a training, or its products of a form, on two numbers of threads."""
-    sides = deep(product, slower), deep(product, faster)
-    ratio = partial(ratio_of_form, form=form, slower=sides[0], faster=sides[1])
-    if cause is None:
-        blas = {"form": form, "slower": deep("blas", slower), "faster": deep("blas", faster)}
-        cause = by_form(*sides) if form == WHOLE else Cause("with `blas`", ratio=partial(ratio_of_form, **blas))
-    return Claim(key, words, ratio=ratio, cause=cause, needs=f"{faster} cores", place=place, **ends)
+    sides, blas = ([deep(name, count).part(*PARTS[form]) for count in (slower, faster)] for name in (product, "blas"))
+    cause = cause or (by_form(*sides) if form == WHOLE else Cause("with `blas`", *blas))
+    return Claim(key, words, *sides, needs=f"{faster} cores", cause=cause, place=place, **ends)
 
 
 def evens_out(form):
     """The claim that more threads than LEVEL change nothing, with the gain up to there as the cause."""
     words = "The training" if form == WHOLE else f"`{form}`"
-    gain = partial(ratio_of_form, form=form, slower=deep("openmp", 1), faster=deep("openmp", LEVEL))
-    cause = Cause(f"from 1 to {LEVEL}", ratio=gain)
-    return by_threads(f"even/{form}", f"{words} evens out at {LEVEL} threads", LEVEL, BEST, form, cause=cause, **EQUAL)
+    gain = Cause(f"from 1 to {LEVEL}", *(deep("openmp", count).part(*PARTS[form]) for count in (1, LEVEL)))
+    return by_threads(f"even/{form}", f"{words} evens out at {LEVEL} threads", LEVEL, BEST, form, cause=gain, **EQUAL)
 
 
 def rises(product):
     """The claim that a training takes longer on more threads than BEST, which needs a host with fewer cores."""
 
     def ratio(study):
-        machine = study.machine("host")
-        if machine.descriptions.get(machine.subject, {}).get("cores", THREADS[-1]) >= THREADS[-1]:
+        if study.machine("host").description.get("cores", THREADS[-1]) >= THREADS[-1]:
             raise NotMeasured
         return study.ratio(deep(product, THREADS[-1]), deep(product))
 
@@ -87,8 +67,9 @@ def rises(product):
 
 def products_over_the_rest(study, selection):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
+    selection = selection_of(selection)
     required(study.phase_shares(selection))
-    return study.ratio_to_rest(selection, [*FORMS.values()])
+    return study.ratio(selection.part(*FORMS.values()), selection.rest(*FORMS.values()))
 
 
 def share_of(ratio):
@@ -116,64 +97,58 @@ def claim(key, words, slower, faster, cause=None, **options):
     return Claim(key, words, slower, faster, needs="both", cause=cause, **options)
 
 
-OPENMP, BLAS = deep("openmp"), deep("blas")
-NAIVE, SHARED, CUBLAS = "deep/cuda_naive", "deep/cuda_shared", "deep/cublas"
-COPIES, SHARED_COPIES = "copies/cublas", "copies/cuda_shared"  # with copies in every batch
-ALONE = "without copies"
-SPLIT = by_form(one_by_one("cuda_naive"), one_by_one("cuda_shared"))
-EARLIER = [
-    *(by_threads(f"falls/{form}", f"`{form}` falls with threads", 1, LEVEL, form) for form in FORMS.values()),
-    *map(evens_out, (*FORMS.values(), WHOLE)),
-    *(
-        by_threads(f"{key}/{product}", f"`{product}`: {words}", *counts, product=product, place="2.2.5", **ends)
-        for product in ("openmp", "blas")
-        for key, words, counts, ends in (
-            ("half", "half the time on two threads", (1, 2), TWICE),
-            ("on", f"falls on to {BEST} threads", (LEVEL, BEST), {}),
-        )
-    ),
-    *map(rises, ("openmp", "blas")),
-    *(
-        claim(f"blas/{count}", f"BLAS over plain loops, {words}", *sides, by_form(*sides), place="2.2.4")
-        for count, words in ((1, "one thread"), (BEST, f"{BEST} threads"))
-        for sides in [(deep("openmp", count), deep("blas", count))]
-    ),
-    claim("shared", "Shared memory halves the training", NAIVE, SHARED, SPLIT, **HALF_AT_MOST, place="3.3"),
-    claim(
-        "close", "cuBLAS with copies equals OpenBLAS", BLAS, COPIES, Cause(ALONE, BLAS, CUBLAS), **EQUAL, place="3.3"
-    ),
-    claim(
-        "fastest/cublas",
-        "cuBLAS over `cuda_shared`, both with copies",
-        SHARED_COPIES,
-        COPIES,
-        Cause(ALONE, SHARED, CUBLAS),
-        place="3.3",
-    ),
-    claim(
-        "fastest/blas",
-        "OpenBLAS over `cuda_shared` with copies",
-        SHARED_COPIES,
-        BLAS,
-        Cause(ALONE, SHARED, BLAS),
-        place="3.3",
-    ),
-    share_claim("share", "the training", deep("openmp", 1), deep("blas", 1), place="3.3"),
-    *(
-        claim(f"gpu/{name}", f"`{name}` over OpenMP on {BEST} threads", OPENMP, f"deep/{name}", place="3.3")
-        for name in ("cuda_naive", "cuda_shared", "cublas")
-    ),
-]
-
-
 def peer(name):
     """The question whether our training beats a peer on the host, on the same number of threads."""
     sides = (select(f"peers/{side}", threads=COMMON) for side in (name, "tiled"))
     return claim(f"peer/{name}", f"Training with `tiled` over `{name}`", *sides)
 
 
-GRAPHS = {name: [select(f"small/{name}", graph=graph) for graph in ("off", "on")] for name in ("cublas", "cuda_shared")}
-EAGER = Cause("over its kernel launches", one_by_one("pytorch_cuda"), "deep/cuda_mma")
+def over_openmp(name):
+    """The claim that a training on the GPU beats plain loops on the host."""
+    return claim(f"gpu/{name}", f"`{name}` over OpenMP on {BEST} threads", OPENMP, f"deep/{name}", **GPU)
+
+
+def halves(product):
+    """The claim that two threads halve the time of a training, whose time falls further up to BEST."""
+    on, falls_on = {"product": product, "place": "2.2.5"}, f"`{product}`: falls on to {BEST} threads"
+    yield by_threads(f"half/{product}", f"`{product}`: half the time on two threads", 1, 2, **on, **TWICE)
+    yield by_threads(f"on/{product}", falls_on, LEVEL, BEST, **on)
+
+
+def over_loops(count, words):
+    """The claim that BLAS beats plain loops on a number of threads."""
+    sides = deep("openmp", count), deep("blas", count)
+    return claim(f"blas/{count}", f"BLAS over plain loops, {words}", *sides, by_form(*sides), place="2.2.4")
+
+
+GPU, EARLIER_GPU = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")
+OPENMP, BLAS = deep("openmp"), deep("blas")
+NAIVE, SHARED, CUBLAS = (f"deep/{name}" for name in EARLIER_GPU)
+COPIES, SHARED_COPIES = "copies/cublas", "copies/cuda_shared"  # with copies in every batch
+BOTH = "cuBLAS over `cuda_shared`, both with copies"
+alone = partial(Cause, "without copies")
+SPLIT = by_form(one_by_one("cuda_naive"), one_by_one("cuda_shared"))
+EARLIER = [
+    *(by_threads(f"falls/{form}", f"`{form}` falls with threads", 1, LEVEL, form) for form in FORMS.values()),
+    *map(evens_out, (*FORMS.values(), WHOLE)),
+    *halves("openmp"),
+    *halves("blas"),
+    *map(rises, ("openmp", "blas")),
+    over_loops(1, "one thread"),
+    over_loops(BEST, f"{BEST} threads"),
+    claim("shared", "Shared memory halves the training", NAIVE, SHARED, SPLIT, **AT_LEAST_TWICE, **GPU),
+    claim("close", "cuBLAS with copies equals OpenBLAS", BLAS, COPIES, alone(BLAS, CUBLAS), **EQUAL, **GPU),
+    claim("fastest/cublas", BOTH, SHARED_COPIES, COPIES, alone(SHARED, CUBLAS), **GPU),
+    claim("fastest/blas", "OpenBLAS over `cuda_shared` with copies", SHARED_COPIES, BLAS, alone(SHARED, BLAS), **GPU),
+    share_claim("share", "the training", deep("openmp", 1), deep("blas", 1), **GPU),
+    *map(over_openmp, EARLIER_GPU),
+]
+GRAPHS, SHARED_GRAPHS = (
+    [select(f"small/{name}", graph=graph) for graph in ("off", "on")] for name in ("cublas", "cuda_shared")
+)
+WITH_SHARED = Cause("with `cuda_shared`", *SHARED_GRAPHS)
+MMA, PYTORCH = "deep/cuda_mma", "deep/pytorch_cuda"
+EAGER = Cause("over its kernel launches", one_by_one("pytorch_cuda"), MMA)
 OWN = [
     claim("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTORS),
     claim("compiled", "`openmp` as fast as in C", "c_openmp", "openmp", "the same loops", **EQUAL),
@@ -185,20 +160,9 @@ OWN = [
     # By the data sheet's rates of multiply-adds.
     claim("tensor-cores", "`cuda_mma` over `cuda_tiled`", "cuda_tiled", "cuda_mma", "tensor cores", min=2),
     claim("mma", "`cuda_mma` as fast as `cublas`", "cublas", "cuda_mma", **EQUAL),
-    claim(
-        "graph",
-        "A CUDA graph over launches, `cublas`",
-        *GRAPHS["cublas"],
-        Cause("with `cuda_shared`", *GRAPHS["cuda_shared"]),
-    ),
+    claim("graph", "A CUDA graph over launches, `cublas`", *GRAPHS, WITH_SHARED),
     share_claim("share/small", "the small network's training", "small/openmp", "small/blas"),
     *map(peer, ("numpy_loop", "pytorch")),
-    claim(
-        "peer/pytorch_cuda",
-        "Training with `cuda_mma` over PyTorch's graph",
-        "deep/pytorch_cuda",
-        "deep/cuda_mma",
-        EAGER,
-    ),
+    claim("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", PYTORCH, MMA, EAGER),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}

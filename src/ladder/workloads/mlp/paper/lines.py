@@ -65,19 +65,19 @@ TILES = {
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 
 
-def line(variant, tuning, source, *words, idea=""):
+def line(variant, tuning, source, label="", idea=""):
     """A line with the resource that its variant saves."""
-    return Line(variant, tuning, source, idea, RELIEVES.get(variant, ""), words)
+    return Line(variant, tuning, source, idea, RELIEVES.get(variant, ""), label)
 
 
 def on_host(name, tuning, source, idea=""):
     """A line of the training by a product of the host."""
-    return line("host", {"product": name} | tuning, source, name, idea=idea)
+    return line("host", {"product": name} | tuning, source, f"`{name}`", idea)
 
 
 def on_gpu(name, source, variant="cuda", **tuning):
     """A line of the training by a product of the GPU."""
-    return line(variant, {"product": name} | tuning, source, name, *(["graph"] if tuning == GRAPH else []))
+    return line(variant, {"product": name} | tuning, source, f"`{name}`" + ", `graph`" * (tuning == GRAPH))
 
 
 LINES = {
@@ -89,7 +89,7 @@ LINES = {
     "deep/blas": on_host("blas", ONE, "deep"),
     f"deep/blas/{BEST}": on_host("blas", {"threads": BEST}, "deep", "the same"),
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
-    "deep/pytorch_cuda": line("pytorch_cuda", GRAPH, "deep gpu", "graph"),
+    "deep/pytorch_cuda": line("pytorch_cuda", GRAPH, "deep gpu", "`graph`"),
     **{
         f"copies/{name}": on_gpu(name, "deep gpu", "cuda_copies", memory="pageable")
         for name in ("cuda_shared", "cublas")

@@ -13,29 +13,24 @@ from ladder.workloads.mlp.paper.lines import batches
 CHAINED = 4 * 2 * 8
 BYTES = 8  # of an element
 # Times as slow as the best product, and times as slow as multiply-adds in registers.
-BY_PRODUCTS = {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1}
-BY_MULTIPLY_ADDS = {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1}
+FACTORS = {
+    "products": {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1},
+    "multiply_adds": {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1},
+}
 
 
 def predict(machine, row):
     """Seconds of a product, or of a batch, of a case; None where there is no model, or no rate for it."""
-    if row["workload"] == "gemm":
-        return product_seconds(machine, row, row["variant"])
-    if row["variant"] not in ("host", "cuda"):
+    flops, is_product = flops_of(row), row["workload"] == "gemm"
+    if not is_product and row["variant"] not in ("host", "cuda"):
         return None
-    seconds = product_seconds(machine, row, row["product"])
-    return seconds and seconds + (kernel_count(row) * NODE if row["variant"] == "cuda" else 0.0)
-
-
-def product_seconds(machine, row, name):
-    """Seconds of a row's products by a rung; None where there is no model, or no rate."""
+    name = row["variant" if is_product else "product"]
+    amounts = {resource: factors[name] * flops for resource, factors in FACTORS.items() if name in factors}
     if name == "interchanged":
-        return flops_of(row) / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE
-    if name in BY_PRODUCTS:
-        factor, rate = BY_PRODUCTS[name], rates.products_of(machine, row)
-    else:
-        factor, rate = BY_MULTIPLY_ADDS.get(name), rates.multiply_adds(machine, row["dtype"], "cuda")
-    return factor * flops_of(row) / rate if factor and rate else None
+        amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE}
+    if amounts and not is_product and row["variant"] == "cuda":
+        amounts |= {"seconds": kernel_count(row) * NODE}
+    return rates.seconds(machine, row, amounts)
 
 
 def flops_of(row):

@@ -3,11 +3,10 @@
 from ladder.report import latex
 from ladder.report.cells import NONE, median, share
 from ladder.report.latex import code, digits
-from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.ladder import with_rules
 from ladder.store import rates, study
 from ladder.workloads.mlp.paper import earlier as then
-from ladder.workloads.mlp.paper.claims import deep, one_by_one, timed
+from ladder.workloads.mlp.paper.claims import PARTS, deep, one_by_one
 from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, THREADS
 
 PEERS = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
@@ -50,7 +49,7 @@ def earlier(chapter):
         groups.append([])
         for number, form in enumerate(then.FORMS):
             seconds = [times[count][number] for count in THREADS]
-            now = [middle(chapter, deep(product, count), form) for count in THREADS]
+            now = [of_form(chapter, deep(product, count), form) for count in THREADS]
             if any(now):
                 groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
                 groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
@@ -61,19 +60,16 @@ def earlier_gpu(chapter):
     """The same on a GPU by kernel, with the speed-up over the naive one."""
     rows = []
     for number, form in enumerate(then.FORMS):
-        now = [middle(chapter, one_by_one(product), form) for product in then.ON_GPU]
+        now = [of_form(chapter, one_by_one(product), form) for product in then.ON_GPU]
         if any(now):
             rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
     names = [*map(code, then.ON_GPU)]
     return latex.table("lrrrrrr", latex.group_head(["Form"], {"then, s": names, "now, µs": names}), rows)
 
 
-def middle(chapter, selection, form):
+def of_form(chapter, training, form):
     """The median seconds of a training, or of its products of a form; None where they weren't measured."""
-    try:
-        return study.middle(timed(chapter, selection, form))
-    except NotMeasured:
-        return None
+    return study.middle(chapter.find(training.part(*PARTS[form])))
 
 
 def gains(seconds, unit):

@@ -19,8 +19,7 @@ WORK = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYERS[0]}  # multiply-add
 
 def cores(study):
     """The number of cores of the chapter's host."""
-    machine = study.machine("host")
-    return num(required(machine.descriptions.get(machine.subject, {}).get("cores")))
+    return num(required(study.machine("host").description.get("cores")))
 
 
 def share_of_products(study, selection, digits=2):
@@ -33,15 +32,10 @@ def operations(study, selection):
     return seconds(required(sum(phase_times(study.phases(selection)).values()) or None), 2)
 
 
-def of_form(study, form, slower, faster):
-    """The time of all products of a form in a training over that in another."""
-    return ratios.prose(claims.ratio_of_form(study, form, slower, faster))
-
-
 def per_flop(study, selection, form, other):
     """The time per FLOP of a training's products of a form over that of another form."""
-    times = (claims.timed(study, selection, name) for name in (form, other))
-    return ratios.prose(ratios.of(*times).times(WORK[other] / WORK[form]))
+    ratio = study.ratio(selection.part(form), selection.part(other))
+    return ratios.prose(ratio.times(WORK[other] / WORK[form]))
 
 
 def last_epochs(study):

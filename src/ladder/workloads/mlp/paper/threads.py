@@ -6,9 +6,8 @@ from ladder.report.figures import ends, layout, marks, medians, scales
 from ladder.report.figures.by_threads import CEILING
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
-from ladder.report.telling.chapter_study import NotMeasured
 from ladder.store.study import values
-from ladder.workloads.mlp.paper.claims import deep, timed
+from ladder.workloads.mlp.paper.claims import PARTS, deep
 
 TITLE = "Products and training by threads"
 CAPTION = """\
@@ -46,15 +45,12 @@ def draw(study):
 
 def summaries(study, product):
     """The times of all forms, and of the whole training, on all numbers of threads."""
-    rows = []
-    for count in values(study.frame("deep"), "threads"):
-        for name in LOOKS:
-            try:
-                times = timed(study, deep(product, count), name)
-            except NotMeasured:
-                continue
-            rows.append(times.assign(method=name, threads=count))
-    return medians.summaries(pd.concat(rows)) if rows else pd.DataFrame()
+    rows = [
+        study.find(deep(product, count).part(*PARTS[name])).assign(method=name, threads=count)
+        for count in values(study.frame("deep"), "threads")
+        for name in LOOKS
+    ]
+    return medians.summaries(pd.concat(measured)) if (measured := list(filter(len, rows))) else pd.DataFrame()
 
 
 def over_one_thread(cases):

@@ -13,13 +13,11 @@ EXPERIMENTS = ("gemm_threads", "mlp_threads", "gemm_gpu_float64", "mlp_deep")
 USES_CEILINGS = True
 
 
-def draw(study):
-    """A panel for each ladder."""
-    return waterfall_of(study, problem, "time", "products at the best rate")
-
-
 def problem(row):
     """A panel's problem in words."""
     if row["workload"] == "gemm":
         return f"{row['form']}: {row['m']} × {row['n']} × {row['k']}, {row['dtype']}"
     return f"{row['batch']:,} images, {row['layers']}, {row['dtype']}"
+
+
+draw = waterfall_of(problem, "time", "products at the best rate")

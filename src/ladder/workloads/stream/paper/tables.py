@@ -38,7 +38,7 @@ def gpu_ceilings(study):
     groups = {"products, TFLOP/s": [*dtypes, code("tf32"), "half"], "multiply-adds, TFLOP/s": dtypes}
     groups |= {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]}
     measured = machine_rows(study, gpu_cells)
-    models = {gpu["name"] for name, _ in measured for gpu in study.descriptions.get(name, {}).get("gpus", [])}
+    models = {gpu["name"] for name, _ in measured for gpu in study.of(name).description.get("gpus", [])}
     promised = [data_sheet_row(model, data_sheets.GPUS[model]) for model in sorted(models & set(data_sheets.GPUS))]
     return table([[code(name), *cells] for name, cells in measured] + promised, 0.15, groups)
 

@@ -7,7 +7,4 @@ CATEGORY = "AXPY"
 CAPTION = "Time of a sum of `axpy`, rung by rung, a dot for each process, with the speed-up over the rung above."
 EXPERIMENTS = ("axpy_threads",)
 
-
-def draw(study):
-    """A panel for the chapter's machine."""
-    return waterfall_of(study, "float64", "time of a sum", "")
+draw = waterfall_of("float64", "time of a sum", "")
