@@ -147,7 +147,8 @@ def check(
     bound includes its rounding.
     """
     a, b, out = (array.astype(np.float64, copy=False) for array in (inputs["a"], inputs["b"], outputs["out"]))
-    c = inputs["c"].astype(np.float64, copy=False) if "c" in inputs else None
+    c = inputs.get("c")
+    c = None if c is None else c.astype(np.float64, copy=False)
     a = a.T if sizes["form"] == "tn" else a
     b = b.T if sizes["form"] == "nt" else b
     m, n, k = sizes["m"], sizes["n"], sizes["k"]

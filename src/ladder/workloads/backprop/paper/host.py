@@ -47,7 +47,7 @@ THREADS = (
     (select("pytorch", "loops"), Look("pytorch", COLOURS["sky"], "o", (4, 1.5))),
     (select("by hand", "loops"), Look("pytorch, by hand", COLOURS["sky"], "o", (1, 1))),
 )
-PRODUCTS = partial(rates.products_by_threads, precision=str(SIZE["dtype"]))
+PRODUCTS = partial(rates.products_by_threads, precision=SIZE["dtype"])
 
 
 def draw(study):

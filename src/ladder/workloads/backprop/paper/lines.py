@@ -1,11 +1,13 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
+from typing import Any
+
 from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, select, widest
 
 UNIT = "Epoch"
 # The size of the claims: the earlier study's network. On the host there are so many images that they exceed the caches,
 # but one call of the untuned program takes a few seconds; on a GPU, all images of MNIST.
-SIZE = {"layers": "784-56-28-10", "images": 10000, "dtype": "float32"}
+SIZE: dict[str, Any] = {"layers": "784-56-28-10", "images": 10000, "dtype": "float32"}
 ON_GPU = SIZE | {"images": 60000}
 TECHNIQUES = ("temporaries", "fusion", "associativity")  # by which the study went on after its loops' order
 LOOPS = ("before", "loop_order", "contiguous", *TECHNIQUES)
