@@ -1,15 +1,19 @@
 """The failures that the benchmarks report."""
 
 import importlib.util
+import math
 import os
 import subprocess
 import sys
 from contextlib import nullcontext
 
+import numpy as np
 import pytest
 
 from conftest import ROOT, TESTS
 from ladder import devices
+from ladder.catalogue import workloads
+from ladder.records.case import Case
 from ladder.statistics.verdicts import Verdict
 
 HOME = ROOT / "benchmarks"
@@ -128,3 +132,50 @@ def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
     job, measuring, workers, rest, overhead = parts
     assert overhead == pytest.approx(workers + rest, abs=0.02)
     assert job == pytest.approx(measuring + overhead, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("workload", "device"), [("gemm", "host"), ("gemm", "cuda"), ("gemv", "host"), ("gemv", "cuda")]
+)
+def test_shapes_are_those_of_the_seed_and_within_the_limits(script, workload, device):
+    shapes = script("shapes")
+    drawn = shapes.draw(workload, device, 3, 24)
+    assert drawn == shapes.draw(workload, device, 3, 24)
+    assert drawn != shapes.draw(workload, device, 4, 24)
+    kinds = {(sizes.get("form"), sizes["dtype"]) for sizes in drawn}
+    assert len(kinds) == len(shapes.FORMS[workload]) * 2
+    for sizes in drawn:
+        arrays = workloads.load(workload).arrays(sizes)
+        bytes_of_all = sum(
+            math.prod(shape) * np.dtype(dtype).itemsize for part in arrays for shape, dtype in part.values()
+        )
+        assert bytes_of_all <= 1.1 * shapes.BYTES[device]
+
+
+def test_the_summary_names_the_worst_shapes_and_the_classes_that_lose(script, capsys):
+    shapes = script("shapes")
+    results = []
+    for number, ratio in enumerate((0.5, 0.6, 1.5, 1.6)):
+        sizes = {"form": "nn" if ratio < 1 else "tn", "m": 99, "n": 100 + number, "k": 98, "dtype": "float64"}
+        results.append(shapes.Result(sizes, Case("gemm", "tiled", sizes, {"threads": 1}), ratio, ratio, ratio))
+    shapes.print_summary(results)
+    lines = capsys.readouterr().out.splitlines()
+    (everything,) = (line for line in lines if line.startswith("  all"))
+    assert "4 shapes   0.92 " in everything  # (0.5 · 0.6 · 1.5 · 1.6)^¼
+    (loser,) = (line for line in lines if "form nn" in line)
+    assert "form tn" in "".join(lines)
+    assert "0.55" in loser
+    (worst,) = (line for line in lines[lines.index("lowest 4") + 1 :][:1])
+    assert "0.50" in worst
+    assert "100" in worst
+
+
+@pytest.mark.exhaustive
+def test_shapes_are_measured_and_written(script, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["shapes.py", "--seed", "2", "--count", "2", "--csv", "shapes.csv"])
+    script("shapes").main()
+    assert "all              2 shapes" in capsys.readouterr().out
+    header, *rows = (tmp_path / "shapes.csv").read_text(encoding="utf-8").splitlines()
+    assert header.split(",")[-4:] == ["variant", "ratio", "low", "high"]
+    assert len(rows) == 2

@@ -22,20 +22,21 @@ loads (24 for 11 with AVX-512 in float64), so a large product is bound by the mu
 moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for padding
 to whole panels. Prefetching out or B in software gained less than 1 %: the hardware prefetches the
 packed panels.
-
-This is one file because Numba's cache only notices edits of the function's own file.
+With a short side, operands aren't packed but read where they lie (`unpacked`).
 """
 
 import math
+import zlib
+from pathlib import Path
 
 import numba
 import numpy as np
-from llvmlite import binding, ir
 from numba import njit, prange, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ladder.harness.contract import Problem, Run
+from ladder.workloads.gemm import unpacked, vectors
+from ladder.workloads.gemm.vectors import MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
 
 DEVICE = "host"
 RUNTIME = "numba"
@@ -47,68 +48,11 @@ NC = 144
 KC_BYTES = 2560  # KC = KC_BYTES / itemsize
 
 
-def _register_block():
-    """Bytes of a vector register, MR, and vectors in NR.
-
-    MR × vectors sums, the vectors of B and one of A must fit in the registers, or the compiler spills sums to
-    memory; and there must be enough sums to hide the latency of a multiply-add.
-    """
-    features = numba.config.CPU_FEATURES
-    if features is None:
-        features = binding.get_host_cpu_features().flatten()
-    features = features.split(",")
-    if "+avx512f" in features:  # 32 registers
-        return 64, 8, 3
-    if "+avx2" in features and "+fma" in features:  # 16 registers
-        return 32, 6, 2
-    if "+neon" in features:  # 32 registers
-        return 16, 8, 2
-    return 16, 4, 2
-
-
-VECTOR_BYTES, MR, NR_VECTORS = _register_block()
-NR_BYTES = VECTOR_BYTES * NR_VECTORS  # NR = NR_BYTES / itemsize
 SQUARE = math.gcd(MR, NR_BYTES // 8, 8)  # side of the squares that are transposed in registers, a power of two
 
-OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True}
-
-
-class _Vectors:
-    """Emits LLVM IR for vectors of `lanes` numbers of `dtype`, unaligned in memory."""
-
-    def __init__(self, context, builder, dtype, lanes):
-        self.builder = builder
-        self.number = context.get_data_type(dtype)
-        self.align = context.get_abi_sizeof(self.number)
-        self.lanes = lanes
-        self.type = ir.VectorType(self.number, lanes)
-        self.undefined = ir.Constant(self.type, ir.Undefined)
-        self.zero = ir.Constant(self.type, None)
-
-    def load(self, pointer):
-        return self.builder.load(self.builder.bitcast(pointer, self.type.as_pointer()), align=self.align)
-
-    def store(self, value, pointer):
-        self.builder.store(value, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.align)
-
-    def shuffle(self, first, second, indices):
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(indices)), indices)
-        return self.builder.shuffle_vector(first, second, mask)
-
-    def broadcast(self, value):
-        vector = self.builder.insert_element(self.undefined, value, ir.IntType(32)(0))
-        return self.shuffle(vector, self.undefined, [0] * self.lanes)
-
-    def multiply_add(self, x, y, z):
-        name = f"llvm.fmuladd.v{self.lanes}f{8 * self.align}"
-        kind = ir.FunctionType(self.type, [self.type] * 3)
-        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(function, [x, y, z])
-
-
-def _address(context, builder, array_type, array, offset):
-    """Pointer to the element of a contiguous array with the flat index `offset`."""
-    return builder.gep(context.make_array(array_type)(context, builder, array).data, [offset])
+# Whether the inner dimension is the last axis of A, and of B.
+INNER_LAST = {"nn": (True, False), "tn": (False, False), "nt": (True, True)}
+OPTIONS = {"error_model": "numpy", "nogil": True}
 
 
 @intrinsic
@@ -134,14 +78,14 @@ def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_
         depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride = args
         index = depth.type
         itemsize = signature.args[1].dtype.bitwidth // 8
-        vectors = _Vectors(context, builder, signature.args[1].dtype, VECTOR_BYTES // itemsize)
+        vectors = Vectors(context, builder, signature.args[1].dtype, VECTOR_BYTES // itemsize)
         tile = [(i, j) for i in range(MR) for j in range(NR_VECTORS)]
 
         def advance(pointer, count):
             return builder.gep(pointer, [index(count)])
 
-        a_start = _address(context, builder, signature.args[1], a, a_offset)
-        b_start = _address(context, builder, signature.args[3], b, b_offset)
+        a_start = address(context, builder, signature.args[1], a, a_offset)
+        b_start = address(context, builder, signature.args[3], b, b_offset)
         entry = builder.block
         loop = builder.append_basic_block("over_k")  # the hot loop: it runs `depth` times
         builder.branch(loop)
@@ -173,9 +117,9 @@ def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_
                         offset = builder.add(offset, index(j * vectors.lanes))
                         value = new_sums[i, j]
                         if with_addend:
-                            addends = vectors.load(_address(context, builder, signature.args[5], addend, offset))
+                            addends = vectors.load(address(context, builder, signature.args[5], addend, offset))
                             value = builder.fadd(value, addends)
-                        vectors.store(value, _address(context, builder, signature.args[7], c, offset))
+                        vectors.store(value, address(context, builder, signature.args[7], c, offset))
         return context.get_dummy_value()
 
     return types.void(depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride), codegen
@@ -189,11 +133,11 @@ def _move_square(typingctx, source, source_offset, source_stride, target, target
 
     def codegen(context, builder, signature, args):
         source, source_offset, source_stride, target, target_offset, target_stride, transpose = args
-        vectors = _Vectors(context, builder, signature.args[0].dtype, SQUARE)
+        vectors = Vectors(context, builder, signature.args[0].dtype, SQUARE)
 
         def row(argument, array, offset, stride, i):
             offset = builder.add(offset, builder.mul(stride, stride.type(i)))
-            return _address(context, builder, signature.args[argument], array, offset)
+            return address(context, builder, signature.args[argument], array, offset)
 
         rows = [vectors.load(row(0, source, source_offset, source_stride, i)) for i in range(SQUARE)]
         with builder.if_else(transpose) as branches:
@@ -318,20 +262,48 @@ def _part_range(panels, width, extent, parts, part):
     return min(extent, panels * part // parts * width), min(extent, panels * (part + 1) // parts * width)
 
 
-@njit(parallel=True, **OPTIONS)
-def _multiply(a, a_inner_last, b, b_inner_last, addend, add, out, workspaces, threads):
-    """The product, with one rectangle of out per thread; `workspaces` has a row per thread."""
-    m, n = out.shape
-    nr = _nr(out)
-    row_panels, column_panels = -(-m // MR), -(-n // nr)
-    grid_rows, grid_columns = _grid(row_panels, column_panels, threads)
-    for part in prange(grid_rows * grid_columns):
-        rows = _part_range(row_panels, MR, m, grid_rows, part // grid_columns)
-        columns = _part_range(column_panels, nr, n, grid_columns, part % grid_columns)
-        if rows[0] < rows[1] and columns[0] < columns[1]:
-            _multiply_rectangle(
-                a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspaces[part]
-            )  # fmt: skip
+def _entry(version):
+    """The compiled product. Its cache would miss an edit of another file, but not another value in its closure."""
+
+    @njit(cache=True, parallel=True, **OPTIONS)
+    def multiply(a, a_inner_last, b, b_inner_last, addend, add, out, workspaces, threads, is_packed):
+        """The product; `workspaces` has a row per thread.
+
+        Each thread computes a rectangle of out, or a part of every sum if out is small and operands aren't packed.
+        """
+        _ = version
+        m, n = out.shape
+        inner = a.shape[1] if a_inner_last else a.shape[0]
+        nr = _nr(out)
+        row_panels, column_panels = -(-m // MR), -(-n // nr)
+        grid_rows, grid_columns = _grid(row_panels, column_panels, threads)
+        shares_sums = not is_packed and row_panels * column_panels < threads
+        sums = np.zeros((threads if shares_sums else 0, m, n), out.dtype)
+        for part in prange(threads):
+            rows = _part_range(row_panels, MR, m, grid_rows, part // grid_columns)
+            columns = _part_range(column_panels, nr, n, grid_columns, part % grid_columns)
+            if rows[0] < rows[1] and columns[0] < columns[1] and is_packed:
+                _multiply_rectangle(
+                    a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspaces[part]
+                )  # fmt: skip
+            if not is_packed:
+                k_range, target = (0, inner), out
+                if shares_sums:
+                    rows, columns, target = (0, m), (0, n), sums[part]
+                    k_range = _part_range(-(-inner // SQUARE), SQUARE, inner, threads, part)
+                unpacked.multiply_part(
+                    a, a_inner_last, b, b_inner_last, addend, add and not shares_sums, target, rows, columns, k_range
+                )  # fmt: skip
+        if shares_sums:
+            for i in range(m):
+                for j in range(n):
+                    total = sums[:, i, j].sum()
+                    out[i, j] = total + addend[i, j] if add else total
+
+    return multiply
+
+
+_multiply = _entry(zlib.crc32(b"".join(Path(module.__file__).read_bytes() for module in (vectors, unpacked))))
 
 
 def _workspaces(threads):
@@ -350,15 +322,24 @@ def product(form):
     All arrays are float64 or all float32. Uses numba.get_num_threads() threads.
     Raises KeyError for another form; multiply raises numba.TypingError for a or b of another layout or dtype.
     """
-    a_inner_last, b_inner_last = {"nn": (True, False), "tn": (False, False), "nt": (True, True)}[form]
+    INNER_LAST[form]
     workspaces = _workspaces(numba.config.NUMBA_NUM_THREADS)
 
-    def multiply(a, b, out, c=None):
+    def write(form, a, b, out, c, is_packed):
+        a_inner_last, b_inner_last = INNER_LAST[form]
         addend = out if c is None else c
         _multiply(
             a, a_inner_last, b, b_inner_last, addend, c is not None, out,
-            workspaces.view(out.dtype), numba.get_num_threads(),
+            workspaces.view(out.dtype), numba.get_num_threads(), is_packed,
         )  # fmt: skip
+
+    def multiply(a, b, out, c=None):
+        if not unpacked.has_short_side(form, *out.shape, b.shape[form == "nt"], out.itemsize):
+            return write(form, a, b, out, c, True)
+        order, first, second, target = unpacked.as_rows(form, a, b, out)
+        write(order, first, second, target, c, False)
+        if target.shape != out.shape and target.base is not out:
+            np.copyto(out, target.T)
 
     return multiply
 

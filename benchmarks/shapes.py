@@ -1,0 +1,191 @@
+"""Compare the best own variant with the library on shapes that nobody has chosen.
+
+    python benchmarks/shapes.py --seed 1 [--workload gemm] [--device host] [--count 24] [--threads 1] [--csv shapes.csv]
+
+Sizes are drawn log-uniformly from the seed: of a product within the limits on its sides, its FLOPs and its bytes, with
+each form and each type equally often. Fresh processes of the harness measure the variants of a shape in turns, with all
+checks and with cold caches, and of the own variants the fastest by the first half of its processes is compared by the
+second, so that a lucky choice doesn't win. A ratio is the library's time over that of the own variant: above 1 the own
+one is faster. Prints every shape, the geometric means of the ratios with 95 % intervals over shapes, the shapes with
+the lowest ratios, and those classes of shapes whose interval is below 1.
+"""
+
+import argparse
+import csv
+import math
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness import case_files
+from ladder.harness.leases import hold_machine
+from ladder.harness.ranking import QUICK, Ranking, rank
+from ladder.records.case import Case
+from ladder.statistics import intervals, selection
+from ladder.statistics.quotients import quotient
+
+# The own variants and the library, by workload and device.
+CONTENDERS = {
+    ("gemm", "host"): (("tiled",), "blas"),
+    ("gemm", "cuda"): (("cuda_tiled", "cuda_mma"), "cublas"),
+    ("gemv", "host"): (("openmp",), "blas"),
+    ("gemv", "cuda"): (("cuda_warp",), "cublas"),
+}
+FORMS = {"gemm": ("nn", "tn", "nt"), "gemv": (None,)}
+DTYPES = ("float64", "float32")
+LONGEST = 2**18  # of a side
+BYTES = {"host": 2**28, "cuda": 2**32}  # at most, of all arrays
+FLOPS = {"host": (1e6, 1e10), "cuda": (1e8, 1e12)}  # of a product; below, a call's overhead is compared
+MIN_BYTES = 2**20  # of a matrix of gemv
+SHORT = 32  # a side up to this length is short
+WORST = 10
+
+
+class Result(NamedTuple):
+    """A shape with its fastest own case, and the ratio of the library's time to its own."""
+
+    sizes: dict
+    case: Case
+    ratio: float
+    low: float
+    high: float
+
+
+def draw(workload, device, seed, count):
+    """`count` shapes, drawn from the seed: a list of sizes."""
+    generator = np.random.default_rng(seed)
+    kinds = [(form, dtype) for form in FORMS[workload] for dtype in DTYPES]
+    return [draw_one(generator, workload, device, *kinds[number % len(kinds)]) for number in range(count)]
+
+
+def draw_one(generator, workload, device, form, dtype):
+    """The sizes of one shape within the limits."""
+    names = ("m", "n", "k") if workload == "gemm" else ("n", "m")
+    itemsize = np.dtype(dtype).itemsize
+    while True:
+        sides = [round(LONGEST ** generator.random()) for _ in names]
+        given = dict(zip(names, sides, strict=True)) | {"dtype": dtype} | ({"form": form} if form else {})
+        if is_within_limits(workload, device, sides, itemsize):
+            return workloads.complete(workload, given)
+
+
+def is_within_limits(workload, device, sides, itemsize):
+    """Whether a shape is neither too small to tell much, nor too large for a benchmark of many shapes."""
+    if workload == "gemv":
+        return MIN_BYTES <= itemsize * math.prod(sides) <= BYTES[device]
+    m, n, k = sides
+    low, high = FLOPS[device]
+    return low <= 2 * m * n * k <= high and itemsize * (m * k + k * n + 2 * m * n) <= BYTES[device]
+
+
+def measure(workload, device, sizes, threads, limits):
+    """The Result of a shape. Raises LadderError if a case can't be measured."""
+    own, library = CONTENDERS[workload, device]
+    tuning = {"threads": threads} if device == "host" else {}
+    cases = [Case(workload, variant, sizes, tuning, "cold", {}) for variant in (library, *own)]
+    ranking = Ranking(cases, cases[0], limits)
+    with hold_machine(*cases):
+        rank(ranking, {case: case_files.provide(case, say) for case in cases}, SimpleReport())
+    best, times = selection.choose_best({case: ranking.times(case) for case in ranking.remaining[1:]})
+    ratio = quotient(ranking.times(cases[0]), times)
+    return Result(sizes, best, ratio.value, ratio.low, ratio.high)
+
+
+class SimpleReport:
+    """The progress of a ranking, of which only sentences are printed."""
+
+    def say(self, sentence):
+        say(sentence)
+
+    def update(self, ranking):
+        pass
+
+
+def say(sentence):
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def geometric_mean(ratios):
+    """The geometric mean of ratios with a 95 % interval by Student's t, (mean, low, high)."""
+    return tuple(
+        float(math.exp(value)) for value in intervals.t_interval(*intervals.mean_and_error(np.log(ratios)), 0.95)
+    )
+
+
+def classes(sizes):
+    """The names of the classes of shapes that a shape belongs to."""
+    names = ("m", "n", "k") if "k" in sizes else ("n", "m")
+    shortest = min(names, key=lambda name: sizes[name])
+    yield sizes["dtype"]
+    if "form" in sizes:
+        yield f"form {sizes['form']}"
+    yield f"short {shortest}" if sizes[shortest] <= SHORT else "no short side"
+    yield "odd rows" if any(sizes[name] % 2 for name in names[1:]) else "even rows"
+
+
+def describe(result):
+    """A line on a shape."""
+    form = result.sizes.get("form", "")
+    shape = " x ".join(str(result.sizes[name]) for name in ("m", "n", "k") if name in result.sizes)
+    return (
+        f"{form:2} {shape:24} {result.sizes['dtype']}  {result.case.variant:10} "
+        f"{result.ratio:5.2f} [{result.low:.2f}, {result.high:.2f}]"
+    )
+
+
+def print_summary(results):
+    """Print the geometric means, the worst shapes, and the classes that lose."""
+    members = {}
+    for result in results:
+        for name in ("all", *classes(result.sizes)):
+            members.setdefault(name, []).append(result.ratio)
+    print("\ngeometric means, with 95 % intervals over shapes")
+    for name, ratios in members.items():
+        mean, low, high = geometric_mean(ratios)
+        loses = "  loses" * (high < 1)
+        print(
+            f"  {name:14} {len(ratios):3} shapes  {mean:5.2f} [{low:.2f}, {high:.2f}], lowest {min(ratios):.2f}{loses}"
+        )
+    print(f"\nlowest {min(WORST, len(results))}")
+    for result in sorted(results, key=lambda result: result.ratio)[:WORST]:
+        print(f"  {describe(result)}")
+
+
+def write_csv(path, results, threads):
+    """Write a row for each shape."""
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        sizes = list(results[0].sizes)
+        writer.writerow([*sizes, "threads", "variant", "ratio", "low", "high"])
+        for result in results:
+            values = [result.sizes[name] for name in sizes]
+            writer.writerow([*values, threads, result.case.variant, result.ratio, result.low, result.high])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, required=True, help="of the shapes")
+    parser.add_argument("--workload", choices=FORMS, default="gemm", help="default: gemm")
+    parser.add_argument("--device", choices=BYTES, default="host", help="default: host")
+    parser.add_argument("--count", type=int, default=24, help="shapes (default: 24)")
+    parser.add_argument("--threads", type=int, default=1, help="on the host (default: 1)")
+    parser.add_argument("--csv", help="a file for a row of each shape")
+    options = parser.parse_args()
+    results = []
+    try:
+        for sizes in draw(options.workload, options.device, options.seed, options.count):
+            results.append(measure(options.workload, options.device, sizes, options.threads, QUICK))
+            print(describe(results[-1]), flush=True)
+    except LadderError as error:
+        sys.exit(f"shapes: {error}")
+    print_summary(results)
+    if options.csv:
+        write_csv(options.csv, results, options.threads)
+
+
+if __name__ == "__main__":
+    main()

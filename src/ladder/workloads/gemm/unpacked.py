@@ -1,0 +1,300 @@
+"""Products with a short side, on operands that stay where they are.
+
+Packing (see `tiled`) moves each element once, which pays only if it is used many times. If out has few rows or few
+columns, an operand is used a few times, and the product is bound by the bandwidth at which the longer operand is read.
+Two kernels read it in place, each element once:
+
+    _strip   vectors along a row of B, times single elements of A: forms nn and tn
+    _dot     vectors along the inner dimension, the last axis of both operands: form nt
+
+Both keep a tile of sums in registers over a block of the inner dimension, and add it to out after each block. Sums
+of a small tile are split in several, or the latency of a multiply-add would bound them.
+"""
+
+import itertools
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+from ladder.workloads.gemm.vectors import MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
+
+OPTIONS = {"error_model": "numpy", "nogil": True}
+# Rows of a tile of `_strip`, and rows and columns of one of `_dot`; more kinds of tiles would compile for too long.
+STRIP_ROWS = (MR, 4, 1)
+DOT_SIDES = (4, 1)
+SUMS = 8  # independent sums that hide the latency of a multiply-add
+DEPTH_OF_ROWS = 32  # inner dimension of a block if A has few rows: the rows of B that are read side by side
+DEPTH_OF_COLUMNS = 512  # if B has few columns: its block stays in L1 or L2
+DEPTH_OF_DOTS = 1024
+
+
+class _Loop:
+    """Emits a loop over the inner dimension that advances by `step` and updates a list of sums."""
+
+    def __init__(self, builder, start, end, step, sums):
+        self.builder, self.index = builder, start.type
+        entry = builder.block
+        self.head = builder.append_basic_block("head")
+        self.body = builder.append_basic_block("body")
+        self.exit = builder.append_basic_block("exit")
+        builder.branch(self.head)
+        builder.position_at_end(self.head)
+        self.k = builder.phi(start.type)
+        self.k.add_incoming(start, entry)
+        self.sums = [builder.phi(value.type) for value in sums]
+        for phi, value in zip(self.sums, sums, strict=True):
+            phi.add_incoming(value, entry)
+        self.next = builder.add(self.k, self.index(step))
+        builder.cbranch(builder.icmp_signed("<=", self.next, end), self.body, self.exit)
+        builder.position_at_end(self.body)
+
+    def close(self, sums):
+        """End the body, whose new sums are given; return the first index that is left and the final sums."""
+        self.k.add_incoming(self.next, self.builder.block)
+        for phi, value in zip(self.sums, sums, strict=True):
+            phi.add_incoming(value, self.builder.block)
+        self.builder.branch(self.head)
+        self.builder.position_at_end(self.exit)
+        return self.k, self.sums
+
+
+def _accumulate(builder, vectors, depth, count, step, multiply_add):
+    """`count` sums over 0 ≤ k < depth. multiply_add(k, sums, mask) adds the `step` products from k on, masked or not.
+
+    The main loop takes several steps at a time, with sums of their own.
+    """
+    copies = max(1, SUMS // count)
+    zero = depth.type(0)
+    loop = _Loop(builder, zero, depth, copies * step, [vectors.zero] * (count * copies))
+    sums = []
+    for copy in range(copies):
+        k = builder.add(loop.k, depth.type(copy * step))
+        sums += multiply_add(k, loop.sums[copy * count : (copy + 1) * count], None)
+    k, sums = loop.close(sums)
+    total = sums[:count]
+    for copy in range(1, copies):
+        total = [builder.fadd(x, y) for x, y in zip(total, sums[copy * count :][:count], strict=True)]
+    if copies > 1:
+        loop = _Loop(builder, k, depth, step, total)
+        k, total = loop.close(multiply_add(loop.k, loop.sums, None))
+    if step == 1:
+        return total
+    return multiply_add(k, total, vectors.mask(builder.sub(depth, k)))
+
+
+def _choose(builder, choices):
+    """Run the emitter of the first condition that holds; `choices` are pairs (condition, emitter)."""
+    end = builder.append_basic_block("chosen")
+    for condition, emit in choices:
+        block, other = builder.append_basic_block("choice"), builder.append_basic_block("other")
+        builder.cbranch(condition, block, other)
+        builder.position_at_end(block)
+        emit()
+        builder.branch(end)
+        builder.position_at_end(other)
+    builder.branch(end)
+    builder.position_at_end(end)
+
+
+@intrinsic
+def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset, b_k, addend, add, c, c_offset, c_row):
+    """c (rows × columns) = a (rows × depth) · b (depth × columns), plus addend if `add`.
+
+    `rows` is one of STRIP_ROWS, `columns` at most NR. Element (i, k) of a has the flat index a_offset + i·a_row +
+    k·a_k, element (k, j) of b b_offset + k·b_k + j, element (i, j) of c and of addend c_offset + i·c_row + j.
+    """
+
+    def codegen(context, builder, signature, args):
+        rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset, b_k, addend, add, c, c_offset, c_row = args
+        index = depth.type
+        dtype = signature.args[3].dtype
+        vectors = Vectors(context, builder, dtype, VECTOR_BYTES // (dtype.bitwidth // 8))
+        a_start = address(context, builder, signature.args[3], a, a_offset)
+        b_start = address(context, builder, signature.args[7], b, b_offset)
+
+        def tile(row_count, vector_count, is_masked):
+            last_mask = None
+            if is_masked:
+                last_mask = vectors.mask(builder.sub(columns, index((vector_count - 1) * vectors.lanes)))
+            masks = [None] * (vector_count - 1) + [last_mask]
+            row_starts = [builder.gep(a_start, [builder.mul(a_row, index(i))]) for i in range(row_count)]
+
+            def multiply_add(k, sums, mask):
+                b_row = builder.gep(b_start, [builder.mul(k, b_k)])
+                b_vectors = [vectors.load(vectors.advance(b_row, j), masks[j]) for j in range(vector_count)]
+                a_index = builder.mul(k, a_k)
+                new = []
+                for i in range(row_count):
+                    value = vectors.broadcast(builder.load(builder.gep(row_starts[i], [a_index])))
+                    new += [
+                        vectors.multiply_add(value, b_vectors[j], sums[i * vector_count + j])
+                        for j in range(vector_count)
+                    ]
+                return new
+
+            sums = _accumulate(builder, vectors, depth, row_count * vector_count, 1, multiply_add)
+            offsets = [
+                builder.add(builder.add(c_offset, builder.mul(c_row, index(i))), index(j * vectors.lanes))
+                for i in range(row_count)
+                for j in range(vector_count)
+            ]
+            for number, (value, offset) in enumerate(zip(sums, offsets, strict=True)):
+                mask = masks[number % vector_count]
+                start = address(context, builder, signature.args[10], addend, offset)
+                old = builder.select(add, vectors.load(start, mask), vectors.zero)
+                start = address(context, builder, signature.args[12], c, offset)
+                vectors.store(builder.fadd(value, old), start, mask)
+
+        def choice(row_count, vector_count, is_masked):
+            limit = index(vector_count * vectors.lanes)
+            fits = builder.icmp_signed("<=" if is_masked else "==", columns, limit)
+            condition = builder.and_(fits, builder.icmp_signed("==", rows, index(row_count)))
+            return condition, lambda: tile(row_count, vector_count, is_masked)
+
+        widths = [(count, True) for count in range(1, NR_VECTORS + 1)]
+        if not vectors.has_masks:
+            widths.insert(0, (NR_VECTORS, False))
+        _choose(builder, [choice(row_count, *width) for row_count in STRIP_ROWS for width in widths])
+        return context.get_dummy_value()
+
+    return types.void(
+        rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset, b_k, addend, add, c, c_offset, c_row
+    ), codegen  # fmt: skip
+
+
+@intrinsic
+def _dot(typingctx, rows, columns, depth, a, a_offset, a_row, b, b_offset, b_row, addend, add, c, c_offset, c_row):
+    """c (rows × columns) = a (rows × depth) · b (columns × depth)ᵀ, plus addend if `add`.
+
+    `rows` and `columns` are of DOT_SIDES. Element (i, k) of a has the flat index
+    a_offset + i·a_row + k, element (j, k) of b b_offset + j·b_row + k; c and addend as in `_strip`.
+    """
+
+    def codegen(context, builder, signature, args):
+        rows, columns, depth, a, a_offset, a_row, b, b_offset, b_row, addend, add, c, c_offset, c_row = args
+        index = depth.type
+        dtype = signature.args[3].dtype
+        vectors = Vectors(context, builder, dtype, VECTOR_BYTES // (dtype.bitwidth // 8))
+        a_start = address(context, builder, signature.args[3], a, a_offset)
+        b_start = address(context, builder, signature.args[6], b, b_offset)
+
+        def tile(row_count, column_count):
+            a_rows = [builder.gep(a_start, [builder.mul(a_row, index(i))]) for i in range(row_count)]
+            b_rows = [builder.gep(b_start, [builder.mul(b_row, index(j))]) for j in range(column_count)]
+
+            def multiply_add(k, sums, mask):
+                a_vectors = [vectors.load(builder.gep(start, [k]), mask) for start in a_rows]
+                b_vectors = [vectors.load(builder.gep(start, [k]), mask) for start in b_rows]
+                pairs = [(x, y) for x in a_vectors for y in b_vectors]
+                return [vectors.multiply_add(x, y, total) for (x, y), total in zip(pairs, sums, strict=True)]
+
+            sums = _accumulate(builder, vectors, depth, row_count * column_count, vectors.lanes, multiply_add)
+            totals = [vectors.sum(value) for value in sums]
+            for number, total in enumerate(totals):
+                i, j = divmod(number, column_count)
+                offset = builder.add(builder.add(c_offset, builder.mul(c_row, index(i))), index(j))
+                start = address(context, builder, signature.args[9], addend, offset)
+                old = builder.select(add, builder.load(start), total.type(0))
+                start = address(context, builder, signature.args[11], c, offset)
+                builder.store(builder.fadd(total, old), start)
+
+        def choice(row_count, column_count):
+            is_height = builder.icmp_signed("==", rows, index(row_count))
+            condition = builder.and_(is_height, builder.icmp_signed("==", columns, index(column_count)))
+            return condition, lambda: tile(row_count, column_count)
+
+        _choose(builder, [choice(*shape) for shape in itertools.product(DOT_SIDES, repeat=2)])
+        return context.get_dummy_value()
+
+    return types.void(
+        rows, columns, depth, a, a_offset, a_row, b, b_offset, b_row, addend, add, c, c_offset, c_row
+    ), codegen  # fmt: skip
+
+
+@njit(**OPTIONS)
+def _tile_side(left, largest):
+    """The largest side of a tile, of `largest`, 4 and 1, that fits into `left`."""
+    if left >= largest:
+        return largest
+    return 4 if left >= 4 else 1
+
+
+@njit(inline="always", **OPTIONS)
+def _strips(a, a_row, a_k, b, addend, add, out, rows, columns, inner):
+    """out[rows, columns] = a · b over the half-open range `inner`; element (i, k) of a is a[i·a_row + k·a_k].
+
+    a is flat, b K × N, out and addend M × N. With few rows, a block of B has few rows, which are read side by side;
+    with few columns, a block stays in cache for all rows.
+    """
+    flat_b, flat_out, flat_addend = b.ravel(), out.ravel(), addend.ravel()
+    n, nr = out.shape[1], NR_BYTES // out.itemsize
+    block = DEPTH_OF_ROWS if rows[1] - rows[0] <= columns[1] - columns[0] else DEPTH_OF_COLUMNS
+    # A column of tiles shares a strip of B, a row of tiles some rows of A: the inner loop runs over the fewer tiles.
+    width = nr if block == DEPTH_OF_ROWS else columns[1] - columns[0]
+    for k in range(inner[0], inner[1], block):
+        depth = min(block, inner[1] - k)
+        is_first = k == inner[0]
+        partial = flat_addend if is_first else flat_out
+        for start in range(columns[0], columns[1], width):
+            i = rows[0]
+            while i < rows[1]:
+                height = _tile_side(rows[1] - i, MR)
+                for j in range(start, min(start + width, columns[1]), nr):
+                    _strip(
+                        height, min(nr, columns[1] - j), depth, a, i * a_row + k * a_k, a_row, a_k,
+                        flat_b, k * n + j, n, partial, add or not is_first, flat_out, i * n + j, n,
+                    )  # fmt: skip
+                i += height
+
+
+@njit(inline="always", **OPTIONS)
+def _dots(a, b, addend, add, out, rows, columns, inner):
+    """out[rows, columns] = a · bᵀ over the half-open range `inner`; a is M × K, b N × K, out and addend M × N."""
+    flat_a, flat_b, flat_out, flat_addend = a.ravel(), b.ravel(), out.ravel(), addend.ravel()
+    n, stride = out.shape[1], a.shape[1]
+    for k in range(inner[0], inner[1], DEPTH_OF_DOTS):
+        depth = min(DEPTH_OF_DOTS, inner[1] - k)
+        is_first = k == inner[0]
+        partial = flat_addend if is_first else flat_out
+        i = rows[0]
+        while i < rows[1]:
+            height = _tile_side(rows[1] - i, 4)
+            j = columns[0]
+            while j < columns[1]:
+                width = _tile_side(columns[1] - j, 4)
+                _dot(
+                    height, width, depth, flat_a, i * stride + k, stride, flat_b, j * stride + k, stride,
+                    partial, add or not is_first, flat_out, i * n + j, n,
+                )  # fmt: skip
+                j += width
+            i += height
+
+
+@njit(inline="always", **OPTIONS)
+def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, inner):
+    """The part of the product in the half-open ranges `rows` and `columns` of out, summed over the range `inner`."""
+    if b_inner_last:
+        _dots(a, b, addend, add, out, rows, columns, inner)
+    else:
+        a_row, a_k = (a.shape[1], 1) if a_inner_last else (1, a.shape[1])
+        _strips(a.ravel(), a_row, a_k, b, addend, add, out, rows, columns, inner)
+
+
+def has_short_side(form, m, n, k, itemsize):
+    """Whether the product is faster on operands in place, by measurements of both."""
+    return min(m, n) <= 16
+
+
+def as_rows(form, a, b, out):
+    """(form, a, b, out) of an equivalent product whose long operand is read in whole rows.
+
+    A column has the same memory as a row; outᵀ = Bᵀ·A reads a long A of the form tn in whole rows. The result is out,
+    or a transposed buffer for it.
+    """
+    m, n = out.shape
+    if n == 1 and form == "nn":
+        return "nt", a, b.reshape(1, -1), out
+    if n < m and form == "tn":
+        return "tn", b, a, out.reshape(1, -1) if n == 1 else np.empty((n, m), out.dtype)
+    return form, a, b, out

@@ -1,0 +1,106 @@
+"""Vectors of numbers in LLVM IR, and how many of them the registers of this CPU hold."""
+
+import numba
+from llvmlite import binding, ir
+from numba.core import cgutils
+
+
+def register_block():
+    """Bytes of a vector register, MR, and vectors in NR.
+
+    MR × vectors sums, the vectors of B and one of A must fit in the registers, or the compiler spills sums to
+    memory; and there must be enough sums to hide the latency of a multiply-add.
+    """
+    features = numba.config.CPU_FEATURES
+    if features is None:
+        features = binding.get_host_cpu_features().flatten()
+    features = features.split(",")
+    if "+avx512f" in features:  # 32 registers
+        return 64, 8, 3
+    if "+avx2" in features and "+fma" in features:  # 16 registers
+        return 32, 6, 2
+    if "+neon" in features:  # 32 registers
+        return 16, 8, 2
+    return 16, 4, 2
+
+
+VECTOR_BYTES, MR, NR_VECTORS = register_block()
+NR_BYTES = VECTOR_BYTES * NR_VECTORS  # NR = NR_BYTES / itemsize
+
+
+class Vectors:
+    """Emits LLVM IR for vectors of `lanes` numbers of `dtype`, unaligned in memory."""
+
+    def __init__(self, context, builder, dtype, lanes):
+        self.builder = builder
+        self.number = context.get_data_type(dtype)
+        self.align = context.get_abi_sizeof(self.number)
+        self.lanes = lanes
+        self.type = ir.VectorType(self.number, lanes)
+        self.undefined = ir.Constant(self.type, ir.Undefined)
+        self.zero = ir.Constant(self.type, None)
+
+    @property
+    def has_masks(self):
+        """Whether a masked load is as fast as another: AVX-512 has registers for masks."""
+        return VECTOR_BYTES == 64
+
+    def load(self, pointer, mask=None):
+        """The vector at `pointer`; with a mask, lanes without it are zero, and their memory isn't read."""
+        pointer = self.builder.bitcast(pointer, self.type.as_pointer())
+        if mask is None:
+            return self.builder.load(pointer, align=self.align)
+        align = ir.IntType(32)(self.align)
+        return self._call_masked("load", self.type, [pointer, align, mask, self.zero])
+
+    def store(self, value, pointer, mask=None):
+        pointer = self.builder.bitcast(pointer, self.type.as_pointer())
+        if mask is None:
+            return self.builder.store(value, pointer, align=self.align)
+        return self._call_masked("store", ir.VoidType(), [value, pointer, ir.IntType(32)(self.align), mask])
+
+    def _call_masked(self, verb, result, arguments):
+        name = f"llvm.masked.{verb}.v{self.lanes}f{8 * self.align}.p0"
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), arguments)
+
+    def mask(self, count):
+        """The mask of the first `count` lanes; all of them if `count` is larger."""
+        numbers = ir.Constant(ir.VectorType(count.type, self.lanes), list(range(self.lanes)))
+        limit = ir.Constant(numbers.type, ir.Undefined)
+        limit = self.builder.insert_element(limit, count, ir.IntType(32)(0))
+        first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
+        limit = self.builder.shuffle_vector(limit, limit, first)
+        return self.builder.icmp_signed("<", numbers, limit)
+
+    def advance(self, pointer, count):
+        """The address `count` vectors after `pointer`."""
+        return self.builder.gep(pointer, [ir.IntType(64)(count * self.lanes)])
+
+    def sum(self, value):
+        """The sum of the lanes, in pairs."""
+        lanes = self.lanes
+        while lanes > 1:
+            lanes //= 2
+            upper = [(i + lanes) % self.lanes for i in range(self.lanes)]
+            value = self.builder.fadd(value, self.shuffle(value, self.undefined, upper))
+        return self.builder.extract_element(value, ir.IntType(32)(0))
+
+    def shuffle(self, first, second, indices):
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(indices)), indices)
+        return self.builder.shuffle_vector(first, second, mask)
+
+    def broadcast(self, value):
+        vector = self.builder.insert_element(self.undefined, value, ir.IntType(32)(0))
+        return self.shuffle(vector, self.undefined, [0] * self.lanes)
+
+    def multiply_add(self, x, y, z):
+        name = f"llvm.fmuladd.v{self.lanes}f{8 * self.align}"
+        kind = ir.FunctionType(self.type, [self.type] * 3)
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, [x, y, z])
+
+
+def address(context, builder, array_type, array, offset):
+    """Pointer to the element of a contiguous array with the flat index `offset`."""
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [offset])
