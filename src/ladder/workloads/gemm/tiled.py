@@ -35,7 +35,7 @@ from numba import njit, prange, types
 from numba.extending import intrinsic
 
 from ladder.harness.contract import Problem, Run
-from ladder.workloads.gemm import unpacked, vectors
+from ladder.workloads.gemm import unpacked
 from ladder.workloads.gemm.vectors import MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
 
 DEVICE = "host"
@@ -50,6 +50,7 @@ KC_BYTES = 2560  # KC = KC_BYTES / itemsize
 
 SQUARE = math.gcd(MR, NR_BYTES // 8, 8)  # side of the squares that are transposed in registers, a power of two
 
+OTHER_FILES = ("unpacked.py", "vectors.py")  # those whose functions are compiled into the product
 # Whether the inner dimension is the last axis of A, and of B.
 INNER_LAST = {"nn": (True, False), "tn": (False, False), "nt": (True, True)}
 OPTIONS = {"error_model": "numpy", "nogil": True}
@@ -262,6 +263,26 @@ def _part_range(panels, width, extent, parts, part):
     return min(extent, panels * part // parts * width), min(extent, panels * (part + 1) // parts * width)
 
 
+@njit(**OPTIONS)
+def _multiply_part(part, grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspace, is_packed):
+    """The rectangle of out with number `part` of a grid, or the product over a part of `inner` if there are `sums`."""
+    m, n = out.shape
+    inner = a.shape[1] if a_inner_last else a.shape[0]
+    nr = _nr(out)
+    rows = _part_range(-(-m // MR), MR, m, grid[0], part // grid[1])
+    columns = _part_range(-(-n // nr), nr, n, grid[1], part % grid[1])
+    if not is_packed:
+        inner_range, target = (0, inner), out
+        if len(sums):
+            rows, columns, target = (0, m), (0, n), sums[part]
+            inner_range = _part_range(-(-inner // SQUARE), SQUARE, inner, len(sums), part)
+        unpacked.multiply_part(
+            a, a_inner_last, b, b_inner_last, addend, add and not len(sums), target, rows, columns, inner_range
+        )  # fmt: skip
+    elif rows[0] < rows[1] and columns[0] < columns[1]:
+        _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspace)
+
+
 def _entry(version):
     """The compiled product. Its cache would miss an edit of another file, but not another value in its closure."""
 
@@ -273,27 +294,19 @@ def _entry(version):
         """
         _ = version
         m, n = out.shape
-        inner = a.shape[1] if a_inner_last else a.shape[0]
-        nr = _nr(out)
-        row_panels, column_panels = -(-m // MR), -(-n // nr)
-        grid_rows, grid_columns = _grid(row_panels, column_panels, threads)
+        row_panels, column_panels = -(-m // MR), -(-n // _nr(out))
+        grid = _grid(row_panels, column_panels, threads)
         shares_sums = not is_packed and row_panels * column_panels < threads
         sums = np.zeros((threads if shares_sums else 0, m, n), out.dtype)
+        if threads == 1:  # without the start of a parallel region
+            _multiply_part(
+                0, grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspaces[0], is_packed
+            )  # fmt: skip
+            return
         for part in prange(threads):
-            rows = _part_range(row_panels, MR, m, grid_rows, part // grid_columns)
-            columns = _part_range(column_panels, nr, n, grid_columns, part % grid_columns)
-            if rows[0] < rows[1] and columns[0] < columns[1] and is_packed:
-                _multiply_rectangle(
-                    a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspaces[part]
-                )  # fmt: skip
-            if not is_packed:
-                k_range, target = (0, inner), out
-                if shares_sums:
-                    rows, columns, target = (0, m), (0, n), sums[part]
-                    k_range = _part_range(-(-inner // SQUARE), SQUARE, inner, threads, part)
-                unpacked.multiply_part(
-                    a, a_inner_last, b, b_inner_last, addend, add and not shares_sums, target, rows, columns, k_range
-                )  # fmt: skip
+            _multiply_part(
+                part, grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspaces[part], is_packed
+            )  # fmt: skip
         if shares_sums:
             for i in range(m):
                 for j in range(n):
@@ -303,7 +316,7 @@ def _entry(version):
     return multiply
 
 
-_multiply = _entry(zlib.crc32(b"".join(Path(module.__file__).read_bytes() for module in (vectors, unpacked))))
+_multiply = _entry(zlib.crc32(b"".join(Path(__file__).with_name(name).read_bytes() for name in OTHER_FILES)))
 
 
 def _workspaces(threads):
@@ -334,7 +347,7 @@ def product(form):
         )  # fmt: skip
 
     def multiply(a, b, out, c=None):
-        if not unpacked.has_short_side(form, *out.shape, b.shape[form == "nt"], out.itemsize):
+        if not unpacked.has_short_side(form, *out.shape, b.shape[form == "nt"]):
             return write(form, a, b, out, c, True)
         order, first, second, target = unpacked.as_rows(form, a, b, out)
         write(order, first, second, target, c, False)

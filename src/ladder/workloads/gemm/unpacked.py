@@ -24,9 +24,10 @@ OPTIONS = {"error_model": "numpy", "nogil": True}
 STRIP_ROWS = (MR, 4, 1)
 DOT_SIDES = (4, 1)
 SUMS = 8  # independent sums that hide the latency of a multiply-add
-DEPTH_OF_ROWS = 32  # inner dimension of a block if A has few rows: the rows of B that are read side by side
+DEPTH_OF_ROWS = 8  # inner dimension of a block if A has few rows: the rows of B that are read side by side
+NARROW = 512  # columns of a B whose rows are so short that they are read as a single stream
 DEPTH_OF_COLUMNS = 512  # if B has few columns: its block stays in L1 or L2
-DEPTH_OF_DOTS = 1024
+DEPTH_OF_DOTS = 512
 
 
 class _Loop:
@@ -229,9 +230,10 @@ def _strips(a, a_row, a_k, b, addend, add, out, rows, columns, inner):
     """
     flat_b, flat_out, flat_addend = b.ravel(), out.ravel(), addend.ravel()
     n, nr = out.shape[1], NR_BYTES // out.itemsize
-    block = DEPTH_OF_ROWS if rows[1] - rows[0] <= columns[1] - columns[0] else DEPTH_OF_COLUMNS
+    has_few_rows = rows[1] - rows[0] <= columns[1] - columns[0]
+    block = DEPTH_OF_ROWS if has_few_rows and n > NARROW else DEPTH_OF_COLUMNS
     # A column of tiles shares a strip of B, a row of tiles some rows of A: the inner loop runs over the fewer tiles.
-    width = nr if block == DEPTH_OF_ROWS else columns[1] - columns[0]
+    width = nr if has_few_rows else columns[1] - columns[0]
     for k in range(inner[0], inner[1], block):
         depth = min(block, inner[1] - k)
         is_first = k == inner[0]
@@ -253,22 +255,28 @@ def _dots(a, b, addend, add, out, rows, columns, inner):
     """out[rows, columns] = a · bᵀ over the half-open range `inner`; a is M × K, b N × K, out and addend M × N."""
     flat_a, flat_b, flat_out, flat_addend = a.ravel(), b.ravel(), out.ravel(), addend.ravel()
     n, stride = out.shape[1], a.shape[1]
+    # The inner loop runs over the shorter side, so that the longer operand is read once.
+    has_few_rows = rows[1] - rows[0] <= columns[1] - columns[0]
+    outer, shorter = (columns, rows) if has_few_rows else (rows, columns)
     for k in range(inner[0], inner[1], DEPTH_OF_DOTS):
         depth = min(DEPTH_OF_DOTS, inner[1] - k)
         is_first = k == inner[0]
         partial = flat_addend if is_first else flat_out
-        i = rows[0]
-        while i < rows[1]:
-            height = _tile_side(rows[1] - i, 4)
-            j = columns[0]
-            while j < columns[1]:
-                width = _tile_side(columns[1] - j, 4)
+        first = outer[0]
+        while first < outer[1]:
+            first_side = _tile_side(outer[1] - first, 4)
+            second = shorter[0]
+            while second < shorter[1]:
+                second_side = _tile_side(shorter[1] - second, 4)
+                i, height, j, width = first, first_side, second, second_side
+                if has_few_rows:
+                    i, height, j, width = second, second_side, first, first_side
                 _dot(
                     height, width, depth, flat_a, i * stride + k, stride, flat_b, j * stride + k, stride,
                     partial, add or not is_first, flat_out, i * n + j, n,
                 )  # fmt: skip
-                j += width
-            i += height
+                second += second_side
+            first += first_side
 
 
 @njit(inline="always", **OPTIONS)
@@ -281,9 +289,14 @@ def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, colu
         _strips(a.ravel(), a_row, a_k, b, addend, add, out, rows, columns, inner)
 
 
-def has_short_side(form, m, n, k, itemsize):
-    """Whether the product is faster on operands in place, by measurements of both."""
-    return min(m, n) <= 16
+def has_short_side(form, m, n, k):
+    """Whether the product is faster on operands in place; the limits are where both took as long on a Zen 4 core."""
+    shorter = min(m, n)
+    if form == "nt":  # vectors along k
+        return k >= 32 and (shorter <= 32 or (shorter <= 128 and k >= 512))
+    if n <= NARROW and (form == "nn" or m <= 256):  # a block of B stays in L2 for all rows
+        return True
+    return m <= 16 or (form == "tn" and n <= 24)
 
 
 def as_rows(form, a, b, out):
@@ -293,6 +306,8 @@ def as_rows(form, a, b, out):
     or a transposed buffer for it.
     """
     m, n = out.shape
+    if m == 1 and form == "tn":
+        form, a = "nn", a.reshape(1, -1)
     if n == 1 and form == "nn":
         return "nt", a, b.reshape(1, -1), out
     if n < m and form == "tn":
