@@ -32,7 +32,8 @@ def combinations(variants, forms):
     parameters = []
     for variant, form, dtype in itertools.product(variants, forms, DTYPES):
         number = VARIANTS.index(variant) + FORMS.index(form) + DTYPES.index(dtype)
-        marks = [NEEDS_GCC] * (variant == "c_openmp") + [pytest.mark.slow] * (number % 2)
+        is_slow = dtype == "float32" if variant == "tiled" else number % 2
+        marks = [NEEDS_GCC] * (variant == "c_openmp") + [pytest.mark.slow] * is_slow
         parameters.append(pytest.param(variant, form, dtype, marks=marks))
     return parameters
 

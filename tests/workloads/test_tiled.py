@@ -10,12 +10,18 @@ import numba
 import numpy as np
 import pytest
 
-from ladder.workloads.gemm import tiled
+from ladder.workloads.gemm import tiled, unpacked
 
 pytestmark = pytest.mark.xdist_group("gemm")  # its functions are compiled once
 FORMS = ["nn", "tn", "nt"]
 SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
-DTYPES = [np.float64, np.float32]
+DTYPES = [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)]  # each compiles for ten seconds
+
+
+@pytest.fixture(params=["packed", "in place"])
+def placement(request, monkeypatch):
+    """Whether operands are packed, whatever the shape."""
+    monkeypatch.setattr(unpacked, "has_short_side", lambda *sizes: request.param == "in place")
 
 
 def operands(form, m, n, k, dtype, seed=0):
@@ -50,6 +56,7 @@ def check(form, m, n, k, dtype, addend=False):
     assert np.array_equal(b, before[1])
 
 
+@pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("form", FORMS)
 def test_odd_shapes(form, dtype):
@@ -59,12 +66,14 @@ def test_odd_shapes(form, dtype):
         check(form, m, n, k, dtype)
 
 
+@pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_addend(dtype):
     for m, n, k in [(1, 1, 1), (17, 65, 1), (100, 784, 300), (65, 17, 1000)]:
         check("nt", m, n, k, dtype, addend=True)
 
 
+@pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_edge_of_the_micro_tile(dtype):
     mr, nr = tiled.MR, tiled.NR_BYTES // np.dtype(dtype).itemsize
@@ -75,6 +84,7 @@ def test_every_edge_of_the_micro_tile(dtype):
         check("tn", mr + 1, n, 3, dtype)
 
 
+@pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("offset", [-1, 0, 1])
@@ -87,6 +97,7 @@ def test_every_edge_of_the_cache_blocks(form, dtype, offset):
     check(form, tiled.MC + offset, tiled.NC + offset, kc + offset, dtype)
 
 
+@pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("form", FORMS)
 def test_any_alignment_and_nothing_outside_out_is_written(form):
     m, n, k = 19, 53, 31
@@ -106,9 +117,10 @@ def test_any_alignment_and_nothing_outside_out_is_written(form):
         assert np.isnan(memory[shift + 1 + m * n :]).all()
 
 
+@pytest.mark.slow
 def test_a_product_can_be_reused_for_other_shapes_and_dtypes():
     multiply = tiled.product("nt")
-    for (m, n, k), dtype in itertools.product([(65, 300, 400), (3, 2, 1), (33, 400, 500)], DTYPES):
+    for (m, n, k), dtype in itertools.product([(65, 300, 400), (3, 2, 1), (33, 400, 500)], [np.float64, np.float32]):
         a, b, c = operands("nt", m, n, k, dtype)
         for addend in (None, c):
             out = np.full((m, n), np.nan, dtype)
@@ -173,13 +185,14 @@ import numpy as np
 from ladder.workloads.gemm import tiled
 
 rng = np.random.default_rng(0)
-multiply = tiled.product("nn")
 for threads in {threads}:
     numba.set_num_threads(threads)
-    for m, n, k in [(1, 1, 1), (200, 17, 300), (17, 400, 30), (97, 331, 101)]:
+    for m, n, k in [(1, 1, 1), (200, 17, 300), (17, 400, 30), (97, 331, 101), (3, 2, 999), (33, 601, 101)]:
         a, b, out = rng.uniform(-1, 1, (m, k)), rng.uniform(-1, 1, (k, n)), np.full((m, n), np.nan)
-        multiply(a, b, out)
-        assert np.allclose(out, np.einsum("ik,kj->ij", a, b), rtol=0, atol=1e-12), (threads, m, n, k)
+        for form, operands in {{"nn": (a, b), "tn": (a.T.copy(), b), "nt": (a, b.T.copy())}}.items():
+            out[:] = np.nan
+            tiled.product(form)(*operands, out)
+            assert np.allclose(out, np.einsum("ik,kj->ij", a, b), rtol=0, atol=1e-12), (threads, form, m, n, k)
 print(tiled.VECTOR_BYTES, numba.threading_layer(), sum(tiled._multiply.stats.cache_misses.values()))
 """
 

@@ -271,16 +271,17 @@ def _multiply_part(part, grid, a, a_inner_last, b, b_inner_last, addend, add, ou
     nr = _nr(out)
     rows = _part_range(-(-m // MR), MR, m, grid[0], part // grid[1])
     columns = _part_range(-(-n // nr), nr, n, grid[1], part % grid[1])
-    if not is_packed:
-        inner_range, target = (0, inner), out
-        if len(sums):
-            rows, columns, target = (0, m), (0, n), sums[part]
-            inner_range = _part_range(-(-inner // SQUARE), SQUARE, inner, len(sums), part)
-        unpacked.multiply_part(
-            a, a_inner_last, b, b_inner_last, addend, add and not len(sums), target, rows, columns, inner_range
-        )  # fmt: skip
-    elif rows[0] < rows[1] and columns[0] < columns[1]:
-        _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspace)
+    if is_packed:
+        if rows[0] < rows[1] and columns[0] < columns[1]:
+            _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspace)
+        return
+    inner_range, target = (0, inner), out
+    if len(sums):
+        rows, columns, target = (0, m), (0, n), sums[part]
+        inner_range = _part_range(-(-inner // SQUARE), SQUARE, inner, len(sums), part)
+    unpacked.multiply_part(
+        a, a_inner_last, b, b_inner_last, addend, add and not len(sums), target, rows, columns, inner_range
+    )  # fmt: skip
 
 
 def _entry(version):
@@ -300,12 +301,13 @@ def _entry(version):
         sums = np.zeros((threads if shares_sums else 0, m, n), out.dtype)
         if threads == 1:  # without the start of a parallel region
             _multiply_part(
-                0, grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspaces[0], is_packed
+                np.intp(0), grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspaces[0], is_packed
             )  # fmt: skip
             return
         for part in prange(threads):
             _multiply_part(
-                part, grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspaces[part], is_packed
+                np.intp(part), grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspaces[part],
+                is_packed,
             )  # fmt: skip
         if shares_sums:
             for i in range(m):

@@ -11,8 +11,6 @@ Both keep a tile of sums in registers over a block of the inner dimension, and a
 of a small tile are split in several, or the latency of a multiply-add would bound them.
 """
 
-import itertools
-
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
@@ -20,9 +18,10 @@ from numba.extending import intrinsic
 from ladder.workloads.gemm.vectors import MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
-# Rows of a tile of `_strip`, and rows and columns of one of `_dot`; more kinds of tiles would compile for too long.
-STRIP_ROWS = (MR, 4, 1)
-DOT_SIDES = (4, 1)
+# Rows of a tile of `_strip`, and rows and columns of one of `_dot`. More kinds of tiles would compile for too long, and
+# gain little: a strip whose rows are taken one by one stays in L1.
+STRIP_ROWS = (MR, 1)
+DOT_TILES = ((4, 4), (4, 1), (1, 1))
 SUMS = 8  # independent sums that hide the latency of a multiply-add
 DEPTH_OF_ROWS = 8  # inner dimension of a block if A has few rows: the rows of B that are read side by side
 NARROW = 512  # columns of a B whose rows are so short that they are read as a single stream
@@ -165,24 +164,24 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
 
 
 @intrinsic
-def _dot(typingctx, rows, columns, depth, a, a_offset, a_row, b, b_offset, b_row, addend, add, c, c_offset, c_row):
+def _dot(typingctx, rows, columns, depth, stride, a, a_offset, b, b_offset, addend, add, c, c_offset, c_row, c_column):
     """c (rows × columns) = a (rows × depth) · b (columns × depth)ᵀ, plus addend if `add`.
 
-    `rows` and `columns` are of DOT_SIDES. Element (i, k) of a has the flat index
-    a_offset + i·a_row + k, element (j, k) of b b_offset + j·b_row + k; c and addend as in `_strip`.
+    `rows` and `columns` are one of DOT_TILES. Element (i, k) of a has the flat index a_offset + i·stride + k, element
+    (j, k) of b b_offset + j·stride + k, element (i, j) of c and of addend c_offset + i·c_row + j·c_column.
     """
 
     def codegen(context, builder, signature, args):
-        rows, columns, depth, a, a_offset, a_row, b, b_offset, b_row, addend, add, c, c_offset, c_row = args
+        rows, columns, depth, stride, a, a_offset, b, b_offset, addend, add, c, c_offset, c_row, c_column = args
         index = depth.type
-        dtype = signature.args[3].dtype
+        dtype = signature.args[4].dtype
         vectors = Vectors(context, builder, dtype, VECTOR_BYTES // (dtype.bitwidth // 8))
-        a_start = address(context, builder, signature.args[3], a, a_offset)
+        a_start = address(context, builder, signature.args[4], a, a_offset)
         b_start = address(context, builder, signature.args[6], b, b_offset)
 
         def tile(row_count, column_count):
-            a_rows = [builder.gep(a_start, [builder.mul(a_row, index(i))]) for i in range(row_count)]
-            b_rows = [builder.gep(b_start, [builder.mul(b_row, index(j))]) for j in range(column_count)]
+            a_rows = [builder.gep(a_start, [builder.mul(stride, index(i))]) for i in range(row_count)]
+            b_rows = [builder.gep(b_start, [builder.mul(stride, index(j))]) for j in range(column_count)]
 
             def multiply_add(k, sums, mask):
                 a_vectors = [vectors.load(builder.gep(start, [k]), mask) for start in a_rows]
@@ -194,10 +193,11 @@ def _dot(typingctx, rows, columns, depth, a, a_offset, a_row, b, b_offset, b_row
             totals = [vectors.sum(value) for value in sums]
             for number, total in enumerate(totals):
                 i, j = divmod(number, column_count)
-                offset = builder.add(builder.add(c_offset, builder.mul(c_row, index(i))), index(j))
-                start = address(context, builder, signature.args[9], addend, offset)
+                offset = builder.add(c_offset, builder.mul(c_row, index(i)))
+                offset = builder.add(offset, builder.mul(c_column, index(j)))
+                start = address(context, builder, signature.args[8], addend, offset)
                 old = builder.select(add, builder.load(start), total.type(0))
-                start = address(context, builder, signature.args[11], c, offset)
+                start = address(context, builder, signature.args[10], c, offset)
                 builder.store(builder.fadd(total, old), start)
 
         def choice(row_count, column_count):
@@ -205,23 +205,15 @@ def _dot(typingctx, rows, columns, depth, a, a_offset, a_row, b, b_offset, b_row
             condition = builder.and_(is_height, builder.icmp_signed("==", columns, index(column_count)))
             return condition, lambda: tile(row_count, column_count)
 
-        _choose(builder, [choice(*shape) for shape in itertools.product(DOT_SIDES, repeat=2)])
+        _choose(builder, [choice(*shape) for shape in DOT_TILES])
         return context.get_dummy_value()
 
     return types.void(
-        rows, columns, depth, a, a_offset, a_row, b, b_offset, b_row, addend, add, c, c_offset, c_row
+        rows, columns, depth, stride, a, a_offset, b, b_offset, addend, add, c, c_offset, c_row, c_column
     ), codegen  # fmt: skip
 
 
 @njit(**OPTIONS)
-def _tile_side(left, largest):
-    """The largest side of a tile, of `largest`, 4 and 1, that fits into `left`."""
-    if left >= largest:
-        return largest
-    return 4 if left >= 4 else 1
-
-
-@njit(inline="always", **OPTIONS)
 def _strips(a, a_row, a_k, b, addend, add, out, rows, columns, inner):
     """out[rows, columns] = a · b over the half-open range `inner`; element (i, k) of a is a[i·a_row + k·a_k].
 
@@ -237,49 +229,48 @@ def _strips(a, a_row, a_k, b, addend, add, out, rows, columns, inner):
     for k in range(inner[0], inner[1], block):
         depth = min(block, inner[1] - k)
         is_first = k == inner[0]
-        partial = flat_addend if is_first else flat_out
+        partial_out = flat_addend if is_first else flat_out
         for start in range(columns[0], columns[1], width):
             i = rows[0]
             while i < rows[1]:
-                height = _tile_side(rows[1] - i, MR)
+                height = MR if rows[1] - i >= MR else 1
                 for j in range(start, min(start + width, columns[1]), nr):
                     _strip(
                         height, min(nr, columns[1] - j), depth, a, i * a_row + k * a_k, a_row, a_k,
-                        flat_b, k * n + j, n, partial, add or not is_first, flat_out, i * n + j, n,
+                        flat_b, k * n + j, n, partial_out, add or not is_first, flat_out, i * n + j, n,
                     )  # fmt: skip
                 i += height
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**OPTIONS)
 def _dots(a, b, addend, add, out, rows, columns, inner):
     """out[rows, columns] = a · bᵀ over the half-open range `inner`; a is M × K, b N × K, out and addend M × N."""
     flat_a, flat_b, flat_out, flat_addend = a.ravel(), b.ravel(), out.ravel(), addend.ravel()
     n, stride = out.shape[1], a.shape[1]
     # The inner loop runs over the shorter side, so that the longer operand is read once.
-    has_few_rows = rows[1] - rows[0] <= columns[1] - columns[0]
-    outer, shorter = (columns, rows) if has_few_rows else (rows, columns)
+    if rows[1] - rows[0] <= columns[1] - columns[0]:
+        longer, shorter, flat_long, flat_short, long_step, short_step = columns, rows, flat_b, flat_a, 1, n
+    else:
+        longer, shorter, flat_long, flat_short, long_step, short_step = rows, columns, flat_a, flat_b, n, 1
     for k in range(inner[0], inner[1], DEPTH_OF_DOTS):
         depth = min(DEPTH_OF_DOTS, inner[1] - k)
         is_first = k == inner[0]
-        partial = flat_addend if is_first else flat_out
-        first = outer[0]
-        while first < outer[1]:
-            first_side = _tile_side(outer[1] - first, 4)
-            second = shorter[0]
-            while second < shorter[1]:
-                second_side = _tile_side(shorter[1] - second, 4)
-                i, height, j, width = first, first_side, second, second_side
-                if has_few_rows:
-                    i, height, j, width = second, second_side, first, first_side
+        partial_out = flat_addend if is_first else flat_out
+        i = longer[0]
+        while i < longer[1]:
+            height = 4 if longer[1] - i >= 4 else 1
+            j = shorter[0]
+            while j < shorter[1]:
+                width = 4 if height == 4 and shorter[1] - j >= 4 else 1
                 _dot(
-                    height, width, depth, flat_a, i * stride + k, stride, flat_b, j * stride + k, stride,
-                    partial, add or not is_first, flat_out, i * n + j, n,
+                    height, width, depth, stride, flat_long, i * stride + k, flat_short, j * stride + k, partial_out,
+                    add or not is_first, flat_out, i * long_step + j * short_step, long_step, short_step,
                 )  # fmt: skip
-                second += second_side
-            first += first_side
+                j += width
+            i += height
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**OPTIONS)
 def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, inner):
     """The part of the product in the half-open ranges `rows` and `columns` of out, summed over the range `inner`."""
     if b_inner_last:
