@@ -1,4 +1,4 @@
-"""What a command line asks of Snakemake: targets that nothing makes are sentences with the nearest name."""
+"""What a user asks of the workflow: an unknown name, of a target or in a chapter, is a sentence with the nearest one."""
 
 import os
 import re
@@ -7,11 +7,18 @@ from snakemake.logging import logger
 
 from ladder.catalogue import locations
 from ladder.errors import LadderError, did_you_mean, enumerate_words
+from ladder.report import chapter_data
 from ladder.workflow.mistakes import ending_run
 
 # The paths that name an experiment, and those of figures.
 EXPERIMENT = re.compile(r"results/(?:tables|plans)/([^/.]+)")
 FIGURE = re.compile(r"results/figures/([^/]+)\.\w+")
+
+
+@ending_run()
+def require_chapters(experiments):
+    """End the run for a name in a chapter of the user's that nothing has; `experiments` are the configuration's."""
+    chapter_data.require_users(experiments)
 
 
 def check_targets(workflow, experiments, figures):
