@@ -1,4 +1,4 @@
-"""What a user asks of the workflow: an unknown name, of a target or in a chapter, is a sentence with the nearest one."""
+"""What a user asks of the workflow: an unknown target, or name in a chapter, is a sentence with the nearest one."""
 
 import os
 import re

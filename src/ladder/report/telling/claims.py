@@ -6,7 +6,7 @@ A verdict rests on cases of the same campaigns alone: a ratio without a spread i
 import re
 from functools import partial
 
-from ladder.report import chapter_data, latex, ratios, verdict_table
+from ladder.report import chapter_data, evidence, latex, ratios, verdict_table
 from ladder.report.telling.chapter_study import NotMeasured, module, required
 from ladder.report.telling.lines import FLOOR, Cause, Claim
 from ladder.statistics.claims import decide, has_number
@@ -14,12 +14,12 @@ from ladder.statistics.claims import decide, has_number
 
 def verdicts(study):
     """The claims of a chapter with their answers, {group: [verdict_table.Claim]}; cached in the study."""
-    key = verdicts, study.workload
-    answers = study.study.answers
+    key, answers = (verdicts, study.workload), study.study.answers
     if key not in answers:
         data = module(study.workload, "claims")
         groups = grouped(chapter_data.require_groups(data.__file__, data.CLAIMS)) if data else {}
-        answers[key] = {group: [decided(study, claim) for claim in claims] for group, claims in groups.items()}
+        of_campaigns = evidence.of_campaigns(study)
+        answers[key] = {group: [decided(of_campaigns, claim) for claim in claims] for group, claims in groups.items()}
     return answers[key]
 
 
