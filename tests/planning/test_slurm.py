@@ -70,7 +70,7 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
     ("message", "start"),
     [
         (
-            "sbatch: error: fetch_config: DNS SRV lookup failed\nsbatch: fatal: Could not establish a configuration source",
+            "sbatch: error: fetch_config: lookup failed\nsbatch: fatal: Could not establish a configuration source",
             "Slurm can't be reached from here: fetch_config",
         ),
         (
