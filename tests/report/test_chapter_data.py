@@ -1,17 +1,21 @@
 """Names in a chapter's data that nothing has: each is a sentence with file and nearest name, before any measurement."""
 
+import re
 import shutil
 import sys
 
 import pytest
+import yaml
 
 from chapter import CHAPTERS
-from conftest import TESTS
+from conftest import ROOT, TESTS
 from ladder.catalogue import sources
 from ladder.errors import LadderError
+from ladder.planning import configuration
 from ladder.report import chapter_data, chapters
 from ladder.workflow import invocation
 
+AXPY = TESTS / "workloads/own/axpy/paper"
 EXPERIMENTS = {"axpy_threads": {"workload": "axpy"}, "mlp_threads": {"workload": "mlp"}, "dropped": None}
 
 
@@ -43,6 +47,11 @@ def test_every_chapter_of_the_project_is_accepted(workload):
     chapter_data.require(CHAPTERS[workload])
 
 
+@pytest.mark.parametrize("workload", CHAPTERS)
+def test_the_looks_of_every_chapter_are_accepted(workload):
+    chapter_data.require_looks(CHAPTERS[workload])
+
+
 def test_a_users_chapter_is_accepted(paper):
     chapter_data.require_users(EXPERIMENTS)
     chapter_data.require_users({"mlp_threads": {"workload": "mlp"}})  # the experiment is in another configuration
@@ -51,6 +60,26 @@ def test_a_users_chapter_is_accepted(paper):
 @pytest.mark.parametrize(
     ("file", "old", "new", "sentence"),
     [
+        (
+            "__init__.py",
+            '"blue", "o"',
+            '"bleu", "o"',
+            "LOOKS in {paper}/__init__.py shows 'vectorised' in 'bleu', which is not a colour: choose blue, orange, "
+            "green, red, pink, brown, rose, grey, yellow, sky or indigo.",
+        ),
+        (
+            "__init__.py",
+            '"blue", "o", ""',
+            '"blue", "o"',
+            "LOOKS in {paper}/__init__.py shows 'vectorised' as ('two passes', 'blue', 'o'): give it a label, a "
+            "colour, a marker and dashes.",
+        ),
+        (
+            "__init__.py",
+            '"parallel":',
+            '"paralel":',
+            "LOOKS in {paper}/__init__.py shows 'paralel', which is not a variant of axpy. Did you mean 'parallel'?",
+        ),
         (
             "claims.py",
             '"own"',
@@ -156,3 +185,16 @@ def test_claims_of_an_unknown_group_are_refused_in_a_report_too(paper):
     change(paper / "claims.py", '"own"', '"ours"')
     with pytest.raises(LadderError, match=r"CLAIMS in .*claims\.py has the group 'ours'"):
         chapters.verdicts(Study({}, None))
+
+
+def test_the_page_on_chapters_writes_the_example_file_by_file():
+    """A test of the workflow measures, draws and typesets it, at another size."""
+    page = (ROOT / "docs/how-to/chapter.md").read_text(encoding="utf-8")
+    written = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, re.DOTALL))
+    files = {path.name: path.read_text(encoding="utf-8") for path in AXPY.glob("*.*")}
+    assert written == files | {"lines.py": files["lines.py"].replace("elements=1000)", "elements=1000000)")}
+    config, claims = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    assert config["claims"] == ["axpy_claims.yaml"]
+    for experiments in (config["experiments"], claims["experiments"]):
+        validated = configuration.validate({"experiments": experiments})
+        assert validated["experiments"]["axpy_threads"]["sizes"] == {"elements": 1000000}
