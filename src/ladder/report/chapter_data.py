@@ -1,12 +1,13 @@
-"""Checks of a chapter's data: whether the groups, lines, sources and machines that its modules name exist.
+"""Checks of a chapter's data: whether the groups, lines, sources, machines and colours that its modules name exist.
 
 Planning checks the chapters of a user's workloads, so that a misspelt name doesn't end a run after its measurements.
 The project's own are checked by a test, because importing them takes longer than planning.
 """
 
-from ladder.catalogue import blame, locations, workloads
+from ladder.catalogue import blame, literals, locations, workloads
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.report import chapters
+from ladder.report.figures import methods
 
 GROUPS = {"earlier": "what an earlier study claimed", "own": "questions of ours"}
 
@@ -17,9 +18,29 @@ def require_users(experiments):
     `experiments` are all of the configuration, {name: experiment}, or None for one that the configuration drops.
     """
     for chapter in chapters.chapters():
-        if chapter.has_lines and not chapter.folder.is_relative_to(locations.HOME):
+        if chapter.folder.is_relative_to(locations.HOME):
+            continue
+        require_looks(chapter)
+        if chapter.has_lines:
             require(chapter)
             require_experiments(chapter, experiments)
+
+
+def require_looks(chapter):
+    """Refuse LOOKS of another form, of an unknown colour, or of almost a variant's name. Raises LadderError."""
+    path = chapter.folder / "__init__.py"
+    constants = literals.read(path)
+    looks, variants = constants.get("LOOKS", {}), workloads.variants(chapter.workload)
+    for method, look in looks.items():
+        where = f"LOOKS in {path} shows {method!r}"
+        if not isinstance(look, tuple) or len(look) != 4:
+            raise LadderError(f"{where} as {look!r}: give it a label, a colour, a marker and dashes.")
+        if look[1] not in methods.COLOURS:
+            known = enumerate_words(methods.COLOURS, "or")
+            raise LadderError(f"{where} in {look[1]!r}, which is not a colour: choose {known}.")
+        hint = did_you_mean(method, [name for name in variants if name not in looks])
+        if method not in variants and hint and "METHOD" not in constants:
+            raise LadderError(f"{where}, which is not a variant of {chapter.workload}.{hint}")
 
 
 def require(chapter):

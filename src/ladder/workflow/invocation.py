@@ -2,8 +2,7 @@
 
 import os
 import re
-
-from snakemake.logging import logger
+import sys
 
 from ladder.catalogue import locations
 from ladder.errors import LadderError, did_you_mean, enumerate_words
@@ -76,10 +75,13 @@ def missing_experiments(name, experiments, figures):
 
 
 def report_misspelt(experiments, figures):
-    """Print which of a user's figures aren't drawn because they require an experiment with almost a known name."""
+    """Print which of a user's figures aren't drawn because they require an experiment with almost a known name.
+
+    Snakemake's logger would omit it with `-q all`.
+    """
     for name in figures.constants:
         missing = missing_experiments(name, experiments, figures)
         if not figures.paths[name].is_relative_to(locations.HOME) and any(
             did_you_mean(other, experiments) for other in missing
         ):
-            logger.warning(f"ladder: {figure_reason(name, experiments, figures)}")
+            print(f"ladder: {figure_reason(name, experiments, figures)}", file=sys.stderr)
