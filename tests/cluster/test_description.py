@@ -17,6 +17,7 @@ ON_GPUS = {"partition": "gpu", "gpus": 1}
 def describe(kind="cpu", **nodes):
     """A validated description in which keys of one kind of nodes differ."""
     kinds = {"cpu": NODES, "mpi": {**NODES, "count": 2}, "gpu": {**NODES, **ON_GPUS}}
+    kinds = {name: keys | {"machine": f"lab-{name}"} for name, keys in kinds.items()}
     return site.validate({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
 
 

@@ -34,16 +34,26 @@ def has_ended(number):
     return not psutil.pid_exists(number)
 
 
-@pytest.mark.parametrize("shell", ["LADDER_PARENT=$$ {}; true", 'LADDER_PARENT="1 $$" {}; true'])
-def test_a_job_dies_with_its_run(tmp_path, shell):
-    process, number = start_job(tmp_path, shell)
+def test_a_job_dies_with_its_run(tmp_path):
+    process, number = start_job(tmp_path, "LADDER_PARENT=$$ {}; true")
     with process:
         os.kill(process.pid, signal.SIGKILL)
         assert has_ended(int(number))
 
 
+def test_a_program_may_be_between_a_run_and_its_job(tmp_path):
+    """Such as a wrapper or a container's runtime, with which the job dies."""
+    process, number = start_job(tmp_path, "export LADDER_PARENT=$$; bash -c 'echo $$; {}; true'; true")
+    with process:
+        job = process.stdout.readline()
+        os.kill(int(number), signal.SIGKILL)
+        assert has_ended(int(job))
+
+
 def test_a_job_whose_run_has_already_died_does_nothing(tmp_path):
-    process, number = start_job(tmp_path, "LADDER_PARENT=1 {} 2>&1; true")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    process, number = start_job(tmp_path, f"LADDER_PARENT={ended.pid} {{}} 2>&1; true")
     with process:
         assert number.startswith("ladder: the run that LADDER_PARENT names has ended or didn't start this process")
 

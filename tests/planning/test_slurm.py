@@ -1,8 +1,11 @@
-"""A run cancels the Slurm jobs that a killed run in its folder has left, and no others."""
+"""Slurm that can't be reached, and jobs that a killed run has left: a run cancels those of its folder and no others."""
+
+from subprocess import CompletedProcess
 
 import pytest
 
-from ladder.planning import slurm
+from ladder.errors import LadderError
+from ladder.planning import site, slurm
 
 
 @pytest.fixture
@@ -61,3 +64,28 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm, "query", query)
     assert slurm.cancel_stray() == ["1", "3"]
     assert jobs == {"2": "study-2"}
+
+
+@pytest.mark.parametrize(
+    ("message", "start"),
+    [
+        (
+            "sbatch: error: fetch_config: lookup failed\nsbatch: fatal: Could not establish a configuration source",
+            "Slurm can't be reached from here: fetch_config",
+        ),
+        (
+            "allocation failure: Unable to contact slurm controller (connect failure)",
+            "Slurm can't be reached from here: Unable",
+        ),
+        ("allocation failure: Invalid qos specification", "Slurm refuses jobs for the nodes `cpu` of site.yaml: Inv"),
+    ],
+)
+def test_a_slurm_that_can_not_be_reached_is_not_a_refusal(message, start, monkeypatch):
+    monkeypatch.setattr(slurm.shutil, "which", lambda name: name)
+    monkeypatch.setattr(slurm, "run", lambda *command: CompletedProcess(command, 1, "", message))
+    described = site.validate(
+        {"nodes": {"cpu": {"partition": "cpu", "machine": "lab", "cores": 2, "memory": 1}}}, "site.yaml"
+    )
+    with pytest.raises(LadderError) as error:
+        slurm.require_accepted(described, "site.yaml", ["cpu"])
+    assert str(error.value).startswith(start)

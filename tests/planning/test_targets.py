@@ -79,6 +79,14 @@ def test_ranks_use_as_many_nodes_as_their_gpus_need(site, ranks, nodes, gres):
     assert (targets.nodes_of(target, case), targets.gres_of(target, case)) == (nodes, gres)
 
 
+def test_kinds_of_different_nodes_need_different_labels(site):
+    assert site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 4}})
+    with pytest.raises(
+        LadderError, match=r"nodes\.gpu\.machine: nodes\.cpu has the same label, lab, but 8 cores in pl"
+    ):
+        site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 4, "cores": 4}})
+
+
 @pytest.mark.parametrize(
     ("changes", "case", "reason"),
     [
@@ -100,7 +108,7 @@ def test_ranks_use_as_many_nodes_as_their_gpus_need(site, ranks, nodes, gres):
     ],
 )
 def test_cases_that_do_not_fit_on_the_nodes_are_skipped(site, changes, case, reason):
-    gpu = NODES | {"gpus": 4, "count": 3, "launcher": "srun"} | changes
+    gpu = NODES | {"machine": "lab-gpu", "gpus": 4, "count": 3, "launcher": "srun"} | changes
     target = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
     workload, variant, tuning = case
     sizes = {"images": 50} if workload == "dcgan" else {"n": 5, "m": 3}

@@ -10,6 +10,8 @@ from ladder.store.study import Study
 from made_up import MACHINE
 from made_up import chapters as made
 
+RUN = "2026-11-28T174003Z"  # a campaign as runs name it
+
 
 @pytest.fixture(scope="module")
 def study():
@@ -43,8 +45,36 @@ def test_the_tally_counts_every_claim(study):
         claims = [claim for _, of, claim in chapters.verdicts(study) if of == group]
         assert numbers[f"study/verdicts/{group}/count"] == f"\\num{{{len(claims)}}}"
     assert "as claimed" in numbers["study/verdicts/directions"]
+    assert "as claimed" in numbers["study/verdicts/every"]
     assert numbers["study/behind/processes"] is not None
     assert verdicts.numbers(Study({}, None))["study/verdicts/directions"] is None
+
+
+def of_run(study):
+    """The study as that of an ordinary run, whose name is in the records, too."""
+    change = {name: table | {"samples": table["samples"].assign(campaign=RUN)} for name, table in study.tables.items()}
+    return replace(study, tables=change)
+
+
+def test_a_campaign_outranks_the_records_of_an_ordinary_run(study):
+    """They would show half the gain."""
+    run = of_run(made.study("descent", machine="here", factor=lambda case: 1 + (case.variant == "cuda_persistent")))
+    published = made.study("descent", machine="here (published)")
+    both = replace(made_up.both(run, published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
+    expected, found = (verdicts.rows(one).set_index("claim") for one in (study, both))
+    assert found["verdict"].to_dict() == expected["verdict"].to_dict()
+    assert found["now"]["one-launch"] == pytest.approx(expected["now"]["one-launch"])
+    assert {*found["machines"]} <= {"here", ""}
+    assert verdicts.numbers(both)["study/toy"] is None
+
+
+def test_without_a_campaign_no_claim_is_tested(study):
+    run = of_run(study)
+    assert {*verdicts.rows(run)["verdict"]} == {"not tested"}
+    needs = {claim.needs for *_, claim in chapters.verdicts(run) if claim.key == "one-launch"}
+    assert needs == {"both rungs in one campaign"}
+    assert verdicts.numbers(run)["study/verdicts/every"] is None
+    assert verdicts.numbers(run)["study/toy"] is None, "the sizes are those of the claims"
 
 
 def test_a_build_that_decides_nothing_says_so(study):

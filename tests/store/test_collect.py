@@ -317,6 +317,18 @@ def test_what_is_published_of_this_machine_is_not_shown_twice(local):
     assert sorted(missing) == [["here", 2], ["here", 4], ["here", 64]]
 
 
+def test_a_campaign_is_kept_beside_a_new_measurement(local):
+    """Verdicts rest on it."""
+    folder = Path(local.add(case_of(1), samples=[1.0]).publish())
+    Path("published/campaigns").mkdir()
+    folder = folder.rename("published/campaigns/first")
+    local.add(case_of(1), samples=[3.0])
+    local.cases = local.cases[:1]
+    frames = tables(local.plan(), folder)
+    rows = frames["samples"][["machine", "seconds"]].values.tolist()
+    assert rows == [["here", 3.0], ["here (published)", 1.0]]
+
+
 def test_a_case_that_was_missing_when_published_and_is_measured_now_is_not_missing(local):
     local.add(case_of(1)).add(case_of(2), recorded=False)
     folder = local.publish()

@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,16 @@ def snakemake(folder, project, *options):
     environment = os.environ | {"PYTHONPATH": path}
     result = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     return result.stdout + result.stderr, result.returncode
+
+
+def test_the_documents_commands_are_those_that_the_tests_run():
+    """Without `--cores` Snakemake refuses to start, since a module has no profile of its own."""
+    text = (ROOT / "docs/how-to/module.md").read_text(encoding="utf-8")
+    commands = [
+        line.split()[1:] for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()
+    ]
+    profile = ["--workflow-profile", "/path/of/the/clone/profiles/default"]
+    assert commands == [["--cores", "2", *options] for options in (["--dry-run"], [], profile)]
 
 
 @pytest.mark.workflow

@@ -76,13 +76,14 @@ def test_a_verb_replaces_its_shell_and_is_found_in_a_folder_with_a_blank():
     folder = Commands(is_on_cluster=False, is_deployed=False)
     assert folder.ladder("list") == 'exec  "$LADDER_PYTHON" -m ladder list '
     assert folder.on_node("list") == folder.ladder("list")
+    assert Commands(is_on_cluster=True, is_deployed=False).ladder("list") == folder.ladder("list")
     line = folder.module("this.that --flag")
     assert shlex.split(line) == ["exec", "$LADDER_PYTHON", "-m", "this.that", "--flag"]
 
 
 def test_in_an_environment_of_snakemakes_the_code_is_found_by_a_variable():
     line = Commands(is_on_cluster=False, is_deployed=True).ladder("list")
-    assert line == 'LADDER_PARENT="$PPID $$" exec  env PYTHONPATH="$LADDER_CODE" python -m ladder list '
+    assert line == 'exec  env PYTHONPATH="$LADDER_CODE" python -m ladder list '
 
 
 def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ladder.planning import slurm
 from ladder.records import record
 from ladder.workflow import totals
 from ladder.workflow.resources import JobResources
@@ -20,8 +21,9 @@ GPU = CLUSTER["gpu"] | {"launcher": "srun", "minutes": 60}
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """An empty working directory."""
+    """An empty working directory, and CuPy installed."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(slurm, "is_installed", lambda library: True)
 
 
 def announced(**gpu):
@@ -52,6 +54,14 @@ def test_jobs_are_counted_by_kind_of_nodes_with_their_gpus_and_hours():
         "same: see the key `share`.",
         "ladder: 1 case of the whole plan can't run on these nodes: 1 (needs 9 cores, 8 available).",
     ]
+
+
+def test_without_cupy_the_totals_say_that_the_run_will_be_refused(monkeypatch):
+    before = announced()
+    monkeypatch.setattr(slurm, "is_installed", lambda library: False)
+    *lines, last = announced()
+    assert lines == before
+    assert last.startswith("ladder: This run will be refused. There are cases for the cluster's GPUs, but CuPy isn't ")
 
 
 def test_a_case_that_shares_its_node_takes_a_part_of_it():

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,15 +35,28 @@ AT_LIMIT = (
 def die_with_parent(*parents: int) -> None:
     """Have Linux kill this process when its parent dies, so that a killed run leaves no process behind.
 
-    One of the process ids `parents` must be the parent's; otherwise the parent has died already, and the process exits.
+    One of the process ids `parents` must be the parent's or, with a program such as a container's runtime between them,
+    that of an older ancestor; otherwise the run has died already, and the process exits.
     Linux takes the thread that started this process for its parent, so that thread must not end earlier.
     """
     if LIBC:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() not in parents:
+        if not any(number in parents for number in ancestors()):
             with contextlib.suppress(OSError):
                 os.write(2, LOST_MESSAGE)
             os._exit(1)
+
+
+def ancestors() -> Iterator[int]:
+    """The process ids of the parent, of its parent and so on, as far as Linux shows them."""
+    number = os.getppid()
+    while number:
+        yield number
+        try:
+            stat = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return
+        number = int(stat.rpartition(")")[2].split()[1])  # behind the name, which may have blanks and brackets
 
 
 def join_run() -> bool:

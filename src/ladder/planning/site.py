@@ -3,7 +3,7 @@
 import copy
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,20 @@ def validate(site: Any, path: Path | str) -> dict[str, Any]:
             )
         if nodes["share"] and kind != "gpu":
             raise LadderError(f"{what} is wrong at nodes.{kind}.share: only cases on one GPU share a node.")
+    require_labels(site["nodes"], what)
     return site
+
+
+def require_labels(nodes: Mapping[str, Mapping[str, Any]], what: str) -> None:
+    """Raises LadderError if kinds of nodes with different numbers of cores have one label: their results would mix."""
+    first: dict[str, str] = {}
+    for kind, keys in nodes.items():
+        other = first.setdefault(keys["machine"], kind)
+        if keys["cores"] != nodes[other]["cores"]:
+            raise LadderError(
+                f"{what} is wrong at nodes.{kind}.machine: nodes.{other} has the same label, {keys['machine']}, but "
+                f"{nodes[other]['cores']} cores in place of {keys['cores']}. Different nodes need different labels."
+            )
 
 
 def require_free(options: Sequence[str], where: str) -> None:

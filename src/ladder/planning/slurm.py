@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -18,13 +19,19 @@ from ladder.planning.plan import is_installed
 from ladder.records.case import Case
 
 TIMEOUT = 60  # seconds for a Slurm command to answer
+# What Slurm's commands say without a configuration or without an answer of the controller.
+UNREACHABLE = re.compile(
+    "configuration source|s_p_parse_file|unable to contact slurm controller|connection (?:refused|timed out)|"
+    "unable to connect to slurm|zero bytes were transmitted",
+    re.IGNORECASE,
+)
 
 
 def require_accepted(site: Mapping[str, Any], path: Path | str, kinds: Iterable[str]) -> None:
     """Have Slurm test the largest job on each of these kinds of nodes. Nothing is submitted.
 
     `site` is the validated description that was read from the file `path`. Raises LadderError naming the key to change,
-    or if there is no Slurm.
+    or if there is no Slurm that answers.
     """
     if not shutil.which("sbatch"):
         raise LadderError(
@@ -34,6 +41,8 @@ def require_accepted(site: Mapping[str, Any], path: Path | str, kinds: Iterable[
         nodes = site["nodes"][kind]
         options = options_of(nodes, site)
         if reason := refusal(options):
+            if UNREACHABLE.search(reason):
+                raise LadderError(f"Slurm can't be reached from here: {reason}. Start on a login node of the cluster.")
             wrong_keys = [key for key in options if not refusal({**options, key: []})]
             if not wrong_keys and not site["account"] and "account" in reason:
                 wrong_keys = ["account"]

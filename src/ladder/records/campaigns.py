@@ -20,6 +20,7 @@ FOLDER = Path("results/campaigns")
 PUBLISHED = Path("results/published/campaigns")
 NOTE = "campaign.json"
 VARIABLE = "LADDER_CAMPAIGN"  # the campaign of a run, for its jobs
+RUN = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")  # the campaign of an ordinary run, as `name_of()` gives it
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
 SAME = ("machine", "commit", "dirty", "host", "gpus")  # what a campaign that is continued must agree in
 

@@ -83,7 +83,7 @@ SENTENCES = {claims.NO_EFFECT: "without effect"}
 def tally(group):
     """The number of claims by verdict, as text: 1 is as claimed and 3 are undecided; None if none was tested."""
     counts = Counter(claim.answer.verdict for claim in group)
-    if set(counts) == {claims.NOT_TESTED}:
+    if set(counts) <= {claims.NOT_TESTED}:
         return None
     counted = [(counts[word], SENTENCES.get(word, word)) for word in claims.WORDS if counts[word]]
     return latex.enumeration(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in counted)

@@ -99,8 +99,9 @@ def numbers(study):
     return {
         **{f"study/verdicts/{name}/count": f"\\num{{{len(group)}}}" for name, group in groups.items()},
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
+        "study/verdicts/every": verdict_table.tally([claim for *_, claim in verdicts]),
         "study/verdicts/replicated": replicated(verdicts),
-        "study/toy": toy(study, {machine for machine, *_ in cases}),
+        "study/toy": toy(study),
         **samples_behind(study, cases),
     }
 
@@ -113,10 +114,12 @@ def replicated(verdicts):
     return f"\\num{{{count}}} of \\num{{{len(spreads)}}}" if spreads else None
 
 
-def toy(study, verdict_machines):
-    """The machine of this build, if it has measurements and no verdict is based on them; else None."""
+def toy(study):
+    """The machine of this build, if it has measurements, but too few or too small ones for any chapter; else None."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
-    return code(local[0]) if local and local[0] not in verdict_machines else None
+    every = [chapter.study(study) for chapter in dict.fromkeys(chapter for chapter, *_ in chapters.verdicts(study))]
+    used = {machine.subject for chapter in every for machine in chapter.machines.values()}
+    return code(local[0]) if local and local[0] not in used else None
 
 
 def samples_behind(study, cases):

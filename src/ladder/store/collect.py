@@ -130,9 +130,12 @@ def key_of(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
 def published_parts(
     folders: Sequence[Path | str], name: str, experiment: str, new_keys: set[tuple[str, str, str, str]]
 ) -> list[pd.DataFrame]:
-    """An experiment's rows of a published table by folder; a case that campaigns measured is of these alone."""
+    """An experiment's rows of a published table by folder; a published case that campaigns measured is of these alone.
+
+    Those of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns.
+    """
     of_campaigns = [folder for folder in folders if is_campaign(folder)]
-    parts = [published_rows(folder, name, experiment, new_keys) for folder in of_campaigns]
+    parts = [published_rows(folder, name, experiment, set()) for folder in of_campaigns]
     parts = [part.assign(process=part["process"] + APART * number) for number, part in enumerate(parts) if len(part)]
     measured_again = {
         (machine.removesuffix(PUBLISHED), *key) for part in parts for machine, *key in part[KEY].to_numpy()

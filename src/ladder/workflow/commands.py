@@ -30,9 +30,7 @@ class Commands:
     def module(self, module, wrapper=""):
         """The command line of a Python module; it replaces its shell (exec), so that it ends when the run is killed."""
         python = 'env PYTHONPATH="$LADDER_CODE" python' if self.is_deployed else '"$LADDER_PYTHON"'
-        # The module ends with its parent, one of LADDER_PARENT: Snakemake, or a container's runtime between them.
-        parent = 'LADDER_PARENT="$PPID $$" ' if self.is_on_cluster or self.is_deployed else ""
-        return f"{parent}exec {wrapper} {python} -m {module} "
+        return f"exec {wrapper} {python} -m {module} "
 
     def on_node(self, verb):
         """The command line of a verb on a node of the cluster, after the node's prelude; `ladder` without a cluster.
@@ -53,7 +51,8 @@ def set_variables(plan, workflow):
     """Set the environment variables of this process that its jobs inherit.
 
     If they were in the rules' commands or parameters, moving the folder or changing a cluster's prelude would cause all
-    cases to be measured again, and blanks in the project's path would split words. Ends the run if LADDER_COMMIT isn't
+    cases to be measured again, as would a switch between this machine and a cluster to most other rules, and blanks in
+    the project's path would split words. Ends the run if LADDER_COMMIT isn't
     a commit.
     """
     for name in BASH_VARIABLES:
@@ -64,7 +63,7 @@ def set_variables(plan, workflow):
         os.environ[campaigns.VARIABLE] = campaigns.name_of()
     if plan.image:
         deployment.bind_folders(plan.root)
-    # The verbs that the rules start end when this process ends.
+    # The verbs that the rules start end when this process ends. On a node it is the Snakemake that runs the job there.
     os.environ |= {"LADDER_PARENT": str(os.getpid())}
     if plan.site:
         for kind, nodes in plan.site["nodes"].items():

@@ -1,17 +1,23 @@
-"""What a command line asks of Snakemake: targets that nothing makes are sentences with the nearest name."""
+"""What a user asks of the workflow: an unknown target, or name in a chapter, is a sentence with the nearest one."""
 
 import os
 import re
-
-from snakemake.logging import logger
+import sys
 
 from ladder.catalogue import locations
 from ladder.errors import LadderError, did_you_mean, enumerate_words
+from ladder.report import chapter_data
 from ladder.workflow.mistakes import ending_run
 
 # The paths that name an experiment, and those of figures.
 EXPERIMENT = re.compile(r"results/(?:tables|plans)/([^/.]+)")
 FIGURE = re.compile(r"results/figures/([^/]+)\.\w+")
+
+
+@ending_run()
+def require_chapters(experiments):
+    """End the run for a name in a chapter of the user's that nothing has; `experiments` are the configuration's."""
+    chapter_data.require_users(experiments)
 
 
 def check_targets(workflow, experiments, figures):
@@ -69,10 +75,13 @@ def missing_experiments(name, experiments, figures):
 
 
 def report_misspelt(experiments, figures):
-    """Print which of a user's figures aren't drawn because they require an experiment with almost a known name."""
+    """Print which of a user's figures aren't drawn because they require an experiment with almost a known name.
+
+    Snakemake's logger would omit it with `-q all`.
+    """
     for name in figures.constants:
         missing = missing_experiments(name, experiments, figures)
         if not figures.paths[name].is_relative_to(locations.HOME) and any(
             did_you_mean(other, experiments) for other in missing
         ):
-            logger.warning(f"ladder: {figure_reason(name, experiments, figures)}")
+            print(f"ladder: {figure_reason(name, experiments, figures)}", file=sys.stderr)

@@ -4,7 +4,8 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 
-from ladder.errors import pluralize
+from ladder.errors import LadderError, pluralize
+from ladder.planning import slurm
 from ladder.planning.targets import KINDS
 from ladder.workflow.study_plan import case_of, is_measurement
 
@@ -40,7 +41,8 @@ def summary(plan, jobs):
         f"ladder: {pluralize(len(everything), 'job')} for the cluster, at most {hours(everything)} by their time limits"
         f"{f'; the protocols plan {sampling:.3g} h of sampling' * bool(sampling)}{':' if lines else '.'}"
     )
-    return [head, *lines, *(skipped_line(plan) if measurements or not everything else [])]
+    skipped = skipped_line(plan) if measurements or not everything else []
+    return [head, *lines, *skipped, *missing_packages_line(measurements)]
 
 
 def demand(job, target):
@@ -91,3 +93,12 @@ def skipped_line(plan):
     rest = [f"{others} for other reasons"] * bool(others)
     count = pluralize(reasons.total(), "case")
     return [f"ladder: {count} of the whole plan can't run on these nodes: {', '.join([*texts, *rest])}."]
+
+
+def missing_packages_line(jobs):
+    """A list of the line on packages without which the run of these measurements will be refused; empty without any."""
+    try:
+        slurm.require_packages([case_of(job.wildcards) for job in jobs])
+    except LadderError as error:
+        return [f"ladder: This run will be refused. {error}"]
+    return []

@@ -14,9 +14,7 @@ import numpy as np
 from ladder.report.figures import methods
 from ladder.report.figures.theme import sns, to_rgb
 
-# Seaborn's palette for colour-blind eyes, and a tenth colour; grey is kept for what isn't a method.
-NAMES = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
-COLOURS = dict(zip(NAMES, sns.color_palette("colorblind").as_hex(), strict=True)) | {"indigo": "#332288"}
+COLOURS = dict(zip(methods.PALETTE, sns.color_palette("colorblind").as_hex(), strict=True)) | {"indigo": "#332288"}
 # Looks for methods that no chapter's LOOKS has, chosen by a hash of their names.
 OTHERS = list(itertools.product((COLOURS["yellow"], "#7a5195", "#003f5c", "#8c564b"), ("<", ">", "p", "h")))
 

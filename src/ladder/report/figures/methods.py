@@ -14,6 +14,11 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 from ladder.report import chapters
 
+# The names of the colours in LOOKS: seaborn's palette for colour-blind eyes in its order, and a tenth colour; grey is
+# kept for what isn't a method.
+PALETTE = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
+COLOURS = (*PALETTE, "indigo")
+
 
 def looks():
     """The LOOKS of all chapters merged, in an order that keeps the order of each chapter.

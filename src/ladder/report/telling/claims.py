@@ -1,4 +1,4 @@
-"""The verdicts on a chapter's claims, which its `claims.py` has as data: CLAIMS, {group: [Claim]}.
+"""The verdicts on a chapter's claims, which its `claims.py` has as data: CLAIMS, {`earlier` or `own`: [Claim]}.
 
 A verdict rests on cases of the same campaigns alone: a ratio without a spread is not tested.
 """
@@ -6,7 +6,7 @@ A verdict rests on cases of the same campaigns alone: a ratio without a spread i
 import re
 from functools import partial
 
-from ladder.report import latex, ratios, verdict_table
+from ladder.report import chapter_data, evidence, latex, ratios, verdict_table
 from ladder.report.telling.chapter_study import NotMeasured, module, required
 from ladder.report.telling.lines import FLOOR, Cause, Claim
 from ladder.statistics.claims import decide, has_number
@@ -14,12 +14,12 @@ from ladder.statistics.claims import decide, has_number
 
 def verdicts(study):
     """The claims of a chapter with their answers, {group: [verdict_table.Claim]}; cached in the study."""
-    key = verdicts, study.workload
-    answers = study.study.answers
+    key, answers = (verdicts, study.workload), study.study.answers
     if key not in answers:
         data = module(study.workload, "claims")
-        groups = grouped(data.CLAIMS) if data else {}
-        answers[key] = {group: [decided(study, claim) for claim in claims] for group, claims in groups.items()}
+        groups = grouped(chapter_data.require_groups(data.__file__, data.CLAIMS)) if data else {}
+        of_campaigns = evidence.of_campaigns(study)
+        answers[key] = {group: [decided(of_campaigns, claim) for claim in claims] for group, claims in groups.items()}
     return answers[key]
 
 
@@ -41,16 +41,14 @@ def decided(study, claim):
         ratio, needs = None, missing.needs or claim.needs
     if ratio and ratio.spread is None:  # sides of different campaigns, or of none
         ratio, needs = None, f"{needs} in one campaign"
-    answer = decide(ratio, claim.min, claim.max)
-    cases = ratio.cases if ratio else ()
     return verdict_table.Claim(
         claim.key,
         with_code(claim.words),
         with_code(needs),
         cause(study, claim.cause, ratio),
-        answer,
+        decide(ratio, claim.min, claim.max),
         with_code(claim.place),
-        study.study.converged(cases),
+        study.study.converged(ratio.cases if ratio else ()),
     )
 
 

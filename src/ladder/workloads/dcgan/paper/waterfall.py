@@ -1,6 +1,6 @@
 """The speed-up of each rung: the time of a picture, from loops on the CPU to tensor cores with hidden copies."""
 
-from ladder.report.figures import looks, theme
+from ladder.report.figures import looks, methods, theme
 from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper.lines import PHASES
@@ -14,7 +14,7 @@ kind, with its 99 % interval, and the shares of the layers where these were time
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_rungs", "dcgan_gpu", "dcgan_home", "dcgan_peers")
 USES_CEILINGS = True
-COLOURS = {part: looks.COLOURS[name] for part, name in zip(PHASES, looks.NAMES, strict=False)}
+COLOURS = {part: looks.COLOURS[name] for part, name in zip(PHASES, methods.PALETTE, strict=False)}
 COLOURS |= {"epilogues": theme.GREY}
 
 draw = waterfall_of(f"{layout.CHANNELS} channels", "time of a picture", "products alone", colours=COLOURS)

@@ -1,0 +1,135 @@
+"""Checks of a chapter's data: whether the groups, lines, sources, machines and colours that its modules name exist.
+
+Planning checks the chapters of a user's workloads, so that a misspelt name doesn't end a run after its measurements.
+The project's own are checked by a test, because importing them takes longer than planning.
+"""
+
+from ladder.catalogue import blame, literals, locations, workloads
+from ladder.errors import LadderError, did_you_mean, enumerate_words
+from ladder.report import chapters
+from ladder.report.figures import methods
+
+GROUPS = {"earlier": "what an earlier study claimed", "own": "questions of ours"}
+
+
+def require_users(experiments):
+    """Check the chapters of the user's own workloads. Raises LadderError.
+
+    `experiments` are all of the configuration, {name: experiment}, or None for one that the configuration drops.
+    """
+    for chapter in chapters.chapters():
+        if chapter.folder.is_relative_to(locations.HOME):
+            continue
+        require_looks(chapter)
+        if chapter.has_lines:
+            require(chapter)
+            require_experiments(chapter, experiments)
+
+
+def require_looks(chapter):
+    """Refuse LOOKS of another form, of an unknown colour, or of almost a variant's name. Raises LadderError."""
+    path = chapter.folder / "__init__.py"
+    constants = literals.read(path)
+    looks, variants = constants.get("LOOKS", {}), workloads.variants(chapter.workload)
+    for method, look in looks.items():
+        where = f"LOOKS in {path} shows {method!r}"
+        if not isinstance(look, tuple) or len(look) != 4:
+            raise LadderError(f"{where} as {look!r}: give it a label, a colour, a marker and dashes.")
+        if look[1] not in methods.COLOURS:
+            known = enumerate_words(methods.COLOURS, "or")
+            raise LadderError(f"{where} in {look[1]!r}, which is not a colour: choose {known}.")
+        hint = did_you_mean(method, [name for name in variants if name not in looks])
+        if method not in variants and hint and "METHOD" not in constants:
+            raise LadderError(f"{where}, which is not a variant of {chapter.workload}.{hint}")
+
+
+def require(chapter):
+    """Check the names in a chapter's `lines.py` and `claims.py`. Raises LadderError with the file and the nearest."""
+    path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
+    for name, line in data.LINES.items():
+        require_name(f"The line {name!r} in {path}", "source", line.source, data.SOURCES)
+    for name, source in data.SOURCES.items():
+        require_name(f"The source {name!r} in {path}", "machine", source.machine, data.MACHINES)
+    for role, needs in data.MACHINES.items():
+        for name in needs.sources:
+            require_name(f"The machine {role!r} in {path}", "source", name, data.SOURCES)
+    for name in sum(map(list, getattr(data, "TABLE", [])), [*getattr(data, "FIGURE", [])]):
+        require_name(f"TABLE or FIGURE in {path}", "line", name, data.LINES)
+    require_peers(chapter, getattr(data, "RUNGS", getattr(workloads.load(chapter.workload), "RUNGS", {})))
+    if claims := module(chapter, "claims"):
+        require_groups(chapter.folder / "claims.py", claims.CLAIMS)
+        for claim in (claim for group in claims.CLAIMS.values() for claim in group):
+            require_claim(chapter.folder / "claims.py", claim, data)
+
+
+def require_peers(chapter, ideas):
+    """Refuse an idea that begins with `peer: ` if its variant has no PEER, and the reverse. Raises LadderError."""
+    for variant in {*ideas} & {*workloads.variants(chapter.workload)}:
+        path = workloads.variant_path(chapter.workload, variant)
+        is_peer = bool(workloads.constants(chapter.workload, variant).get("PEER"))
+        if is_peer != ideas[variant].startswith("peer: "):
+            mistake = "lacks `peer: ` before" if is_peer else "has `peer: ` before"
+            beside = "has" if is_peer else "lacks"
+            raise LadderError(
+                f"RUNGS of {chapter.workload} {mistake} the idea of {variant!r}, but {path} {beside} `PEER = True`: "
+                "a peer has both."
+            )
+
+
+def require_groups(path, claims):
+    """The claims of a chapter. Raises LadderError for those of an unknown group, which no table would show."""
+    for group in claims:
+        if group not in GROUPS:
+            meanings = enumerate_words(f"`{name}` ({meaning})" for name, meaning in GROUPS.items())
+            raise LadderError(
+                f"CLAIMS in {path} has the group {group!r}, which no table shows: the groups are {meanings}."
+            )
+    return claims
+
+
+def require_claim(path, claim, data):
+    """Refuse a claim without two sides, or whose sides, or those of its cause, name an unknown line or source."""
+    from ladder.report.telling.lines import FLOOR  # here, because planning without such chapters needs no pandas
+
+    where = f"The claim {claim.key!r} in {path}"
+    if not claim.ratio and not (claim.slower and claim.faster):
+        raise LadderError(f"{where} compares nothing: give it `slower` and `faster`, the keys of two lines.")
+    for part in (claim, claim.cause):
+        for side in filter(None, (getattr(part, "slower", None), getattr(part, "faster", None))):
+            if side != FLOOR:
+                require_name(where, "line", getattr(side, "line", side), data.LINES)
+                if source := getattr(side, "source", None):
+                    require_name(where, "source", source, data.SOURCES)
+
+
+def require_name(where, kind, name, known):
+    """Refuse a name that a chapter lacks. Raises LadderError, `where` it is and the nearest name in the message."""
+    if name not in known:
+        raise LadderError(f"{where} names the {kind} {name!r}, which the chapter lacks.{did_you_mean(name, known)}")
+
+
+def require_experiments(chapter, experiments):
+    """Refuse a source of an unknown experiment whose name resembles one of the chapter's workload. Raises LadderError.
+
+    Any other unknown experiment may be one of another configuration.
+    """
+    related = [name for name, value in experiments.items() if value and value["workload"] == chapter.workload]
+    for name, source in module(chapter, "lines").SOURCES.items():
+        for experiment in source.experiments:
+            hint = did_you_mean(experiment, related)
+            if experiment not in experiments and hint:
+                raise LadderError(
+                    f"The source {name!r} in {chapter.folder / chapters.LINES} names the experiment {experiment!r}, "
+                    f"which the configuration lacks.{hint}"
+                )
+
+
+def module(chapter, name):
+    """A module of the chapter's data, or None without one. Raises LadderError if it can't be imported."""
+    from ladder.report.telling import chapter_study  # here, because planning without such chapters needs no pandas
+
+    path = chapter.folder / f"{name}.py"
+    try:
+        return chapter_study.module(chapter.workload, name)
+    except blame.MISTAKES as error:
+        raise LadderError(f"{blame.sentence(error, f'The import of {path}', path)}. See docs/contracts.md.") from error

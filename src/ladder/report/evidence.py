@@ -1,0 +1,50 @@
+"""What verdicts rest on: campaigns alone, in which both sides of a ratio were measured in turns.
+
+The records of an ordinary run name one, too, but each of its cases is measured by itself.
+"""
+
+import copy
+from dataclasses import replace
+
+from ladder.records import campaigns
+from ladder.store import PUBLISHED
+
+
+def of_campaigns(chapter):
+    """The chapter's study in which this build's machines are replaced by their published campaigns, if they have any.
+
+    Measurements of ordinary runs are in no campaign there.
+    """
+    study = without_runs(chapter.study)
+    replaced = {note["machine"] for note in study.campaigns.values()}
+    names = {role: machine.subject for role, machine in chapter.machines.items()}
+    names = {role: name + PUBLISHED if name in replaced else name for role, name in names.items()}
+    other = copy.copy(chapter)
+    other.study, other.frames = study, {}
+    other.machines = {role: study.of(name) for role, name in names.items()}
+    return other
+
+
+def without_runs(study):
+    """The study with no campaign for measurements of ordinary runs; made once for a study."""
+    if without_runs not in study.answers:
+        tables = {
+            name: tables | {"samples": outside_campaigns(tables["samples"])} for name, tables in study.tables.items()
+        }
+        study.answers[without_runs] = replace(study, tables=tables) if is_changed(study.tables, tables) else study
+    return study.answers[without_runs]
+
+
+def is_changed(tables, others):
+    """Whether the samples of some experiment are other ones."""
+    return any(tables[name]["samples"] is not others[name]["samples"] for name in tables)
+
+
+def outside_campaigns(samples):
+    """Samples with no campaign in the rows of ordinary runs; the same object without such rows."""
+    if "campaign" not in samples:
+        return samples
+    names = [name for name in samples["campaign"].dropna().unique() if campaigns.RUN.fullmatch(str(name))]
+    if not names:
+        return samples
+    return samples.assign(campaign=samples["campaign"].astype(object).mask(samples["campaign"].isin(names), None))
