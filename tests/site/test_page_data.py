@@ -4,20 +4,23 @@ import json
 import math
 import random
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 import made_up
 import published_study
+from conftest import ROOT
 from ladder.catalogue.workloads import load
 from ladder.records.case import Case
 from ladder.report import overview, ratios, verdicts
 from ladder.report.telling.chapter_study import of_chapter
 from ladder.report.telling.ladder import label_of
-from ladder.site import cases, checks, compact, curves, findings, missing, page, rooflines, sides
+from ladder.site import cases, checks, compact, curves, findings, missing, page, rooflines, sides, sources
 from ladder.site.ladders import ladders
 from ladder.statistics import intervals, quotients
+from ladder.store import collect
 from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD, Study
 from made_up import chapters as made
@@ -74,8 +77,36 @@ def test_a_process_has_its_own_campaign_and_commit(study, rows):
     for row in random.Random(1).sample(rows, VIEWS):
         first = rows_of(study, row).drop_duplicates("process").sort_values("process")
         campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
-        found = [(campaign, commit) for campaign, commit, _ in row["processes"]]
-        assert found == [*zip(campaigns, first["commit"], strict=True)]
+        found = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
+        assert found == [*zip(campaigns, first["commit"], first["process"] % collect.APART, strict=True)]
+
+
+def test_the_file_of_every_process_has_its_samples(study, rows):
+    by_name = {source["name"]: source for source in sources.rows(study)}
+    assert {row["machine"] for row in rows} <= {*by_name}
+    for row in random.Random(4).sample(rows, 5):
+        campaign, _, number, samples = row["processes"][-1]
+        source = by_name.get(campaign) or by_name[row["machine"]]
+        frame = pd.read_csv(ROOT / source["file"], low_memory=False)
+        named = frame[["experiment", *CASE, "process", "phase"]]
+        is_process = named == [*(row[name] for name in ("experiment", *CASE)), number, "total"]
+        seconds = frame["seconds"][is_process.all(axis=1)]
+        assert [sample * 1e-6 for sample in samples] == pytest.approx([*seconds], rel=1e-4)
+
+
+def test_a_source_says_when_and_by_which_processors(study):
+    by_name = {source["name"]: source for source in sources.rows(study)}
+    machine, (campaign, about) = "nvidia-h200-x2 (published)", next(iter(study.campaigns.items()))
+    assert by_name[campaign]["when"].startswith(about["campaign"]["began"][:10])
+    assert by_name[machine]["gpus"] == "2 × NVIDIA H200"
+    assert "2026-11-27" in by_name[machine]["when"]
+    assert by_name["amd-epyc-2c (published)"]["gpus"] is None
+
+
+def test_the_file_of_a_new_case_is_its_record():
+    study = made.study("gemv").of(None)
+    study = replace(study, descriptions={name: made_up.description() for name in study.machines()})
+    assert [source["file"] for source in sources.rows(study)] == [None] * len(study.machines())
 
 
 def test_a_share_is_the_least_time_by_the_ceilings_over_the_measured_one(study, rows):
