@@ -233,9 +233,15 @@ def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser,
     browser.open(f"case?row={number}")
     text = browser.run("return document.querySelector('#case').innerText")
     assert row["machine"] in text
-    for campaign, commit, _ in row["processes"]:
-        assert campaign in text
+    for campaign, commit, *_ in row["processes"]:
+        assert f"results/published/campaigns/{campaign}/samples.csv.gz" in text
         assert commit in text
+    assert "2 × NVIDIA H200" in text
+    assert "2026-11-28, when its campaign began" in text
+    numbers = browser.run(
+        "return [...document.querySelectorAll('#case .role-axis-label text')].map((label) => label.textContent)"
+    )
+    assert {str(number) for _, _, number, _ in row["processes"]} <= {*numbers}
     marks = browser.run("return document.querySelectorAll('#case .chart .mark-symbol.role-mark path').length")
     assert marks == sum(len(samples) for *_, samples in row["processes"])
     assert len(browser.table("#case table")) > 1
@@ -243,6 +249,19 @@ def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser,
     words = shlex.split(command)
     options = parser().parse_args(words[words.index("ladder") + 1 :])
     assert (options.workload, options.variant, options.case) == (row["workload"], row["variant"], row["case"])
+
+
+def test_trainings_that_learn_come_first_with_the_answer_and_runs_that_only_time_apart(browser):
+    browser.open("learning")
+    text = browser.run("return document.querySelector('#learning').innerText")
+    assert "network 784-300-10 of mlp, recognises 97.52 % of the test images of mnist after 8 epochs" in text
+    learning, timing = text.index("Trainings that learn"), text.index("Runs that only time")
+    assert learning < text.index("97.52 %: mlp, 784-300-10") < timing < text.index(": backprop, 784-56-28-10")
+    runs = browser.table("#learning details[open] table")[1:]
+    assert len({tuple(run) for run in runs}) == len(runs) == 4
+    address = browser.run("return document.querySelector('#learning details a').hash")
+    browser.open(address[1:])
+    assert "accuracy 97.52 %" in browser.run("return document.querySelector('#case').innerText")
 
 
 def test_a_ladder_leads_to_its_cases(browser):
