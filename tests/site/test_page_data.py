@@ -213,18 +213,28 @@ def test_missing_cases_are_counted_by_machine_and_reason(study):
     assert not [row["why"] for row in found if row["why"].endswith("had")]  # the wording of early publications
 
 
-def claim(verdict, now=None, least=1.0, most=None):
+def claim(verdict, now=None, least=1.0, most=None, group="directions", text="a claim"):
     low, high = (None, None) if now is None else (0.9 * now, 1.1 * now)
-    texts = {"chapter": "gemm", "text": "a claim"}
+    texts = {"chapter": "gemm", "text": text, "group": group, "claim": "its-key"}
     return texts | {"verdict": verdict, "now": now, "low": low, "high": high, "least": least, "most": most}
 
 
-def test_sentences_count_verdicts_and_name_the_clearest_surprise():
+def test_sentences_count_verdicts_and_lead_to_their_rows():
     rows = [claim("as claimed", 2.0), claim("the opposite", 0.5), claim("the opposite", 0.2), claim("not tested")]
-    first, last = findings.sentences(rows, [], [])
-    assert first == "Of 4 claims and questions, 3 were tested: 1 as claimed and 2 the opposite."
-    assert "the opposite of 2 claims" in last
-    assert "0.20\u00a0× [0.18, 0.22] where > 1 is claimed" in last
+    own = [claim("as claimed", 2.0, group="own"), claim("the opposite", 0.1, group="own")]
+    studies, questions, last = findings.sentences([*rows, *own], [], [])
+    assert studies.striptags() == "Of 4 claims of the studies, 3 were tested: 1 as claimed and 2 the opposite."
+    assert questions.striptags() == "Of 2 questions of our own, 2 were tested: 1 as claimed and 1 the opposite."
+    assert '<a href="#verdicts?verdict=the+opposite&amp;group=studies">2 the opposite</a>' in studies
+    assert "the opposite of 3 claims (2 of the studies’ and 1 of our own questions)" in last.striptags()
+    assert "the ratio is 0.20 × [0.18, 0.22] where > 1 is claimed" in last.striptags()
+    assert '<a href="#verdicts?claim=gemm%2Fits-key">' in last
+
+
+def test_the_example_of_an_opposite_is_a_plain_comparison():
+    rows = [claim("the opposite", 0.2), claim("the opposite", 0.8, text="a_b over c"), claim("not tested", group="own")]
+    *_, last = findings.sentences(rows, [], [])
+    assert last.striptags().endswith("“a_b” is claimed to be faster than “c”; here it is 1.2 × [1.1, 1.4] slower.")
 
 
 def test_without_measurements_there_is_no_sentence_but_a_page():

@@ -9,6 +9,7 @@ import pytest
 
 import published_study
 from ladder.site import cases, page
+from ladder.statistics import claims
 from ladder.verbs.command_line import parser
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -207,12 +208,43 @@ def test_cells_without_a_value_stay_last(browser):
         assert empty == sorted(empty)
 
 
-def test_verdicts_are_filtered_by_group(browser):
+def test_verdicts_are_filtered_by_group_and_verdict(browser):
     browser.open("verdicts")
-    select = "document.querySelector('[data-filter]')"
-    browser.run(f"{select}.value = 'own'; {select}.dispatchEvent(new Event('change'))")
-    groups = {line[-1] for line in browser.table("#verdict-table")[1:]}
-    assert groups == {"our own questions"}
+    every = browser.table("#verdict-table")
+    browser.select("group", "own")
+    assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"our own questions"}
+    browser.select("verdict", "not tested")
+    both = browser.table("#verdict-table")[1:]
+    assert {(line[4], line[-1]) for line in both} == {("not tested", "our own questions")}
+    assert f"{len(both)} of {len(every) - 1}" in browser.run("return document.querySelector('.filter').innerText")
+    browser.select("group", "studies")
+    assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"with a number", "of a direction"}
+
+
+def test_a_count_of_verdicts_leads_to_as_many_rows(browser):
+    browser.open("results")
+    links = browser.run("return [...document.querySelectorAll('.findings a')].map((a) => [a.hash, a.innerText])")
+    counts = [(address, text) for address, text in links if "verdict=" in address]
+    assert counts
+    for address, text in counts:
+        browser.run("document.querySelector(`.findings a[href='${arguments[0]}']`).click()", address)
+        browser.go(address[1:])
+        assert len(browser.table("#verdict-table")) - 1 == int(text.split()[0])
+
+
+def test_a_claim_is_marked_and_in_the_window(browser):
+    browser.open("results")
+    claim = browser.run("return [...document.querySelectorAll('#verdict-table tbody tr')].at(-1).dataset.claim")
+    browser.go(f"verdicts?claim={claim}")
+    assert browser.run("return document.querySelector('.marked').dataset.claim") == claim
+    assert 0 <= browser.run("return document.querySelector('.marked').getBoundingClientRect().top") < 900
+
+
+def test_verdicts_sort_from_as_claimed_to_not_tested(browser):
+    browser.open("results")
+    browser.run("document.querySelectorAll('#verdict-table th button')[4].click()")
+    order = [claims.WORDS.index(line[4]) for line in browser.table("#verdict-table")[1:]]
+    assert order == sorted(order)
 
 
 def test_the_skip_link_comes_first_and_leads_to_the_content(browser):

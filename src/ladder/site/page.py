@@ -20,6 +20,7 @@ SCRIPTS = (
     "tables",
     "charts",
     "choice",
+    "verdicts",
     "explorer",
     "case",
     "compare",
