@@ -15,6 +15,7 @@ from conftest import ROOT
 from ladder.catalogue.workloads import load
 from ladder.records.case import Case
 from ladder.report import overview, ratios, verdicts
+from ladder.report.figures import formats
 from ladder.report.telling.chapter_study import of_chapter
 from ladder.report.telling.ladder import label_of
 from ladder.site import cases, checks, compact, curves, findings, missing, page, rooflines, sides, sources
@@ -196,6 +197,32 @@ def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
         assert rows[rung.case]["variant"] == rung.rows["variant"].iloc[0]
     assert ladder.best.seconds == min(rung.seconds for rung in ladder.rungs if not rung.is_peer)
     assert 0 <= float(ladder.share(ladder.rungs[-1])) <= 1
+
+
+def test_a_ladder_names_its_fastest_rung_and_the_lead_over_the_next(study, rows):
+    every = ladders(study, cases.index_of(rows))
+    for ladder in every:
+        order = sorted(ladder.rungs, key=lambda rung: rung.seconds)
+        assert ladder.fastest is order[0]
+        assert order[1].name in ladder.lead
+    leads = [ladder.lead for ladder in every]
+    assert any(re.match(r"\d.* × \[.*\] faster than", lead) for lead in leads)
+    assert any(lead.startswith(("ties with", "doesn’t differ")) for lead in leads)
+
+
+def test_a_ladder_marks_rungs_that_are_slower_than_the_one_above(study, rows):
+    rungs = [rung for ladder in ladders(study, cases.index_of(rows)) for rung in ladder.rungs if rung.above]
+    assert {rung.is_loss for rung in rungs} == {True, False}
+    assert all(rung.is_loss == (rung.above.high < 1 / 1.01) for rung in rungs)
+
+
+def test_times_per_unit_of_work_are_headed_so_and_stand_beside_those_of_a_call(tmp_path, study, rows):
+    every = ladders(study, cases.index_of(rows))
+    assert {ladder.heading for ladder in every if ladder.workload == "gemv"} == {"Time per gigabyte"}
+    text = published_study.page_in(tmp_path).read_text(encoding="utf-8")
+    rung = next(ladder for ladder in every if ladder.workload == "gemv").rungs[0]
+    assert f"{formats.time(rows[rung.case]['seconds'])} a call" in text
+    assert "which is meant to improve on" in text
 
 
 def test_the_roofs_are_the_best_rates(study):
