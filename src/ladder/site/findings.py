@@ -33,9 +33,9 @@ def sentences(claim_rows, ladders, checks):
 
 def of_verdicts(claim_rows):
     """How many claims of the studies, and how many questions of our own, were tested, and with which verdicts."""
-    own = [row for row in claim_rows if row["group"] == OWN]
+    questions = [row for row in claim_rows if row["group"] == OWN]
     others = [row for row in claim_rows if row["group"] != OWN]
-    return [of_group(others, STUDIES, "claim", "of the studies"), of_group(own, OWN, "question", "of our own")]
+    return [of_group(others, STUDIES, "claim", "of the studies"), of_group(questions, OWN, "question", "of our own")]
 
 
 def of_group(claim_rows, group, noun, whose):
@@ -86,11 +86,11 @@ def of_opposite(claim_rows):
     opposite = [row for row in claim_rows if row["verdict"] == claims.OPPOSITE and pd.notna(row["now"])]
     if not opposite:
         return None
-    own = sum(row["group"] == OWN for row in opposite)
+    questions = sum(row["group"] == OWN for row in opposite)
     parts = enumeration(
         [
             f"{count} {whose}"
-            for count, whose in ((len(opposite) - own, "of the studies’"), (own, "of our own questions"))
+            for count, whose in ((len(opposite) - questions, "of the studies’"), (questions, "of our own questions"))
             if count
         ]
     )
