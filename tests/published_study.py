@@ -1,12 +1,13 @@
 """A study of a few experiments on the published machines, for tests of the page of results."""
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 
 from conftest import ROOT
 from ladder.records import documents
 from ladder.store import PUBLISHED, TABLES, collect, roofs
-from ladder.store.study import Study
+from ladder.store.study import Study, campaigns_of, dates_of
 
 EXPERIMENTS = (
     "gemm_square",
@@ -16,7 +17,7 @@ EXPERIMENTS = (
     "ceiling_gpu_bandwidth",
     "ceiling_bandwidth",
 )
-EXPERIMENTS += ("ceiling_arithmetic", "ceiling_gpu_arithmetic", "backprop_steps")
+EXPERIMENTS += ("ceiling_arithmetic", "ceiling_gpu_arithmetic", "backprop_steps", "mlp_accuracy")
 
 
 @functools.cache
@@ -34,9 +35,15 @@ def study():
     for folder in folders:
         note = documents.read(folder / "machine.json", "publication")
         about.setdefault(note["machine"] + PUBLISHED, note["description"])
-    results = Study(tables, None, about)
+    results = Study(tables, None, about, None, *of_folders(folders))
     ceilings = {name: roofs.of_study(results.of(name)) for name in results.machines()}
-    return Study(tables, results.machines()[0], about, ceilings)
+    return replace(results.of(results.machines()[0]), roofs=ceilings)
+
+
+def of_folders(folders):
+    """What is published of campaigns, and when machines were published."""
+    descriptions = [folder / "machine.json" for folder in folders]
+    return campaigns_of(descriptions), dates_of(descriptions)
 
 
 def page_in(folder):

@@ -3,8 +3,8 @@
 import argparse
 import textwrap
 
-from ladder.verbs.command_line import parser
 from ladder.verbs import FOR_USERS, VERBS
+from ladder.verbs.command_line import parser
 from reference_pages import markdown
 
 WIDTH = 84  # of the lines of a synopsis

@@ -1,7 +1,9 @@
 """The stored results of a system: which rows a case has, their ranking, and what `ladder show` prints of it."""
 
 import json
+import math
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -14,7 +16,8 @@ from ladder.harness import measure
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import ranking
+from ladder.report import ranking, ranking_text
+from ladder.statistics.quotients import Ratio
 from ladder.store import results
 from stored_folders import gemv, publish, rows_of
 
@@ -122,11 +125,11 @@ def test_what_is_printed(published, capsys):
     assert lines[0].startswith("gemv on box-a: ")
     assert max(map(len, lines)) <= terminal.WIDTH
     summary = next(line for line in lines if line.startswith("n=512 "))
-    assert summary.split()[1:4] == ["openmp", "15.8", "ms"]
-    assert summary.endswith("blas  2.0 ×")
+    assert summary.split()[1:5] == ["openmp", "CPU", "15.8", "ms"]
+    assert summary.endswith("blas  CPU  2.0 ×")
     # The largest sizes are ranked in full.
     assert lines[lines.index("n=2048 m=512 dtype=float64 seed=1 cache=cold") + 2].startswith("1  blas")
-    assert "From 0 campaigns and 1 commit." in text
+    assert "From 2 campaigns and 1 commit." in text
     every = show(capsys, "--machine", "box-a", "--all")
     assert re.search(r"c_openmp .* ~(1\.9|2)", every)
     assert "in no campaign together" in every
@@ -139,6 +142,48 @@ def test_a_case_that_has_not_converged_is_marked(capsys):
     assert "1  blas*" in text
     assert "2  openmp " in text
     assert "*: out of time before" in text
+
+
+RATIOS = [
+    ((1.2, 1.1, 1.3), "1.2 × [1.1, 1.3]"),
+    ((1.02, 1.015, 1.025), "1.020 × [1.015, 1.025]"),  # slower by more than 1 %, though within 10 %
+    ((0.99, 0.96, 1.02), "tie within 5 %"),
+    ((0.94, 0.7, 1.2), "not slower †"),
+    ((0.8, 0.75, 0.85), "not slower †"),
+    ((1.2, 1e-9, 758.8), "unknown"),
+    ((2.4, 0.0, math.inf), "unknown"),
+    ((40.0, 9.0, 300.0), "at least 9.0 ×"),
+]
+
+
+@pytest.mark.parametrize(("ratio", "text"), RATIOS)
+def test_how_much_slower_a_variant_is(ratio, text):
+    assert ranking_text.ratio_text(Ratio(*ratio)) == text
+    apart = ranking_text.ratio(Ratio(*ratio))
+    assert apart == (text if text == "unknown" else f"~{text}")
+
+
+def test_what_a_case_runs_on_is_said(capsys):
+    publish("box-a", rows_of(gemv("openmp"), FAST) + rows_of(gemv("cublas"), SLOW, device="cuda"))
+    text = show(capsys)
+    assert re.search(r"1  openmp +CPU ", text)
+    assert re.search(r"2  cublas +GPU ", text)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "note"), [((0.8, 0.75, 0.85), "†: the fastest was chosen"), ((1.2, 0.0, math.inf), "unknown: too few")]
+)
+def test_words_instead_of_a_ratio_have_a_note(published, ratio, note):
+    small, _ = ranked()
+    assert not [line for line in ranking_text.marks([small]) if line.startswith(note)]
+    first, second, *_ = small.entries
+    changed = replace(small, entries=[first, replace(second, over_fastest=Ratio(*ratio))])
+    assert [line for line in ranking_text.marks([changed]) if line.startswith(note)]
+
+
+def test_an_interval_of_a_time_that_has_no_ends_is_unknown(capsys):
+    publish("box-a", rows_of(gemv("openmp"), FAST[:1]))
+    assert "10.5 ms [unknown]" in show(capsys)
 
 
 def test_all_machines_are_summarised(published, capsys):

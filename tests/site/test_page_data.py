@@ -4,20 +4,24 @@ import json
 import math
 import random
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 import made_up
 import published_study
+from conftest import ROOT
 from ladder.catalogue.workloads import load
 from ladder.records.case import Case
 from ladder.report import overview, ratios, verdicts
+from ladder.report.figures import formats
 from ladder.report.telling.chapter_study import of_chapter
 from ladder.report.telling.ladder import label_of
-from ladder.site import cases, checks, compact, curves, findings, missing, page, rooflines, sides
+from ladder.site import cases, checks, compact, curves, findings, missing, page, rooflines, sides, sources
 from ladder.site.ladders import ladders
 from ladder.statistics import intervals, quotients
+from ladder.store import collect
 from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD, Study
 from made_up import chapters as made
@@ -74,8 +78,36 @@ def test_a_process_has_its_own_campaign_and_commit(study, rows):
     for row in random.Random(1).sample(rows, VIEWS):
         first = rows_of(study, row).drop_duplicates("process").sort_values("process")
         campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
-        found = [(campaign, commit) for campaign, commit, _ in row["processes"]]
-        assert found == [*zip(campaigns, first["commit"], strict=True)]
+        found = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
+        assert found == [*zip(campaigns, first["commit"], first["process"] % collect.APART, strict=True)]
+
+
+def test_the_file_of_every_process_has_its_samples(study, rows):
+    by_name = {source["name"]: source for source in sources.rows(study)}
+    assert {row["machine"] for row in rows} <= {*by_name}
+    for row in random.Random(4).sample(rows, 5):
+        campaign, _, number, samples = row["processes"][-1]
+        source = by_name.get(campaign) or by_name[row["machine"]]
+        frame = pd.read_csv(ROOT / source["file"], low_memory=False)
+        named = frame[["experiment", *CASE, "process", "phase"]]
+        is_process = named == [*(row[name] for name in ("experiment", *CASE)), number, "total"]
+        seconds = frame["seconds"][is_process.all(axis=1)]
+        assert [sample * 1e-6 for sample in samples] == pytest.approx([*seconds], rel=1e-4)
+
+
+def test_a_source_says_when_and_by_which_processors(study):
+    by_name = {source["name"]: source for source in sources.rows(study)}
+    machine, (campaign, about) = "nvidia-h200-x2 (published)", next(iter(study.campaigns.items()))
+    assert by_name[campaign]["when"].startswith(about["campaign"]["began"][:10])
+    assert by_name[machine]["gpus"] == "2 × NVIDIA H200"
+    assert "2026-11-27" in by_name[machine]["when"]
+    assert by_name["amd-epyc-2c (published)"]["gpus"] is None
+
+
+def test_the_file_of_a_new_case_is_its_record():
+    study = made.study("gemv").of(None)
+    study = replace(study, descriptions={name: made_up.description() for name in study.machines()})
+    assert [source["file"] for source in sources.rows(study)] == [None] * len(study.machines())
 
 
 def test_a_share_is_the_least_time_by_the_ceilings_over_the_measured_one(study, rows):
@@ -167,6 +199,32 @@ def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
     assert 0 <= float(ladder.share(ladder.rungs[-1])) <= 1
 
 
+def test_a_ladder_names_its_fastest_rung_and_the_lead_over_the_next(study, rows):
+    every = ladders(study, cases.index_of(rows))
+    for ladder in every:
+        order = sorted(ladder.rungs, key=lambda rung: rung.seconds)
+        assert ladder.fastest is order[0]
+        assert order[1].name in ladder.lead
+    leads = [ladder.lead for ladder in every]
+    assert any(re.match(r"\d.* × \[.*\] faster than", lead) for lead in leads)
+    assert any(lead.startswith(("ties with", "doesn’t differ")) for lead in leads)
+
+
+def test_a_ladder_marks_rungs_that_are_slower_than_the_one_above(study, rows):
+    rungs = [rung for ladder in ladders(study, cases.index_of(rows)) for rung in ladder.rungs if rung.above]
+    assert {rung.is_loss for rung in rungs} == {True, False}
+    assert all(rung.is_loss == (rung.above.high < 1 / 1.01) for rung in rungs)
+
+
+def test_times_per_unit_of_work_are_headed_so_and_stand_beside_those_of_a_call(tmp_path, study, rows):
+    every = ladders(study, cases.index_of(rows))
+    assert {ladder.heading for ladder in every if ladder.workload == "gemv"} == {"Time per gigabyte"}
+    text = published_study.page_in(tmp_path).read_text(encoding="utf-8")
+    rung = next(ladder for ladder in every if ladder.workload == "gemv").rungs[0]
+    assert f"{formats.time(rows[rung.case]['seconds'])} a call" in text
+    assert "which is meant to improve on" in text
+
+
 def test_the_roofs_are_the_best_rates(study):
     for roof in rooflines.rows(study):
         best = [one["best"] for one in study.roofs[roof["machine"]]["rows"] if one["device"] == roof["device"]]
@@ -182,18 +240,28 @@ def test_missing_cases_are_counted_by_machine_and_reason(study):
     assert not [row["why"] for row in found if row["why"].endswith("had")]  # the wording of early publications
 
 
-def claim(verdict, now=None, least=1.0, most=None):
+def claim(verdict, now=None, least=1.0, most=None, group="directions", text="a claim"):
     low, high = (None, None) if now is None else (0.9 * now, 1.1 * now)
-    texts = {"chapter": "gemm", "text": "a claim"}
+    texts = {"chapter": "gemm", "text": text, "group": group, "claim": "its-key"}
     return texts | {"verdict": verdict, "now": now, "low": low, "high": high, "least": least, "most": most}
 
 
-def test_sentences_count_verdicts_and_name_the_clearest_surprise():
+def test_sentences_count_verdicts_and_lead_to_their_rows():
     rows = [claim("as claimed", 2.0), claim("the opposite", 0.5), claim("the opposite", 0.2), claim("not tested")]
-    first, last = findings.sentences(rows, [], [])
-    assert first == "Of 4 claims and questions, 3 were tested: 1 as claimed and 2 the opposite."
-    assert "the opposite of 2 claims" in last
-    assert "0.20\u00a0× [0.18, 0.22] where > 1 is claimed" in last
+    own = [claim("as claimed", 2.0, group="own"), claim("the opposite", 0.1, group="own")]
+    studies, questions, last = findings.sentences([*rows, *own], [], [])
+    assert studies.striptags() == "Of 4 claims of the studies, 3 were tested: 1 as claimed and 2 the opposite."
+    assert questions.striptags() == "Of 2 questions of our own, 2 were tested: 1 as claimed and 1 the opposite."
+    assert '<a href="#verdicts?verdict=the+opposite&amp;group=studies">2 the opposite</a>' in studies
+    assert "the opposite of 3 claims (2 of the studies’ and 1 of our own questions)" in last.striptags()
+    assert "the ratio is 0.20 × [0.18, 0.22] where > 1 is claimed" in last.striptags()
+    assert '<a href="#verdicts?claim=gemm%2Fits-key">' in last
+
+
+def test_the_example_of_an_opposite_is_a_plain_comparison():
+    rows = [claim("the opposite", 0.2), claim("the opposite", 0.8, text="a_b over c"), claim("not tested", group="own")]
+    *_, last = findings.sentences(rows, [], [])
+    assert last.striptags().endswith("“a_b” is claimed to be faster than “c”; here it is 1.2 × [1.1, 1.4] slower.")
 
 
 def test_without_measurements_there_is_no_sentence_but_a_page():

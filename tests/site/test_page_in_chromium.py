@@ -9,6 +9,7 @@ import pytest
 
 import published_study
 from ladder.site import cases, page
+from ladder.statistics import claims
 from ladder.verbs.command_line import parser
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -207,12 +208,43 @@ def test_cells_without_a_value_stay_last(browser):
         assert empty == sorted(empty)
 
 
-def test_verdicts_are_filtered_by_group(browser):
+def test_verdicts_are_filtered_by_group_and_verdict(browser):
     browser.open("verdicts")
-    select = "document.querySelector('[data-filter]')"
-    browser.run(f"{select}.value = 'own'; {select}.dispatchEvent(new Event('change'))")
-    groups = {line[-1] for line in browser.table("#verdict-table")[1:]}
-    assert groups == {"our own questions"}
+    every = browser.table("#verdict-table")
+    browser.select("group", "own")
+    assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"our own questions"}
+    browser.select("verdict", "not tested")
+    both = browser.table("#verdict-table")[1:]
+    assert {(line[4], line[-1]) for line in both} == {("not tested", "our own questions")}
+    assert f"{len(both)} of {len(every) - 1}" in browser.run("return document.querySelector('.filter').innerText")
+    browser.select("group", "studies")
+    assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"with a number", "of a direction"}
+
+
+def test_a_count_of_verdicts_leads_to_as_many_rows(browser):
+    browser.open("results")
+    links = browser.run("return [...document.querySelectorAll('.findings a')].map((a) => [a.hash, a.innerText])")
+    counts = [(address, text) for address, text in links if "verdict=" in address]
+    assert counts
+    for address, text in counts:
+        browser.run("document.querySelector(`.findings a[href='${arguments[0]}']`).click()", address)
+        browser.go(address[1:])
+        assert len(browser.table("#verdict-table")) - 1 == int(text.split()[0])
+
+
+def test_a_claim_is_marked_and_in_the_window(browser):
+    browser.open("results")
+    claim = browser.run("return [...document.querySelectorAll('#verdict-table tbody tr')].at(-1).dataset.claim")
+    browser.go(f"verdicts?claim={claim}")
+    assert browser.run("return document.querySelector('.marked').dataset.claim") == claim
+    assert 0 <= browser.run("return document.querySelector('.marked').getBoundingClientRect().top") < 900
+
+
+def test_verdicts_sort_from_as_claimed_to_not_tested(browser):
+    browser.open("results")
+    browser.run("document.querySelectorAll('#verdict-table th button')[4].click()")
+    order = [claims.WORDS.index(line[4]) for line in browser.table("#verdict-table")[1:]]
+    assert order == sorted(order)
 
 
 def test_the_skip_link_comes_first_and_leads_to_the_content(browser):
@@ -233,9 +265,15 @@ def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser,
     browser.open(f"case?row={number}")
     text = browser.run("return document.querySelector('#case').innerText")
     assert row["machine"] in text
-    for campaign, commit, _ in row["processes"]:
-        assert campaign in text
+    for campaign, commit, *_ in row["processes"]:
+        assert f"results/published/campaigns/{campaign}/samples.csv.gz" in text
         assert commit in text
+    assert "2 × NVIDIA H200" in text
+    assert "2026-11-28, when its campaign began" in text
+    numbers = browser.run(
+        "return [...document.querySelectorAll('#case .role-axis-label text')].map((label) => label.textContent)"
+    )
+    assert {str(number) for _, _, number, _ in row["processes"]} <= {*numbers}
     marks = browser.run("return document.querySelectorAll('#case .chart .mark-symbol.role-mark path').length")
     assert marks == sum(len(samples) for *_, samples in row["processes"])
     assert len(browser.table("#case table")) > 1
@@ -243,6 +281,19 @@ def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser,
     words = shlex.split(command)
     options = parser().parse_args(words[words.index("ladder") + 1 :])
     assert (options.workload, options.variant, options.case) == (row["workload"], row["variant"], row["case"])
+
+
+def test_trainings_that_learn_come_first_with_the_answer_and_runs_that_only_time_apart(browser):
+    browser.open("learning")
+    text = browser.run("return document.querySelector('#learning').innerText")
+    assert "network 784-300-10 of mlp, recognises 97.52 % of the test images of mnist after 8 epochs" in text
+    learning, timing = text.index("Trainings that learn"), text.index("Runs that only time")
+    assert learning < text.index("97.52 %: mlp, 784-300-10") < timing < text.index(": backprop, 784-56-28-10")
+    runs = browser.table("#learning details[open] table")[1:]
+    assert len({tuple(run) for run in runs}) == len(runs) == 4
+    address = browser.run("return document.querySelector('#learning details a').hash")
+    browser.open(address[1:])
+    assert "accuracy 97.52 %" in browser.run("return document.querySelector('#case').innerText")
 
 
 def test_a_ladder_leads_to_its_cases(browser):

@@ -4,9 +4,13 @@ import math
 
 from ladder.errors import pluralize
 from ladder.machine import revision
+from ladder.quantities import digits
 from ladder.report import ratios
 from ladder.report.terminal import (
     NONE,
+    UNKNOWN,
+    VAGUE,
+    is_told,
     percent,
     rate,
     seconds,
@@ -15,12 +19,15 @@ from ladder.report.terminal import (
     titled_table,
     wrapped,
 )
+from ladder.statistics import verdicts
 from ladder.store import study
 
 APART = "~"  # before a ratio whose sides share no campaign
 WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks
-SUMMARY = ("sizes", "fastest", "time", "ceiling", "next", "slower by [99 %]")
-RANKING = ("", "variant", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
+NOT_SLOWER = "not slower †"  # than the fastest, on the processes that didn't choose it
+SUMMARY = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
+RANKING = ("", "variant", "on", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
+PLACES = {"host": "CPU", "cuda": "GPU", "mpi": "ranks", "mpi_cuda": "GPUs", "offload": "GPUs"}
 RIGHT = ("", "rate", "ceiling", "time")
 
 
@@ -32,9 +39,9 @@ def summary(rankings):
     titles, rows = [], []
     for ranking in rankings:
         first, *others = ranking.entries
-        behind = [name(others[0]), ratio(others[0].over_fastest)] if others else [NONE, NONE]
+        behind = [name(others[0]), place(others[0]), ratio(others[0].over_fastest)] if others else [NONE] * 3
         titles.append(joined({key: value for key, value in ranking.sizes.items() if key not in common}))
-        rows.append([name(first), seconds(first.seconds.value), share(first), *behind])
+        rows.append([name(first), place(first), seconds(first.seconds.value), share(first), *behind])
     yield from titled_table(SUMMARY, titles, rows, RIGHT)
 
 
@@ -43,38 +50,57 @@ def full(ranking):
     yield from wrapped(joined(ranking.sizes))
     rows = [
         [
-            str(place),
+            str(number),
             name(entry),
+            place(entry),
             seconds_with_interval(entry.seconds),
             rate(entry.rate, entry.unit),
             share(entry),
             ratio(entry.over_fastest) if entry.over_fastest else "fastest",
             tuning(entry),
         ]
-        for place, entry in enumerate(ranking.entries, 1)
+        for number, entry in enumerate(ranking.entries, 1)
     ]
     yield from table(RANKING, rows, RIGHT)
 
 
 def notes(rankings):
-    """Yield what the marks mean, as far as they occur, and how much the rankings rest on."""
+    """Yield what the marks mean, and how much the rankings rest on."""
+    yield from marks(rankings)
     entries = [entry for ranking in rankings for entry in ranking.entries]
-    compared = [entry.over_fastest for entry in entries if entry.over_fastest]
-    yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
-    if any(each.spread is None for each in compared):
-        yield f"{APART}: measured in no campaign together with the fastest, so the ratio only indicates an order."
-    if not all(is_converged(entry) for entry in entries):
-        yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."
-    if any(entry.tunings > 1 for entry in entries):
-        yield "The best tuning of each variant is shown; --all shows the others."
     campaigns = {key for entry in entries for key in study.by_campaign(entry.rows) if key}
     commits = {commit for entry in entries for commit in entry.rows["commit"].dropna().unique()}
     yield f"From {pluralize(len(campaigns), 'campaign')} and {pluralize(len(commits), 'commit')}."
 
 
+def marks(rankings):
+    """Yield what the marks mean, as far as they occur."""
+    entries = [entry for ranking in rankings for entry in ranking.entries]
+    compared = [entry.over_fastest for entry in entries if entry.over_fastest]
+    yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
+    if any(each.spread is None for each in compared):
+        yield f"{APART}: measured in no campaign together with the fastest, so the ratio only indicates an order."
+    if any(NOT_SLOWER in ratio(each) for each in compared):
+        yield (
+            "†: the fastest was chosen by half of its processes. On the others, which give the ratios, this variant is "
+            "as fast or faster."
+        )
+    if any(UNKNOWN in ratio(each) for each in compared):
+        yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio within a factor of {VAGUE}."
+    if not all(is_converged(entry) for entry in entries):
+        yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."
+    if any(entry.tunings > 1 for entry in entries):
+        yield "The best tuning of each variant is shown; --all shows the others."
+
+
 def name(entry):
     """The cell of an entry's variant."""
     return entry.case.variant + WIDE * (not is_converged(entry))
+
+
+def place(entry):
+    """The cell of what an entry runs on: the CPU, a GPU, several GPUs or MPI ranks."""
+    return PLACES[entry.rows["device"].iloc[0]]
 
 
 def is_converged(entry):
@@ -106,8 +132,21 @@ def tuning(entry):
 
 
 def ratio(value):
-    """A ratio, marked where it is not one of campaigns; one so wide that it says nothing has no interval."""
-    return ("" if value.spread else APART) + ratios.plain(value)
+    """How much slower than the fastest: a ratio, marked where it is not one of campaigns, or words instead of it.
+
+    A ratio whose interval spans a factor of VAGUE is its lower end, or unknown if it may be 1.
+    """
+    text = ratio_text(value)
+    return text if value.spread or text == UNKNOWN else APART + text
+
+
+def ratio_text(value):
+    """The text of `ratio`, without its mark."""
+    if not is_told(value):
+        return f"at least {digits(value.low, 2)} ×" if value.low > 1 else UNKNOWN
+    if verdicts.outcome_of(value.low, value.high) == verdicts.EQUAL:
+        return f"tie within {verdicts.equal_within(value.low, value.high)} %"
+    return ratios.plain(value) if value.value >= 1 else NOT_SLOWER
 
 
 def document(ranking):

@@ -1,18 +1,23 @@
 """What rankings and verdicts print in a terminal: shares and ratios, beside quantities and tables."""
 
 from ladder.quantities import PREFIXES, SMALL, digits, rate, scale_of, seconds
-from ladder.report import ratios
 from ladder.terminal import table, titled_table, wrapped
 
 __all__ = ["NONE", "percent", "rate", "seconds", "seconds_with_interval", "table", "titled_table", "wrapped"]
 
-NONE = "–"
+NONE, UNKNOWN = "–", "unknown"
+VAGUE = 10  # intervals whose ends differ by this factor, such as those of two processes, aren't printed
+
+
+def is_told(ratio):
+    """Whether an interval is narrow enough to be printed."""
+    return ratio.low > 0 and ratio.high < VAGUE * ratio.low
 
 
 def seconds_with_interval(ratio):
-    """A time and its interval in the same unit; without an interval that has two ends, the time alone."""
-    if not ratios.is_bounded(ratio.low, ratio.high):
-        return seconds(ratio.value)
+    """A time and its interval in the same unit, which may be UNKNOWN."""
+    if not is_told(ratio):
+        return f"{seconds(ratio.value)} [{UNKNOWN}]"
     scale = scale_of(ratio.value, SMALL)
     value, low, high = (digits(number / scale) for number in (ratio.value, ratio.low, ratio.high))
     return f"{value} {PREFIXES[scale]}s [{low}, {high}]"

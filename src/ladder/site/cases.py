@@ -8,7 +8,7 @@ from ladder.catalogue import datasets, traits
 from ladder.records.case import Case
 from ladder.report.figures import medians
 from ladder.site.compact import number
-from ladder.store import rates
+from ladder.store import collect, rates
 from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD
 
@@ -22,7 +22,8 @@ READ = (*RECORD, *OF_CASE, "phase", "process", "sample", "seconds", "converged",
 def rows(study):
     """[{COLUMNS}] of all machines; `seconds` is the median with its 95 % interval, `share` that of the ceiling.
 
-    `processes` are [[campaign, commit, samples in µs]], "" where a publication names no campaign.
+    `processes` are [[campaign, commit, number, samples in µs]], "" where a publication names no campaign; `number` is
+    that of the process in its file.
     """
     calls = timed_calls(study)
     if calls.empty:
@@ -71,18 +72,21 @@ def first_rows(frame, columns):
 
 
 def process_sources(calls):
-    """{key of a RECORD: [(campaign, commit)]} of its processes in their order."""
+    """{key of a RECORD: [(campaign, commit, number in its file)]} of its processes in their order."""
     by_record = {}
-    for (*key, _), row in sorted(zip(*first_rows(calls, [*RECORD, "process"]), strict=True), key=lambda pair: pair[0]):
-        by_record.setdefault(tuple(key), []).append(tuple(row[name] for name in OF_PROCESS))
+    for (*key, process), row in sorted(
+        zip(*first_rows(calls, [*RECORD, "process"]), strict=True), key=lambda pair: pair[0]
+    ):
+        number_in_file = int(process) % collect.APART
+        by_record.setdefault(tuple(key), []).append((*(row[name] for name in OF_PROCESS), number_in_file))
     return by_record
 
 
 def processes(sources, samples):
     """The processes of a case as COLUMNS has them."""
     return [
-        [campaign, commit, [number(seconds * MICROSECONDS, SAMPLE_DIGITS) for seconds in times]]
-        for (campaign, commit), times in zip(sources, samples, strict=True)
+        [*source, [number(seconds * MICROSECONDS, SAMPLE_DIGITS) for seconds in times]]
+        for source, times in zip(sources, samples, strict=True)
     ]
 
 

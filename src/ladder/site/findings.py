@@ -1,11 +1,14 @@
-"""What was parts, in at most five sentences made from verdicts, ladders and checks; one without data is omitted."""
+"""What was parts, in at most six sentences made from verdicts, ladders and checks; one without data is omitted."""
 
+import re
 from collections import Counter
+from urllib.parse import urlencode
 
 import pandas as pd
+from markupsafe import Markup
 
 from ladder.errors import pluralize
-from ladder.report import ratios
+from ladder.report import chapters, ratios
 from ladder.report.figures import formats
 from ladder.report.verdict_table import SENTENCES
 from ladder.site.checks import largest_share
@@ -13,12 +16,13 @@ from ladder.statistics import claims, verdicts
 from ladder.statistics.quotients import Ratio
 
 CPU, GPU = ("host",), ("cuda",)
+STUDIES, OWN = "studies", "own"  # groups of claims: numbers and directions are of the studies
 
 
 def sentences(claim_rows, ladders, checks):
-    """The sentences as plain text, from the rows of `verdicts.csv`, and from ladders and checks of this package."""
+    """The sentences as text or Markup, from the rows of `verdicts.csv`, and from ladders and checks of this package."""
     parts = [
-        of_verdicts(claim_rows),
+        *of_verdicts(claim_rows),
         of_gain(ladders, CPU, "a CPU"),
         of_gain(ladders, GPU, "a GPU"),
         of_peers(ladders),
@@ -28,14 +32,24 @@ def sentences(claim_rows, ladders, checks):
 
 
 def of_verdicts(claim_rows):
-    """How many claims were tested, and with which verdicts."""
+    """How many claims of the studies, and how many questions of our own, were tested, and with which verdicts."""
+    questions = [row for row in claim_rows if row["group"] == OWN]
+    others = [row for row in claim_rows if row["group"] != OWN]
+    return [of_group(others, STUDIES, "claim", "of the studies"), of_group(questions, OWN, "question", "of our own")]
+
+
+def of_group(claim_rows, group, noun, whose):
+    """The sentence of `of_verdicts` on some claims, whose counts lead to their rows; None if none was tested."""
     counts = Counter(row["verdict"] for row in claim_rows)
     tested = len(claim_rows) - counts[claims.NOT_TESTED]
     if not tested:
         return None
     words = [word for word in claims.WORDS if counts[word] and word != claims.NOT_TESTED]
-    parts = enumeration(f"{counts[word]} {SENTENCES.get(word, word)}" for word in words)
-    return f"Of {pluralize(len(claim_rows), 'claim')} and questions, {tested} were tested: {parts}."
+    parts = enumeration(
+        [link(f"{counts[word]} {SENTENCES.get(word, word)}", verdict=word, group=group) for word in words]
+    )
+    every, were = f"{pluralize(len(claim_rows), noun)} {whose}", "1 was" if tested == 1 else f"{tested} were"
+    return Markup("Of {}, {} tested: {}.").format(every, were, parts)
 
 
 def of_gain(ladders, devices, place):
@@ -68,17 +82,50 @@ def of_peers(ladders):
 
 
 def of_opposite(claim_rows):
-    """The claim whose ratio turned out the opposite most clearly."""
+    """How many claims turned out the opposite, and the clearest: a plain comparison, of a study, if possible."""
     opposite = [row for row in claim_rows if row["verdict"] == claims.OPPOSITE and pd.notna(row["now"])]
     if not opposite:
         return None
-    row = max(opposite, key=lambda row: max(row["now"], 1 / row["now"]))
-    ratio = plain(Ratio(row["now"], row["low"], row["high"]))
-    count = pluralize(len(opposite), "claim")
-    return (
-        f"Measurements show the opposite of {count}; the clearest is “{row['text']}” of {row['chapter']}, "
-        f"with a ratio of {ratio} where {claimed(row)} is claimed."
+    questions = sum(row["group"] == OWN for row in opposite)
+    parts = enumeration(
+        [
+            f"{count} {whose}"
+            for count, whose in ((len(opposite) - questions, "of the studies’"), (questions, "of our own questions"))
+            if count
+        ]
     )
+    count = link(pluralize(len(opposite), "claim"), verdict=claims.OPPOSITE)
+    return Markup("Measurements show the opposite of {} ({}). {}").format(
+        count, parts, example(max(opposite, key=clearness))
+    )
+
+
+def clearness(row):
+    """The key by which opposites are ordered."""
+    return bool(compared(row)), row["group"] != OWN, max(row["now"], 1 / row["now"])
+
+
+def compared(row):
+    """The two variants of a claim such as `cuda_shared over cuda_naive`; None of another one."""
+    match = re.fullmatch(r"(\w+) over (\w+)", row["text"])
+    return match and match.groups()
+
+
+def example(row):
+    """A sentence on a claim that turned out the opposite, which leads to its row."""
+    titles = {chapter.workload: chapter.title for chapter in chapters.chapters()}
+    title = titles.get(row["chapter"], row["chapter"])
+    ratio = Ratio(row["now"], row["low"], row["high"])
+    here = link("here", claim=f"{row['chapter']}/{row['claim']}")
+    if names := compared(row):
+        what = Markup("“{}” is claimed to be faster than “{}”; {} it is {} slower").format(
+            *names, here, plain(ratio.inverse())
+        )
+    else:
+        what = Markup("“{}”; {} the ratio is {} where {} is claimed").format(
+            row["text"], here, plain(ratio), claimed(row)
+        )
+    return Markup("In “{}”, {}.").format(title, what)
 
 
 def of_checks(checks):
@@ -108,4 +155,9 @@ def plain(ratio):
 def enumeration(words):
     """Words with commas and an `and`."""
     *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+    return Markup("{} and {}").format(Markup(", ").join(others), last) if others else last
+
+
+def link(text, **choice):
+    """A link to the verdicts with this choice of verdict, group or claim."""
+    return Markup('<a href="#verdicts?{}">{}</a>').format(urlencode(choice), text)

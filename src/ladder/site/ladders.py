@@ -10,9 +10,11 @@ from ladder.report.telling.chapter_study import of_chapter
 from ladder.report.telling.ladder import distinct_cases, label_of, shows_place
 from ladder.report.telling.lines import place
 from ladder.site import cases
-from ladder.statistics import quotients
+from ladder.statistics import quotients, verdicts
 from ladder.statistics.quotients import Ratio
 from ladder.store import study as queries
+
+TIME = "Time"  # the unit of a ladder whose times are those of a call
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,16 @@ class Rung:
     case: int | None
     rows: pd.DataFrame = field(compare=False, repr=False)
 
+    @property
+    def name(self):
+        """The label with what the rung runs on, which tells it from others of its variant."""
+        return f"{self.label} on {self.resource}" if self.resource else self.label
+
+    @property
+    def is_loss(self):
+        """Whether the rung is slower than the one above by all of the interval."""
+        return self.above is not None and verdicts.outcome_of(self.above.low, self.above.high) == verdicts.FASTER
+
 
 @dataclass(frozen=True)
 class Ladder:
@@ -46,6 +58,29 @@ class Ladder:
     device: str
     unit: str
     rungs: tuple[Rung, ...]
+
+    @property
+    def heading(self):
+        """The heading of the times: those of a call, or per unit of work."""
+        return self.unit if self.unit == TIME else f"{TIME} per {self.unit.lower()}"
+
+    @property
+    def fastest(self):
+        """The fastest rung, which may be a peer."""
+        return min(self.rungs, key=lambda rung: rung.seconds)
+
+    @property
+    def lead(self):
+        """How the fastest rung compares with the next, in words."""
+        others = [rung for rung in self.rungs if rung is not self.fastest]
+        second = min(others, key=lambda rung: rung.seconds)
+        ratio = ratios.of(second.rows, self.fastest.rows)
+        outcome = verdicts.outcome_of(ratio.low, ratio.high)
+        if outcome == verdicts.SLOWER:  # the second is
+            return f"{ratios.plain(ratio)} faster than {second.name}"
+        if outcome == verdicts.EQUAL:
+            return f"ties with {second.name} within {verdicts.equal_within(ratio.low, ratio.high)} %"
+        return f"doesn’t differ significantly from {second.name}"
 
     @property
     def best(self):

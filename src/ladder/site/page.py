@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ladder.report import machines_table, validation_table, verdicts
 from ladder.report.figures import formats
-from ladder.site import cases, checks, compact, curves, findings, missing, rooflines, sides, templates
+from ladder.site import cases, checks, compact, curves, findings, missing, rooflines, sides, sources, templates
 from ladder.site.ladders import ladders
 from ladder.statistics import claims
 
@@ -20,6 +20,7 @@ SCRIPTS = (
     "tables",
     "charts",
     "choice",
+    "verdicts",
     "explorer",
     "case",
     "compare",
@@ -75,6 +76,7 @@ def data(study):
         "sides": every_side,
         "pairs": sides.pairs(every_side),
         "roofs": rooflines.rows(study),
+        "sources": sources.rows(study),
     }
 
 
@@ -89,7 +91,7 @@ def systems(every_ladder):
 def embedded_data(contents):
     """The part of `data` that the browser draws from, compact."""
     columns = {"cases": cases.COLUMNS, "checks": checks.COLUMNS, "curves": curves.COLUMNS}
-    columns |= {"pairs": sides.COLUMNS, "roofs": rooflines.COLUMNS}
+    columns |= {"pairs": sides.COLUMNS, "roofs": rooflines.COLUMNS, "sources": sources.COLUMNS}
     tables = {name: compact.table(contents[name], names) for name, names in columns.items()}
     return tables | {"sides": [side.name for side in contents["sides"]]}
 

@@ -38,7 +38,7 @@ def sides(cases):
         every = [samples for *_, samples in row["processes"]]
         by_machine.setdefault(machine, Side(machine)).times.setdefault(key, (position, every))
         of_campaigns = {}
-        for campaign, commit, samples in row["processes"]:
+        for campaign, commit, _, samples in row["processes"]:
             of_campaigns.setdefault((campaign, commit), []).append(samples)
         for (campaign, commit), processes in of_campaigns.items():
             if campaign:

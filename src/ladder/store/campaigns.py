@@ -63,7 +63,7 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
         "conditions": conditions(records.values()),
         "campaign": note,
     }
-    contents: dict[str, bytes | str] = {f"{table}.csv.gz": pack(frame) for table, frame in frames.items()}
+    contents: dict[str, bytes | str] = {f"{table}.csv.gz": pack(frame, table) for table, frame in frames.items()}
     contents["machine.json"] = json.dumps(about, indent=1) + "\n"
     replace(campaigns.PUBLISHED / name, contents)
 

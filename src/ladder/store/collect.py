@@ -24,7 +24,7 @@ from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import campaigns, checksums, record
 from ladder.records.case import Case
-from ladder.store import PUBLISHED, TABLES, stored
+from ladder.store import PUBLISHED, TABLES, headers, stored
 
 KEY = ["machine", "workload", "variant", "case"]
 # The entries of a process's state that are averages over repeated runs.
@@ -170,8 +170,10 @@ def concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def write_table(folder: Path | str, name: str, frame: pd.DataFrame) -> None:
-    """Write a table as CSV; an integer stays an integer, even in a column with missing values."""
+    """Write a table as CSV with a header; an integer stays an integer, even in a column with missing values."""
     Path(folder).mkdir(parents=True, exist_ok=True)
+    if frame.empty:
+        frame = pd.DataFrame(columns=headers.required(name))
     frame.convert_dtypes().to_csv(Path(folder) / f"{name}.csv", index=False)
 
 

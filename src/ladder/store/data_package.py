@@ -136,6 +136,9 @@ def field(table: str, frame: pd.DataFrame, name: str) -> dict[str, str]:
     """The field of a column."""
     filled = frame[frame[name] != ""]
     described = {workload: columns.describe(table, name, workload) for workload in filled["workload"].unique()}
+    of_harness = columns.CASE | columns.TABLES[table]
+    if not described and name in of_harness:
+        described = {"": of_harness[name]}
     meanings: dict[str, list[str]] = {}
     for workload, column in described.items():
         meanings.setdefault(column.meaning, []).append(workload)

@@ -3,7 +3,6 @@
 A machine that is available for only minutes at a time is measured in steps; `keep` adds this step to those published.
 """
 
-import gzip
 import json
 import tempfile
 from collections import Counter
@@ -18,7 +17,7 @@ from ladder.errors import LadderError
 from ladder.machine import revision
 from ladder.records import record
 from ladder.records.files import write_atomically
-from ladder.store import collect, gpu_counts, stored
+from ladder.store import collect, gpu_counts, headers, stored
 from ladder.store.study import where
 
 # The result of `make test-gpu` on this machine, if it was run.
@@ -53,7 +52,7 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
     records = [record.read(record.path_of(machine, key)) for key in measured]
     records.sort(key=lambda entry: entry["started"])
     commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
-    contents: dict[str, bytes | str] = {f"{name}.csv.gz": pack(frame) for name, frame in frames.items()}
+    contents: dict[str, bytes | str] = {f"{name}.csv.gz": pack(frame, name) for name, frame in frames.items()}
     calls = frames["samples"][frames["samples"]["phase"] == "total"]
     if times := gpu_counts.rows_of(calls):
         contents[gpu_counts.TIMES] = json.dumps(times, indent=1) + "\n"
@@ -130,9 +129,9 @@ def merge(kept: Mapping[str, pd.DataFrame], new: Mapping[str, pd.DataFrame]) -> 
     return frames | {"missing": drop_cases(missing, EXPERIMENT_KEY, {*keys_of(frames["samples"], EXPERIMENT_KEY)})}
 
 
-def pack(frame: pd.DataFrame) -> bytes:
-    """A table as compressed CSV, without a time stamp: the same measurements give the same bytes."""
-    return gzip.compress(frame.convert_dtypes().to_csv(index=False).encode(), mtime=0)
+def pack(frame: pd.DataFrame, table: str) -> bytes:
+    """A table as compressed CSV with all columns of the harness: the same measurements give the same bytes."""
+    return headers.pack(headers.complete(frame.convert_dtypes().to_csv(index=False), table))
 
 
 def sources(commits: Sequence[str]) -> list[dict[str, Any]]:

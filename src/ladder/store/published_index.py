@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ladder.errors import LadderError
 from ladder.records.files import write_atomically
-from ladder.store import data_package, published_readme
+from ladder.store import data_package, headers, published_readme
 
 RENEW = "ladder package"  # the command that writes them
 
@@ -16,8 +16,13 @@ def contents(root: Path = data_package.ROOT) -> dict[str, str]:
 
 
 def write(root: Path = data_package.ROOT) -> None:
-    """Write the files into `root`. Raises LadderError if nothing is published there, or a table can't be read."""
+    """Write the files into `root`, and complete the headers of its tables.
+
+    Raises LadderError if nothing is published there, or a table can't be read.
+    """
     if not data_package.folders(root):
         raise LadderError(f"Nothing is published below {root}: name the folder that holds the machines' folders.")
+    for folder in data_package.folders(root):
+        headers.complete_published(folder)
     for name, text in contents(root).items():
         write_atomically(Path(root) / name, text)

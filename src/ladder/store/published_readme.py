@@ -29,6 +29,13 @@ campaign: one commit, one host, one set of GPUs, cases in turns. Ratios are take
 machine's folder that were measured at different times they only indicate an order. If campaigns measured a case, use
 only these.
 
+A campaign's name is its machine, the time in UTC at which it began, and a suffix, which only keeps names apart: six
+digits of the commit, or of a digest of machine, commit, host and GPUs. The commit is in the table below, in
+`machine.json`, and in the column `commit`.
+
+Verdicts and ratios have 99 % intervals, and so have times in `ladder show`. Medians have 95 % intervals in the paper,
+in the page of results and in `ladder run`.
+
 {folders}
 
 The number of cases of each system:
@@ -42,7 +49,7 @@ The number of cases of each system:
 {files}
 
 `machine.json` describes the machine. If there is a GPU, `cards.json` has times by the number of GPUs, and
-`tests-gpu.json` the outcome of the tests on it. A table is CSV, compressed by gzip; without a header it has no rows.
+`tests-gpu.json` the outcome of the tests on it. A table is CSV, compressed by gzip, and always has a header.
 
 ## Rows and keys
 
@@ -65,8 +72,9 @@ print(gemv.groupby([*case, "process"])["seconds"].median().groupby(case).median(
 
 ## Columns
 
-A table has only columns with a value in some row, and a row has only the sizes and tunings of its system; other cells
-are empty.
+A table has all columns of the harness, which are empty if nothing recorded them, such as `gpu` in early publications,
+and those sizes and tunings that have a value in some row. A row has only the sizes and tunings of its system; other
+cells are empty.
 
 {harness}
 

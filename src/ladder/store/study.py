@@ -35,7 +35,8 @@ class Study:
     """The tables {experiment: {name: frame}}, the subject's name (None: nothing was measured), {machine: description}.
 
     `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: what is
-    said of them}; `answers` caches results of queries about any subject.
+    said of them}; `published` are {machine: when its tables were published}. `answers` caches results of queries about
+    any subject.
     """
 
     tables: dict
@@ -43,6 +44,7 @@ class Study:
     descriptions: dict = field(default_factory=dict)
     roofs: dict | None = None
     campaigns: dict = field(default_factory=dict)
+    published: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, machine: str | None) -> Study:
@@ -123,7 +125,9 @@ def load(
     notes = campaigns_of(descriptions)
     for note in notes.values():  # a machine of which only campaigns are published
         about.setdefault(note["machine"] + PUBLISHED, note["description"])
-    study = Study(tables, None, about, documents.read(ceilings, "roofs") if ceilings else None, notes)
+    study = Study(
+        tables, None, about, documents.read(ceilings, "roofs") if ceilings else None, notes, dates_of(descriptions)
+    )
     machines = study.machines()
     if study.roofs is not None:
         for name in machines:
@@ -143,6 +147,15 @@ def campaigns_of(descriptions: Sequence[Path | str]) -> dict[str, Any]:
     published = [path for path in map(Path, descriptions) if path.name == "machine.json"]
     about = [content for path in published if "campaign" in (content := documents.read(path, "publication"))]
     return {each["campaign"]["name"]: each for each in sorted(about, key=lambda each: each["campaign"]["began"])}
+
+
+def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str]:
+    """When the tables of machines were published, {machine: date and time}, for those that say so."""
+    published = {
+        path: documents.read(path, "publication") for path in map(Path, descriptions) if path.name == "machine.json"
+    }
+    of_machines = {path: each for path, each in published.items() if "campaign" not in each and "published" in each}
+    return {described_name(path): each["published"] for path, each in of_machines.items()}
 
 
 def read_description(path: Path | str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Write what explains the published measurements: results/published/README.md and datapackage.json."""
+"""Write what explains the published measurements, README.md and datapackage.json; complete their tables' headers."""
 
 from ladder.store import data_package, published_index
 

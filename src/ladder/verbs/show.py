@@ -35,6 +35,7 @@ def lines(workload, of_machine, rankings, is_detailed, is_only):
     machine = of_machine.machine
     yield f"{workload} on {machine}" + f": {of_machine.processors}" * bool(of_machine.processors)
     yield ""
+    every = rankings
     if not is_detailed and len(rankings) > 1:
         yield from ranking_text.summary(rankings)
         yield ""
@@ -42,4 +43,7 @@ def lines(workload, of_machine, rankings, is_detailed, is_only):
     for each in rankings:
         yield from ranking_text.full(each)
         yield ""
-    yield from ranking_text.notes(rankings) if rankings else [f"Rankings: ladder show {workload} --machine {machine}"]
+    if rankings:
+        yield from ranking_text.notes(every)
+    else:
+        yield from (*ranking_text.marks(every), f"Rankings: ladder show {workload} --machine {machine}")

@@ -11,7 +11,7 @@ function showCase(section, choice) {
     element("p", {}, row.case.replaceAll(",", ", ")),
     facts(row),
     element("h3", {}, "Samples"),
-    element("p", {}, "Every mark is a timed call; a column is a process. Processes are the unit of replication."),
+    element("p", {}, "Every mark is a timed call; a column is a process, by its number in its file. Processes are the unit of replication."),
     chart,
     element("h3", {}, "Checks"),
     checksOf(first),
@@ -26,8 +26,14 @@ function showCase(section, choice) {
 }
 
 function facts(row) {
+  const sources = sourcesOf(row);
+  const lines = (name) => distinct(sources, (source) => source[name] ?? "");
   const pairs = [
     ["Machine", row.machine],
+    ["CPU", lines("cpu").join("; ") || "not recorded"],
+    ["GPU", row.device === "host" || row.device === "mpi" ? "none is used" : lines("gpus").map((gpus) => `${gpus} in the machine`).join("; ") || "not recorded"],
+    ["Measured on", lines("when").join("; ") || "not recorded"],
+    ["File", lines("file").join(", ")],
     ["Experiment", link(addressOf("explore", { system: row.workload, question: row.experiment }), row.experiment)],
     ["Median", `${format.time(row.seconds)} ${format.interval(row.low, row.high, format.time)}, 95 % interval over ${row.processes.length} processes`],
     ["Rate", `${format.flops(row.flops / row.seconds)}, ${format.bandwidth(row.bytes / row.seconds)}`],
@@ -40,14 +46,22 @@ function facts(row) {
   return element("dl", {}, ...pairs.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 }
 
+// Where its samples are and what measured them: its campaigns, or else its machine, whose new cases have records.
+function sourcesOf(row) {
+  const named = (name) => study.sources.find((source) => source.name === name);
+  const record = `results/records/${row.machine}/${[row.workload, row.variant, row.case].join("/").replaceAll(",", "+")}.json`;
+  return distinct(row.processes, ([campaign]) => named(campaign) ?? named(row.machine) ?? {}).map((source) => ({ ...source, file: source.file ?? record }));
+}
+
 function samplesChart(row) {
-  const values = row.processes.flatMap(([campaign, , samples], process) => samples.map((micro) => ({ process: process + 1, seconds: micro / 1e6, campaign: campaign || "no campaign", text: format.time(micro / 1e6) })));
+  // A number occurs once in each campaign; the text behind it tells the columns apart and isn't shown.
+  const values = row.processes.flatMap(([campaign, , number, samples]) => samples.map((micro) => ({ process: `${number}\u0001${campaign}`, seconds: micro / 1e6, campaign: campaign || "no campaign", text: format.time(micro / 1e6) })));
   const scale = { zero: false, nice: true };
   return {
     data: { values },
     height: 260,
     layer: [
-      { mark: { type: "point", size: 30, opacity: 0.7 }, encoding: { x: { field: "process", type: "ordinal", axis: { labelAngle: 0, labelOverlap: true } }, y: { field: "seconds", type: "quantitative", scale, axis: axisOf("time", "time") }, color: { field: "campaign", type: "nominal", title: null }, shape: { field: "campaign", type: "nominal", title: null }, tooltip: [{ field: "text", title: "time" }, { field: "campaign" }] } },
+      { mark: { type: "point", size: 30, opacity: 0.7 }, encoding: { x: { field: "process", type: "ordinal", sort: null, axis: { labelAngle: 0, labelOverlap: true, labelExpr: "split(datum.label, '\\u0001')[0]" } }, y: { field: "seconds", type: "quantitative", scale, axis: axisOf("time", "time") }, color: { field: "campaign", type: "nominal", title: null }, shape: { field: "campaign", type: "nominal", title: null }, tooltip: [{ field: "text", title: "time" }, { field: "campaign" }] } },
       { data: { values: [{ median: row.seconds }] }, mark: { type: "rule", strokeDash: [4, 3] }, encoding: { y: { field: "median", type: "quantitative" } } },
     ],
   };

@@ -1,4 +1,4 @@
-// The study's data, by column in the page, as rows: cases, checks, pairs, roofs and sides.
+// The study's data, by column in the page, as rows: cases, checks, curves, pairs, roofs and sources, and the names of sides.
 "use strict";
 const study = (() => {
   const packed = JSON.parse(document.getElementById("data").textContent);
@@ -12,7 +12,7 @@ const study = (() => {
   const parsed = (slug) => Object.fromEntries(slug.split(",").map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
   const cases = rows(packed.cases);
   cases.forEach((row, number) => Object.assign(row, { number, values: parsed(row.case) }));
-  return { cases, checks: rows(packed.checks), curves: rows(packed.curves), pairs: rows(packed.pairs), roofs: rows(packed.roofs), sides: packed.sides };
+  return { cases, checks: rows(packed.checks), curves: rows(packed.curves), pairs: rows(packed.pairs), roofs: rows(packed.roofs), sources: rows(packed.sources), sides: packed.sides };
 })();
 
 const distinct = (rows, value) => [...new Set(rows.map(value))].filter((found) => found !== undefined && found !== "");

@@ -15,6 +15,7 @@ const format = {
   joules: (energy) => (energy ? scaled(energy, [["kJ", 1e3], ["J", 1], ["mJ", 1e-3]]) : DASH),
   ratio: (ratio) => (ratio ? `${three(ratio)} ×` : DASH),
   interval: (low, high, one) => (low && high ? `[${one(low)}, ${one(high)}]` : DASH),
+  exact: (value) => (value === null ? DASH : Number(value.toPrecision(6)).toString()),
   number: (value) => (value === null ? DASH : Number(value.toPrecision(3)).toString()),
 };
 

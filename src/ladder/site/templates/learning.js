@@ -1,19 +1,60 @@
-// What trainings have learnt: their loss and accuracy after the last epoch, the most accurate first.
+// What trainings have learnt: their accuracy after the last epoch, the best first, with the runs of each.
+const LEARNING_EPOCHS = 5; // shorter runs time a training
+const TRAINING = ["layers", "activation", "source", "images", "batch", "rate", "momentum", "scale", "epochs"];
+const accuracyText = (share) => `${(100 * share).toFixed(2)} %`;
+
 function showLearning(section) {
-  const last = (curve, name) => curve.points.at(-1)[curve.names.indexOf(name)];
-  const row = (curve) => study.cases[curve.case];
-  const trainings = study.curves.filter((curve) => curve.names.includes("accuracy")).sort((a, b) => last(b, "accuracy") - last(a, "accuracy"));
+  const [learning, timing] = [true, false].map((learns) => trainings().filter((training) => training.values.epochs >= LEARNING_EPOCHS === learns));
   const target = section.querySelector("[data-table]");
-  if (!trainings.length) return target.replaceChildren(element("p", {}, "No training was measured."));
-  target.replaceChildren(tableOf([
-    { title: "Variant", cell: (curve) => link(`#case?row=${curve.case}`, row(curve).variant) },
-    { title: "System", cell: (curve) => row(curve).workload },
-    { title: "Machine", cell: (curve) => row(curve).machine },
-    ...["layers", "images", "dtype", "source"].map((name) => ({ title: name, cell: (curve) => row(curve).values[name] ?? "" })),
-    { title: "Epochs", cell: (curve) => String(last(curve, "epoch")), value: (curve) => last(curve, "epoch") },
-    { title: "Loss", cell: (curve) => format.number(last(curve, "loss")), value: (curve) => last(curve, "loss") },
-    { title: "Accuracy", cell: (curve) => `${(100 * last(curve, "accuracy")).toFixed(2)} %`, value: (curve) => last(curve, "accuracy") },
-  ], trainings));
+  if (!learning.length && !timing.length) return target.replaceChildren(element("p", {}, "No training was measured."));
+  target.replaceChildren(
+    ...learning.slice(0, 1).map((best) => element("p", { className: "answer" }, answerOf(best))),
+    ...(learning.length ? [element("h2", {}, "Trainings that learn"), ...learning.map((training, place) => trainingPart(training, place === 0))] : []),
+    ...(timing.length ? [element("h2", {}, "Runs that only time"), element("p", {}, `They end after fewer than ${LEARNING_EPOCHS} epochs: they measure the time of an epoch and aren't meant to learn.`), ...timing.map((training) => trainingPart(training, false))] : []),
+  );
+}
+
+// The runs, {row, curve, accuracy, loss}, by training, [{system, values, runs}]; the best accuracy comes first.
+function trainings() {
+  const groups = new Map();
+  for (const curve of study.curves.filter((other) => other.names.includes("accuracy"))) {
+    const row = study.cases[curve.case];
+    const last = (name) => curve.points.at(-1)[curve.names.indexOf(name)];
+    const values = Object.fromEntries(TRAINING.filter((name) => name in row.values).map((name) => [name, row.values[name]]));
+    const key = JSON.stringify([row.workload, values]);
+    if (!groups.has(key)) groups.set(key, { system: row.workload, values, runs: [] });
+    groups.get(key).runs.push({ row, number: curve.case, accuracy: last("accuracy"), loss: last("loss") });
+  }
+  const every = [...groups.values()];
+  for (const { runs } of every) runs.sort((a, b) => b.accuracy - a.accuracy);
+  return every.sort((a, b) => b.runs[0].accuracy - a.runs[0].accuracy);
+}
+
+function answerOf({ system, values, runs: [best] }) {
+  return `The best training, a network ${values.layers} of ${system}, recognises ${accuracyText(best.accuracy)} of the test images of ${values.source} after ${values.epochs} epochs.`;
+}
+
+// A training: its accuracy, what it trains, and its runs, which open by a click.
+function trainingPart({ system, values, runs }, open) {
+  const [high, low] = [runs[0], runs.at(-1)].map((run) => accuracyText(run.accuracy));
+  const settings = Object.entries(values).filter(([name]) => name !== "layers").map(([name, value]) => `${name} ${value}`).join(", ");
+  const count = `${runs.length} ${runs.length === 1 ? "run" : "runs"}`;
+  const title = `${high === low ? high : `${high} to ${low}`}: ${system}, ${values.layers}, ${settings} (${count})`;
+  return element("details", { className: "training", open }, element("summary", {}, title), runTable(runs));
+}
+
+// Its columns are the sizes and tunings in which the runs differ.
+function runTable(runs) {
+  const names = [...new Set(runs.flatMap(({ row }) => Object.keys(row.values)))];
+  const varying = names.filter((name) => new Set(runs.map(({ row }) => row.values[name])).size > 1);
+  const table = tableOf([
+    { title: "Variant", cell: ({ row, number }) => link(`#case?row=${number}`, row.variant) },
+    { title: "Machine", cell: ({ row }) => row.machine },
+    ...varying.map((name) => ({ title: name, cell: ({ row }) => row.values[name] ?? "" })),
+    { title: "Loss", cell: ({ loss }) => format.number(loss), value: ({ loss }) => loss },
+    { title: "Accuracy", cell: ({ accuracy }) => accuracyText(accuracy), value: ({ accuracy }) => accuracy },
+  ], runs);
+  return element("div", { className: "scroll", role: "region", tabIndex: 0, ariaLabel: "Runs of a training" }, table);
 }
 
 // The curve of a case: its quantity against the axis, and the numbers of the last point.
@@ -21,7 +62,8 @@ function curveOf(first) {
   const curve = study.curves.find((other) => other.case === first);
   if (!curve) return [];
   const [axis, quantity] = curve.names;
-  const end = curve.names.map((name, i) => `${name} ${format.number(curve.points.at(-1)[i])}`).join(", ");
+  const text = (name, value) => (name === "accuracy" ? accuracyText(value) : format.exact(value));
+  const end = curve.names.map((name, i) => `${name.replaceAll("_", " ")} ${text(name, curve.points.at(-1)[i])}`).join(", ");
   const chart = element("div", { className: "chart" });
   const values = curve.points.map(([x, y]) => ({ x, y })).filter((point) => point.y !== null);
   const y = values.map((point) => point.y);

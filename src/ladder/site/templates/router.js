@@ -1,8 +1,9 @@
 // One view at a time, named by the address.
-const VIEWS = { explore: showExplorer, case: showCase, compare: showComparison, roofline: showRoofline, learning: showLearning };
+const VIEWS = { results: showVerdicts, explore: showExplorer, case: showCase, compare: showComparison, roofline: showRoofline, learning: showLearning };
 let shownView = null;
 
-function show() {
+// A link may lead to a part of a view or a row of it; a change of a choice leaves the window where it is.
+function show(isLink = false) {
   const { view: asked, choice } = readAddress();
   const anchor = document.getElementById(asked);
   const section = anchor?.closest("[data-view]") ?? document.getElementById("results");
@@ -15,19 +16,18 @@ function show() {
   }
   document.title = `ladder: ${section.querySelector("h1").textContent}`;
   VIEWS[section.id]?.(section, choice);
-  if (isNew && anchor !== section && anchor) anchor.scrollIntoView();
+  if ((isNew || isLink) && anchor !== section && anchor) (section.querySelector(".marked") ?? anchor).scrollIntoView();
   else if (isNew) window.scrollTo(0, 0);
 }
 
 for (const table of document.querySelectorAll("table[data-sortable]")) sortable(table);
-for (const select of document.querySelectorAll("[data-filter]")) filterByGroup(select);
 // Inside Snakemake's report the documents are elsewhere.
 if (location.pathname.includes("/data/raw/")) document.querySelector("[data-documents]")?.remove();
 document.querySelector("[data-skip]").addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("main").focus();
 });
-window.addEventListener("hashchange", show);
+window.addEventListener("hashchange", () => show(true));
 let resizing;
 let width = window.innerWidth;
 window.addEventListener("resize", () => {

@@ -36,10 +36,3 @@ function cellOf(column, row) {
   if (column.value) cell.dataset.value = column.value(row) ?? "";
   return cell;
 }
-
-function filterByGroup(select) {
-  const table = document.getElementById(select.dataset.filter);
-  select.addEventListener("change", () => {
-    for (const row of table.tBodies[0].rows) row.hidden = select.value !== "" && row.dataset.group !== select.value;
-  });
-}

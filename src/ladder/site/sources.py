@@ -1,0 +1,36 @@
+"""Where samples are stored and what measured them: a row for each campaign, and each machine outside of campaigns."""
+
+from ladder.records import campaigns
+from ladder.store import PUBLISHED, data_package
+
+COLUMNS = ("name", "file", "cpu", "gpus", "when")
+SAMPLES = "samples.csv.gz"
+
+
+def rows(study):
+    """[{COLUMNS}]; `file` is None for a machine whose cases have records, and `gpus` without a GPU.
+
+    `name` is that of a campaign or a machine, and `when` says when it was measured.
+    """
+    of_campaigns = [of_campaign(name, about) for name, about in study.campaigns.items()]
+    return [*of_campaigns, *(of_machine(study, name) for name in study.machines() if name in study.descriptions)]
+
+
+def of_campaign(name, about):
+    """The row of a published campaign."""
+    path = f"{campaigns.PUBLISHED}/{name}/{SAMPLES}"
+    return source(name, path, about["description"], f"{about['campaign']['began'][:10]}, when its campaign began")
+
+
+def of_machine(study, name):
+    """The row of a machine: its published table, or None for the records of this folder."""
+    path = f"{data_package.ROOT}/{name.removesuffix(PUBLISHED)}/{SAMPLES}" if name.endswith(PUBLISHED) else None
+    date = study.published.get(name)
+    when = f"no later than {date[:10]}, when the table was published" if date else None
+    return source(name, path, study.descriptions[name], when)
+
+
+def source(name, path, description, when):
+    """A row, with the processors of a machine's description in words."""
+    cpu, gpus = data_package.processors(description)
+    return {"name": name, "file": path, "cpu": cpu, "gpus": gpus, "when": when}
