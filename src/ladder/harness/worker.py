@@ -19,6 +19,7 @@ import numpy as np
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import blame, datasets, traits, workloads
+from ladder.catalogue.declarations import Declarations
 from ladder.errors import LadderError
 from ladder.harness import curves, traces, validation
 from ladder.harness.contract import Problem
@@ -113,6 +114,7 @@ def run_case(case, workload, variant, job, pause=lambda: None):
     """
     start = time.perf_counter()
     device = devices.load(variant.DEVICE)
+    declarations = Declarations(workload, workloads.require_workload(case.workload))
     name = workload.data_set(case.sizes)
     data = datasets.load(workload, job.data[name]) if name else None
     reference = dict(np.load(job.reference)) if job.reference else None
@@ -144,7 +146,9 @@ def run_case(case, workload, variant, job, pause=lambda: None):
         if not problem.outputs:
             return [], None
         validation.require_finite(outputs, problem.output_kinds)
-        new_checks, points = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
+        results = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
+        declarations.require_checks(results, round)
+        new_checks, points = results
         validation.require(new_checks, f"round {round + 1}", KEPT_INPUTS if round else "")
         return new_checks, points
 
