@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from conftest import ROOT
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.harness import worker
@@ -122,3 +123,15 @@ def test_only_cold_cases_flush_caches_before_every_sample(monkeypatch, cache, fl
     timed_call = ["flush"] * flushes + ["run"]
     # The first call comes before the timed ones, the first of which is a warm-up; after them come two to check.
     assert calls == ["run", *timed_call * 4, "run", "run"]
+
+
+def test_the_example_of_steps_in_the_contracts_prepares_a_transposed_copy():
+    example = (ROOT / "docs/contracts.md").read_text().split("```python\n")[1].split("```")[0]
+    names = {"np": np}
+    exec(example, names)
+    problem = SimpleNamespace(a=np.ones((3, 4)), b=np.ones((3, 5)), out=np.empty((4, 5)))
+    steps = names["setup"](problem)
+    problem.a[...] = 2  # a later round
+    for _, step in [*steps.prepare, *steps.run]:
+        step()
+    assert (problem.out == 6).all()
