@@ -424,6 +424,26 @@ def test_a_workload_that_stops_in_a_worker_is_blamed(spmv, monkeypatch):
     assert f"(line {line} of {path})" in message
 
 
+PASS = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1], out=problem.out)"
+SUM = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1])"
+UNWRITTEN = {
+    "in a copy": f"out = problem.out.copy(); out[...] = {SUM}",
+    "rebound": f"problem.out = {SUM}",
+    "accumulated": f"problem.out += {SUM}",
+    "stale": f"done.append(1); len(done) > 1 or problem.out.__setitem__(..., {SUM})",
+}
+
+
+@pytest.mark.parametrize("statement", UNWRITTEN.values(), ids=UNWRITTEN)
+def test_a_result_that_is_not_written_says_how_to_write_it(spmv, monkeypatch, statement):
+    edit(spmv / "gathered.py", PASS, statement)
+    edit(spmv / "gathered.py", "    def run():", "    done = []\n\n    def run():")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert "30 of the 30 elements of the result 'out' are NaN" in message
+    assert "`out` holds NaN before each call: write every element into `problem.out` itself in each call" in message
+    assert "don't add to what it holds" in message
+
+
 def answers_of_worker(monkeypatch):
     """What a worker of the copy's `gathered` answers, in this process."""
     case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})

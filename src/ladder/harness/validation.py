@@ -121,10 +121,42 @@ def whole_numbers(generator: np.random.Generator, array: np.ndarray, bits: int) 
     array *= 2.0**-bits
 
 
+def poison_of(dtype: DTypeLike) -> float:
+    """What every element of an output holds before a call: NaN, or the integer that is farthest from 0."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return np.nan
+    limits = np.iinfo(dtype)
+    return int(limits.min or limits.max)
+
+
 def poison(outputs: Mapping[str, np.ndarray]) -> None:
-    """Fill every output array with NaN (integers: their minimum), so that unwritten elements are detected."""
+    """Fill every output array with `poison_of` its dtype, so that unwritten elements are detected."""
     for array in outputs.values():
-        array[...] = np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).min
+        array[...] = poison_of(array.dtype)
+
+
+def advice_on_poison(name: str, value: float) -> str:
+    """What to do about an output that still holds its poison."""
+    return (
+        f"`{name}` holds {'NaN' if np.isnan(value) else value} before each call: write every element into "
+        f"`problem.{name}` itself in each call, not into a copy or a new array, and don't add to what it holds."
+    )
+
+
+def hint_on_poison(outputs: Mapping[str, np.ndarray]) -> str:
+    """`advice_on_poison` for the integer outputs with an element nearer to the poison than to 0; empty if none is.
+
+    It belongs to a result that is known to be wrong, because a right one may have such elements.
+    """
+    integers = {name: array for name, array in outputs.items() if array.dtype.kind in "iu"}
+    suspects = {name: value for name in integers if is_near(integers[name], value := poison_of(integers[name].dtype))}
+    return " ".join(advice_on_poison(name, value) for name, value in suspects.items())
+
+
+def is_near(array: np.ndarray, value: float) -> bool:
+    """Whether an element of an integer array is nearer to the value, its dtype's limit, than to 0."""
+    return bool((array < value // 2).any() if value < 0 else (array > value // 2).any())
 
 
 def compare(
@@ -163,9 +195,11 @@ def require_finite(outputs: Mapping[str, np.ndarray], expected_kinds: Mapping[st
             )
         invalid = ~np.isfinite(array)
         if count := int(invalid.sum()):
+            has_nan = np.isnan(array).any()
+            cause = advice_on_poison(name, np.nan) if has_nan else "The computation overflows, or divides by 0."
             raise LadderError(
-                f"{count} of the {array.size} elements of the result {name!r} are NaN or infinite: "
-                f"the variant left them unwritten or computed nonsense. They are in {extent(invalid)}."
+                f"{count} of the {array.size} elements of the result {name!r} are {'NaN' if has_nan else 'infinite'}, "
+                f"in {extent(invalid)}. {cause}"
             )
 
 

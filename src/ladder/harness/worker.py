@@ -149,7 +149,8 @@ def run_case(case, workload, variant, job, pause=lambda: None):
         results = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
         declarations.require_checks(results, round)
         new_checks, points = results
-        validation.require(new_checks, f"round {round + 1}", KEPT_INPUTS if round else "")
+        hints = [validation.hint_on_poison(outputs), KEPT_INPUTS if round else ""]
+        validation.require(new_checks, f"round {round + 1}", " ".join(filter(None, hints)))
         return new_checks, points
 
     begin(0)
