@@ -238,3 +238,11 @@ def test_the_numbers_of_rows_may_be_a_range():
     place = validation.compare("x", [0.0, 1, 0, 1], np.zeros(4), 0.5, range(100, 10**12)).place
     assert place.startswith("Element [101] is 1")
     assert place.endswith("in 2 of 4 elements (101 to 103).")
+
+
+def test_a_projection_names_the_row_of_the_result():
+    place = validation.compare("x", [0.0, 2, 1, 0], np.zeros(4), 0.5, projected="row").place
+    assert place == (
+        "The sum of row 1 of the result, with random signs, is 2, but 0 is expected. "
+        "Wrong elements are in 2 of 4 rows (1 to 2)."
+    )

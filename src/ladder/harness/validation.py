@@ -165,24 +165,26 @@ def compare(
     expected: np.ndarray,
     bound: np.ndarray | float,
     rows: np.ndarray | range | None = None,
+    projected: str | None = None,
 ) -> Check:
     """The Check of `actual` against the float64 array `expected`, elementwise within `bound`.
 
     The Check's `error` is the maximum of |actual - expected| / bound, so its `bound` is 1. Different shapes give an
     infinite error, as do a NaN or an infinity in one of the arrays. Elements whose bound is 0 must match exactly.
     If the arrays are some rows of the result, `rows` holds their numbers in order, and perhaps further ones, for the
-    Check's `place`.
+    Check's `place`. If each element is the sum of a row or column of the result, `projected` is `row` or `column`.
     """
     actual, expected, bound = np.asarray(actual), np.asarray(expected), np.asarray(bound, dtype=np.float64)
     if actual.shape != expected.shape:
         return Check(name, float("inf"), 1.0, f"Its shape is {actual.shape}, but {expected.shape} is expected.")
     if not all(np.isfinite(array).all() for array in (actual, expected, bound)):
         invalid = ~(np.isfinite(actual) & np.isfinite(expected) & np.isfinite(bound))
-        return Check(name, float("inf"), 1.0, mismatches(invalid, invalid, actual, expected, rows))
+        return Check(name, float("inf"), 1.0, mismatches(invalid, invalid, actual, expected, rows, projected))
     difference = np.abs(actual.astype(np.float64) - expected)
     excess = np.divide(difference, bound, out=np.where(difference > 0, np.inf, 0.0), where=bound > 0)
     error = float(excess.max(initial=0.0))
-    return Check(name, error, 1.0, "" if error <= 1 else mismatches(excess, excess > 1, actual, expected, rows))
+    place = "" if error <= 1 else mismatches(excess, excess > 1, actual, expected, rows, projected)
+    return Check(name, error, 1.0, place)
 
 
 def require_finite(outputs: Mapping[str, np.ndarray], expected_kinds: Mapping[str, Any]) -> None:
