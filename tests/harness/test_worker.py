@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import time
 from dataclasses import replace
@@ -27,7 +28,7 @@ LIMITS = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "p
     ("order", "function"), [("compile", "run_once"), ('go {"LEASED": "3"}', "run_case"), ("", None)]
 )
 def test_a_worker_is_ready_and_then_executes_an_order(monkeypatch, order, function):
-    job = {"workload": CASE.workload, "variant": CASE.variant, "case": CASE.slug}
+    job = {"workload": CASE.workload, "variant": CASE.variant, "case": CASE.slug, "fault_report": os.devnull}
     lines, output, leased = iter([json.dumps(job), order]), io.StringIO(), {}
     for name in ("run_case", "run_once"):
         monkeypatch.setattr(worker, name, lambda *job, name=name: {"function": name})

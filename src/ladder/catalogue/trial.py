@@ -57,10 +57,13 @@ def check(workload: str, sizes: Mapping[str, Any]) -> None:
 
 def passes(trial: "Trial", sizes: Mapping[str, Any] | None) -> bool:
     """Whether a trial passes with sizes; not if there are none."""
+    if sizes is None:
+        return False
     try:
-        return sizes is not None and trial.require_rounds(sizes) is None
+        trial.require_rounds(sizes)
     except LadderError:
         return False
+    return True
 
 
 def small_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str, Any] | None:

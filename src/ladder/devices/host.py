@@ -116,7 +116,7 @@ class Host:
         raw = np.empty(size + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
         # A view of `raw` would have it as its base, but the base of a buffer isn't an array.
-        return np.frombuffer(memoryview(raw)[start : start + size], dtype).reshape(shape)
+        return np.frombuffer(raw.data[start : start + size], dtype).reshape(shape)
 
     def staging(self, arrays: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         """Host arrays of the same shapes and dtypes, {name: array}, for `upload`; here the arrays themselves."""
