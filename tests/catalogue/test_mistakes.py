@@ -270,7 +270,7 @@ def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, ol
 
 
 VARIANT = [
-    ('DEVICE = "host"', 'DEVICE = "cpu"', "has DEVICE = 'cpu': it must be one of host"),
+    ('DEVICE = "host"', 'DEVICE = "cpu"', "`DEVICE` in line 5 of .* is 'cpu': it must be one of host"),
     ('DEVICE = "host"', 'DEVISE = "host"', "did you mean `DEVICE`?"),
     ('RUNTIME = "blas"', 'RUNTIME = "numpy"', "`RUNTIME` in line 6 of .* is 'numpy': it must be one of numba"),
     ('RUNTIME = "blas"\n', "", "doesn't say whose threads it uses: add RUNTIME"),
@@ -385,6 +385,23 @@ def test_verbs_that_measure_refuse_a_mistake_before_a_worker_starts(spmv, monkey
 def words(sizes):
     """Sizes as words of a command line."""
     return [f"{name}={value}" for name, value in sizes.items()]
+
+
+def test_an_unknown_workload_says_where_own_ones_are_found(spmv, monkeypatch):
+    with pytest.raises(LadderError, match=f"'unheard': .* folders of LADDER_VARIANTS or, .*: now {spmv.parent}"):
+        workloads.load("unheard")
+    monkeypatch.delenv("LADDER_VARIANTS")
+    with pytest.raises(LadderError, match=r"There is no workload 'unheard': .*: now none"):
+        workloads.load("unheard")
+    with pytest.raises(LadderError, match="Did you mean 'gemm'"):
+        workloads.load("gemmm")
+
+
+def test_a_fill_without_names_is_blamed_in_a_worker(spmv, monkeypatch):
+    edit(spmv / "__init__.py", "    return list(inputs)\n", "")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert message.startswith("`fill(inputs, sizes, round, data)` in line")
+    assert "returns None: it must return the names of the inputs" in message
 
 
 def test_a_sweep_tries_a_workload_once_for_each_of_its_sizes(spmv, monkeypatch):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ladder.catalogue import forms, locations, workloads
+from ladder.catalogue import locations, workloads
 from ladder.catalogue.declarations import Declarations, brief, is_count
 from ladder.errors import LadderError
 
@@ -121,10 +121,7 @@ class Trial(Declarations):
         names = self.module.fill(inputs, dict(sizes), round, None)
         if any(inputs.get(name) is not array for name, array in arrays.items()) or len(inputs) > len(arrays):
             self.refuse("fill", 'replaces an array of `inputs`: write into it, as in `inputs["x"][...] = values`')
-        if not forms.is_texts(names):
-            self.refuse("fill", f"returns {brief(names)}: it must return the names of the inputs that it has written")
-        if unknown := [name for name in names if name not in inputs]:
-            self.refuse("fill", f"returns the name {unknown[0]!r}, which is not among the inputs of `arrays`")
+        self.require_names(names, inputs)
         for name, array in inputs.items():
             if round == 0 and name not in names:
                 self.refuse("fill", f"doesn't return the name of the input {name!r} in round 0, so it isn't written")

@@ -157,6 +157,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
             # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
                 last_fill = round, workload.fill(staged, case.sizes, round, data)
+                declarations.require_names(last_fill[1], staged)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
         if workload.GENERATED:
             workload.generate(problem, round)
