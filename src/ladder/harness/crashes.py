@@ -68,11 +68,11 @@ def keep(case, text):
 def traceback_of(error, path):
     """The end of an error's traceback, from the first call in the folder of the file `path` on (None: all calls)."""
     frames = list(traceback.walk_tb(error.__traceback__))
-    own = [
+    inner = [
         number
         for number, (frame, _) in enumerate(frames)
         if path and Path(frame.f_code.co_filename).parent == path.parent
     ]
-    calls = traceback.StackSummary.extract(iter(frames[own[0] if own else 0 :]))
+    calls = traceback.StackSummary.extract(iter(frames[inner[0] if inner else 0 :]))
     lines = ["Traceback (most recent call last):\n", *calls.format(), *traceback.format_exception_only(error)]
     return "".join(lines)[-MAX_LENGTH:]
