@@ -246,3 +246,18 @@ def test_a_projection_names_the_row_of_the_result():
         "The sum of row 1 of the result, with random signs, is 2, but 0 is expected. "
         "Wrong elements are in 2 of 4 rows (1 to 2)."
     )
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "bound", "problem"),
+    [
+        ([1.0, 2.0], [1.0, 3.0], 0.0, r"'x' isn't exact although it must be\. Element \[1\] is 2, but 3"),
+        ([1.0, math.inf], [1.0, 2.0], 1.0, r"'x' isn't finite\. Element \[1\] is inf, but 2"),
+        ([1.0, 2.0], [[1.0], [2.0]], 1.0, r"'x' has another shape\. Its shape is \(2,\), but \(2, 1\)"),
+        ([1.0, 2.0], [1.0, 2.0], math.inf, r"'x' can't be checked\. What the workload expects, .* not at the variant"),
+        ([1.0, 2.0], [1.0, math.nan], 1.0, r"'x' can't be checked\."),
+    ],
+)
+def test_an_infinite_error_has_one_reason(actual, expected, bound, problem):
+    with pytest.raises(LadderError, match=problem):
+        validation.require([validation.compare("x", actual, expected, bound)], "round 1")

@@ -32,18 +32,25 @@ ROUNDING_DEVIATION = (3 / (8 * np.log(2)) / 3) ** 0.5
 # The number of terms up to which sums in float64 are compared with a reference in `np.longdouble`.
 MAX_SHORT_LENGTH = 64
 
+# What is wrong if no result could pass.
+WRONG_EXPECTATION = (
+    "What the workload expects, or its bound, is NaN or infinite: look at `expected` or `check`, not at the variant."
+)
+
 
 @dataclass(frozen=True)
 class Check:
     """One comparison: the largest error and the bound that it must not exceed, in the same unit.
 
-    `place` says in sentences which elements are wrong; it is empty if none is.
+    `place` says in sentences which elements are wrong; it is empty if none is. `reason` says what is wrong if the
+    error is infinite.
     """
 
     name: str
     error: float
     bound: float
     place: str = ""
+    reason: str = "isn't exact although it must be, or isn't finite"
 
     @property
     def passed(self) -> bool:
@@ -176,15 +183,19 @@ def compare(
     """
     actual, expected, bound = np.asarray(actual), np.asarray(expected), np.asarray(bound, dtype=np.float64)
     if actual.shape != expected.shape:
-        return Check(name, float("inf"), 1.0, f"Its shape is {actual.shape}, but {expected.shape} is expected.")
-    if not all(np.isfinite(array).all() for array in (actual, expected, bound)):
-        invalid = ~(np.isfinite(actual) & np.isfinite(expected) & np.isfinite(bound))
-        return Check(name, float("inf"), 1.0, mismatches(invalid, invalid, actual, expected, rows, projected))
+        place = f"Its shape is {actual.shape}, but {expected.shape} is expected."
+        return Check(name, float("inf"), 1.0, place, "has another shape")
+    if not (np.isfinite(expected).all() and np.isfinite(bound).all()):
+        return Check(name, float("inf"), 1.0, WRONG_EXPECTATION, "can't be checked")
+    if not np.isfinite(actual).all():
+        invalid = ~np.isfinite(actual)
+        place = mismatches(invalid, invalid, actual, expected, rows, projected)
+        return Check(name, float("inf"), 1.0, place, "isn't finite")
     difference = np.abs(actual.astype(np.float64) - expected)
     excess = np.divide(difference, bound, out=np.where(difference > 0, np.inf, 0.0), where=bound > 0)
     error = float(excess.max(initial=0.0))
     place = "" if error <= 1 else mismatches(excess, excess > 1, actual, expected, rows, projected)
-    return Check(name, error, 1.0, place)
+    return Check(name, error, 1.0, place, "isn't exact although it must be")
 
 
 def require_finite(outputs: Mapping[str, np.ndarray], expected_kinds: Mapping[str, Any]) -> None:
@@ -211,7 +222,7 @@ def require(checks: Sequence[Check], where: str, hint: str = "") -> None:
         if check.passed:
             continue
         if check.error == np.inf:
-            problem = f"{check.name!r} isn't exact although it must be, isn't finite, or has the wrong shape."
+            problem = f"{check.name!r} {check.reason}."
         else:
             problem = f"the error of {check.name!r} is {check.error:.3g}, but at most {check.bound:.3g} is allowed."
         raise LadderError(" ".join(filter(None, [f"The result is wrong ({where}): {problem}", check.place, hint])))
