@@ -3,8 +3,10 @@
 The workload is a sparse matrix-vector product, `tests/workloads/sparse/spmv`, in which one text is replaced by another.
 """
 
+import contextlib
 import io
 import json
+import os
 import re
 import shutil
 import sys
@@ -15,7 +17,8 @@ from conftest import TESTS
 from ladder import devices
 from ladder.catalogue import sources, trial, workloads
 from ladder.errors import LadderError
-from ladder.harness import worker
+from ladder.harness import comparison, profiling, ranking_session, turns, worker, workers
+from ladder.harness.ranking import QUICK
 from ladder.planning import configuration, plan, targets
 from ladder.planning.plan import grid
 from ladder.records.case import Case
@@ -167,6 +170,12 @@ WORKLOAD = [
         "writes the same inputs in every round: seed the generator",
         "def fill",
     ),
+    (
+        '[sizes["seed"], round]',
+        "",
+        "writes other inputs when it is called again for the same round: seed the generator",
+        "def fill",
+    ),
     # Results of `cost`.
     ("SimpleNamespace(flops=flops", "dict(flops=flops", "must return a `SimpleNamespace` with `flops`", "def cost"),
     ("flops=flops, ", "flop=flops, ", "must return a `SimpleNamespace` with `flops`", "def cost"),
@@ -210,6 +219,8 @@ WORKLOAD = [
         "an array of float32 for 'out': compute it in float64",
         "def expected",
     ),
+    ("    exact = products", "    exact = products.astype(int)", "an array of int64 for 'out'", "def expected"),
+    ("precision) * exact)", "precision) * exact / 0)", "NaN, infinity or a negative bound for 'out'", "def expected"),
     (
         "precision) * exact)",
         "precision) * exact[1:])",
@@ -259,7 +270,7 @@ def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, ol
 
 
 VARIANT = [
-    ('DEVICE = "host"', 'DEVICE = "cpu"', "has DEVICE = 'cpu': it must be one of host"),
+    ('DEVICE = "host"', 'DEVICE = "cpu"', "`DEVICE` in line 5 of .* is 'cpu': it must be one of host"),
     ('DEVICE = "host"', 'DEVISE = "host"', "did you mean `DEVICE`?"),
     ('RUNTIME = "blas"', 'RUNTIME = "numpy"', "`RUNTIME` in line 6 of .* is 'numpy': it must be one of numba"),
     ('RUNTIME = "blas"\n', "", "doesn't say whose threads it uses: add RUNTIME"),
@@ -313,11 +324,92 @@ def test_a_misspelt_name_of_an_experiment_is_refused_with_the_known_ones(spmv, s
     assert re.search(sentence, refusal(sizes, variants))
 
 
-def test_at_small_sizes_the_refusal_names_them(spmv):
-    edit(spmv / "__init__.py", '.reshape(sizes["rows"]', ".reshape(7")
-    message = refusal(SIZES | {"rows": 10**7})
-    sizes = "rows=3, columns=3, per_row=3, dtype=float64, seed=1"
-    assert message.endswith(f"The sizes were {sizes}: if no case can have them, let `refuse` say so.")
+SMALL_SIZES = "The sizes were rows=3, columns=3, per_row=3, dtype=float64, seed=1: if no case can have them, let"
+
+
+def test_at_small_sizes_the_refusal_names_them_if_they_are_to_blame(spmv):
+    edit(spmv / "__init__.py", '.reshape(sizes["rows"]', ".reshape(8")
+    assert refusal(SIZES | {"rows": 10**7}).endswith(f"{SMALL_SIZES} `refuse` say so.")
+    edit(spmv / "__init__.py", ".reshape(8", ".reshape(7")
+    forget()
+    assert "The sizes were" not in refusal(SIZES | {"rows": 10**7})
+
+
+CHECK = """
+def check(sizes, inputs, outputs, round, data, reference, precision):
+    return {}
+"""
+CHECKS = [
+    ("[], None", "returns no `Check`, so that any result would pass"),
+    ("[True], None", "returns True among its checks: each must be a `Check`"),
+    ("[compare('out', outputs['out'], outputs['out'], 0)]", "must return a list of `Check`s and the points of a curve"),
+    ("None", "returns None: it must return a list of `Check`s"),
+]
+
+
+@pytest.mark.parametrize(("result", "sentence"), CHECKS)
+def test_what_a_check_returns_is_checked_when_planning_and_in_a_worker(spmv, monkeypatch, result, sentence):
+    path = spmv / "__init__.py"
+    edit(path, "import product_factor", "import compare, product_factor")
+    path.write_text(path.read_text() + CHECK.format(result))
+    line = path.read_text().partition("def check")[0].count("\n") + 1
+    for message in (refusal(), answers_of_worker(monkeypatch)[-1]["error"]):
+        assert "`check(sizes, inputs, outputs, round, data, reference, precision)` in line" in message
+        assert sentence in message, message
+        assert f"line {line} of {path}" in message
+
+
+def test_a_sound_check_is_planned(spmv):
+    path = spmv / "__init__.py"
+    edit(path, "import product_factor", "import compare, product_factor")
+    path.write_text(path.read_text() + CHECK.format("[compare('out', outputs['out'], inputs['x'].sum(), 0)], None"))
+    assert len(plan_copy()) == 2
+
+
+@pytest.mark.parametrize("verb", ["run", "profile", "compare"])
+def test_verbs_that_measure_refuse_a_mistake_before_a_worker_starts(spmv, monkeypatch, verb):
+    edit(spmv / "__init__.py", '[sizes["seed"], round]', "")
+    for module in (workers, turns, profiling, comparison):
+        monkeypatch.setattr(module, "Worker", None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})
+    calls = {
+        "run": lambda: ranking_session.run(["spmv/gathered", *words(SIZES)], [], QUICK, None),
+        "profile": lambda: profiling.profile(case, ({}, None)),
+        "compare": lambda: comparison.compare_cases(case, case),
+    }
+    with pytest.raises(LadderError, match="writes other inputs when it is called again for the same round"):
+        calls[verb]()
+
+
+def words(sizes):
+    """Sizes as words of a command line."""
+    return [f"{name}={value}" for name, value in sizes.items()]
+
+
+def test_an_unknown_workload_says_where_own_ones_are_found(spmv, monkeypatch):
+    with pytest.raises(LadderError, match=f"'unheard': .* folders of LADDER_VARIANTS or, .*: now {spmv.parent}"):
+        workloads.load("unheard")
+    monkeypatch.delenv("LADDER_VARIANTS")
+    with pytest.raises(LadderError, match=r"There is no workload 'unheard': .*: now none"):
+        workloads.load("unheard")
+    with pytest.raises(LadderError, match="Did you mean 'gemm'"):
+        workloads.load("gemmm")
+
+
+def test_a_fill_without_names_is_blamed_in_a_worker(spmv, monkeypatch):
+    edit(spmv / "__init__.py", "    return list(inputs)\n", "")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert message.startswith("`fill(inputs, sizes, round, data)` in line")
+    assert "returns None: it must return the names of the inputs" in message
+
+
+def test_a_sweep_tries_a_workload_once_for_each_of_its_sizes(spmv, monkeypatch):
+    calls, check = [], trial.check
+    monkeypatch.setattr(trial, "check", lambda *arguments: [calls.append(arguments), check(*arguments)])
+    for rows in (30, 30, 31):
+        trial.require("spmv", workloads.complete("spmv", SIZES | {"rows": rows}))
+    assert len(calls) == 2
 
 
 SETUP = "    return run\n"
@@ -328,7 +420,12 @@ RUNS = [
     (SETUP, "    return problem.out\n", "TypeError: `setup` returned an object of type ndarray", None),
     (SETUP, '    return [("products", 3)]\n', "TypeError: `setup` returned an object of type list", None),
     ("    def run():", "    def run(problem):", "TypeError: .*missing 1 required positional argument: 'problem'", None),
-    ("import numpy as np", "import nunpy as np", "ModuleNotFoundError: No module named 'nunpy'", 3),
+    (
+        "import numpy as np",
+        "import nunpy as np",
+        r"ModuleNotFoundError: .*'nunpy'.* with REQUIRES = \(\"nunpy\",\) the variant is skipped",
+        3,
+    ),
 ]
 
 
@@ -339,7 +436,7 @@ def test_a_variant_that_stops_is_blamed_with_its_line(spmv, monkeypatch, old, ne
     answers = answers_of_worker(monkeypatch)
     message = answers[-1]["error"]
     assert re.match(f"The variant stopped with {sentence}", message), message
-    assert message.endswith(f"(line {line} of {path})" if line else f"({path})")
+    assert (f"(line {line} of {path})." if line else f"({path}).") in message
 
 
 def test_a_workload_that_stops_in_a_worker_is_blamed(spmv, monkeypatch):
@@ -350,10 +447,31 @@ def test_a_workload_that_stops_in_a_worker_is_blamed(spmv, monkeypatch):
     assert f"(line {line} of {path})" in message
 
 
+PASS = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1], out=problem.out)"
+SUM = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1])"
+UNWRITTEN = {
+    "in a copy": f"out = problem.out.copy(); out[...] = {SUM}",
+    "rebound": f"problem.out = {SUM}",
+    "accumulated": f"problem.out += {SUM}",
+    "stale": f"done.append(1); len(done) > 1 or problem.out.__setitem__(..., {SUM})",
+}
+
+
+@pytest.mark.parametrize("statement", UNWRITTEN.values(), ids=UNWRITTEN)
+def test_a_result_that_is_not_written_says_how_to_write_it(spmv, monkeypatch, statement):
+    edit(spmv / "gathered.py", PASS, statement)
+    edit(spmv / "gathered.py", "    def run():", "    done = []\n\n    def run():")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert "30 of the 30 elements of the result 'out' are NaN" in message
+    assert "`out` holds NaN before each call: write every element into `problem.out` itself in each call" in message
+    assert "don't add to what it holds" in message
+
+
 def answers_of_worker(monkeypatch):
     """What a worker of the copy's `gathered` answers, in this process."""
     case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})
     job = {"workload": "spmv", "variant": "gathered", "case": case.slug, "data": {}, "reference": None} | LIMITS
+    job["fault_report"] = os.devnull
     lines, output, host = iter([json.dumps(job), "go {}"]), io.StringIO(), devices.load("host")
     monkeypatch.setattr(host, "receive", lambda: next(lines))
     monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # this process may have any number of them

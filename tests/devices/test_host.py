@@ -7,6 +7,8 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numba  # noqa: F401 -- a worker has imported it, too
+import numpy as np
 import pytest
 
 from ladder.devices import host
@@ -18,6 +20,12 @@ from ladder.devices.host import Host
 from ladder.workloads.gemv.openmp_bound import touch
 import numpy as np
 touch(np.empty((8, 8)), np.empty(8), numba.get_num_threads())
+print(json.dumps(Host().read_threads()))
+"""
+READ_SEQUENTIAL_NUMBA = """
+import json, numba
+from ladder.devices.host import Host
+assert numba.njit(lambda x: x + 1)(2) == 3
 print(json.dumps(Host().read_threads()))
 """
 READ_OPENMP_THREADS = """
@@ -133,13 +141,30 @@ def test_another_openmp_runtime_reports_its_thread_limit(monkeypatch):
 
 @pytest.mark.parametrize(
     ("runtimes", "layer"),
-    [({"numba-tbb": 2}, "tbb"), ({"numba-omp": 2, "numba-tbb": 2}, "omp, tbb"), ({"blas-openblas": 2}, "none")],
+    [({"numba-tbb": 2}, "tbb"), ({"numba-omp": 2, "numba-tbb": 2}, "omp, tbb")],
 )
 def test_numba_on_other_threads_than_openmps_is_refused(runtimes, layer):
     read = {"cpus": 4, "tasks": 4, "runtimes": runtimes}
     HOST.require_threads(2, "numba", read | {"runtimes": {"numba-omp": 2}})
     with pytest.raises(LadderError, match=f"Numba's threading layer is {layer} instead of omp"):
         HOST.require_threads(2, "numba", read)
+
+
+def test_numba_without_a_parallel_function_is_accepted_on_one_thread():
+    read = threads_read(1, READ_SEQUENTIAL_NUMBA)
+    assert not [name for name in read["runtimes"] if name.startswith("numba")]
+    HOST.require_threads(1, "numba", read)
+    with pytest.raises(LadderError, match="asks for 2 threads, but no parallel function of Numba ran"):
+        HOST.require_threads(2, "numba", read | {"cpus": 2, "tasks": 2})
+
+
+def test_a_runtime_that_is_not_loaded_is_refused(monkeypatch):
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    read = {"cpus": 4, "tasks": 4, "runtimes": {"blas-openblas": 1}}
+    for runtime in ("numba", "torch"):
+        sentence = f'RUNTIME = "{runtime}", but {runtime} isn\'t loaded: .* With NumPy alone that is "blas"'
+        with pytest.raises(LadderError, match=sentence):
+            HOST.require_threads(1, runtime, read)
 
 
 def test_the_affinity_is_that_of_this_process():
@@ -160,3 +185,28 @@ def test_a_disabled_numba_is_refused(monkeypatch):
 def test_arrays_begin_with_a_cache_line():
     arrays = [HOST.empty((3, size), "float32") for size in range(1, 31)]
     assert {array.ctypes.data % host.ALIGNMENT for array in arrays} == {0}
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (7,), (0, 4), (), (1, 2, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
+def test_an_array_is_the_only_part_of_its_base(shape, dtype):
+    """Else SciPy takes it for a small part of a larger array, and copies it even with `copy=False`."""
+    array = HOST.empty(shape, dtype)
+    assert (array.shape, array.dtype) == (shape, dtype)
+    assert array.flags.writeable
+    assert array.flags.c_contiguous
+    base = array if array.base is None else array.base
+    assert (base.size, base.dtype) == (array.size, array.dtype)
+    part = array.reshape(-1)[: array.size]
+    assert (part.base.size, part.base.dtype) == (array.size, array.dtype)
+
+
+def test_a_matrix_of_scipy_shares_the_arrays_of_a_problem():
+    sparse = pytest.importorskip("scipy.sparse")
+    entries, indices, starts = (
+        HOST.empty((size,), kind) for size, kind in [(6, "float64"), (6, "int32"), (4, "int32")]
+    )
+    entries[...], indices[...], starts[...] = 1, [0, 1] * 3, [0, 2, 4, 6]
+    matrix = sparse.csr_array((entries, indices, starts), shape=(3, 2), copy=False)
+    for ours, theirs in [(entries, matrix.data), (indices, matrix.indices), (starts, matrix.indptr)]:
+        assert np.shares_memory(ours, theirs)

@@ -22,7 +22,7 @@ from ladder.catalogue.sources import fingerprint
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
-from ladder.harness import measure, preconditions, worker, workers
+from ladder.harness import first_calls, measure, preconditions, worker, workers
 from ladder.harness.plausibility import require_plausible
 from ladder.harness.workers import Worker
 from ladder.machine import processes
@@ -269,18 +269,88 @@ def test_threads_are_read_back():
     [
         ("wrong_killed", "The measuring process was killed by signal 9 (out of memory?) before it had a result"),
         ("wrong_crash", "The variant stopped with ValueError: no such matrix"),
-        ("wrong_nothing", "elements of the result 'out' are NaN or infinite"),
-        ("wrong_unwritten", "elements of the result 'out' are NaN or infinite"),
+        ("wrong_nothing", "elements of the result 'out' are NaN"),
+        ("wrong_unwritten", "elements of the result 'out' are NaN"),
         ("wrong_one_element", "The result is wrong (round 1): the error of 'product' is "),
         ("wrong_precision", "The result is wrong (round 1): the error of 'product' is "),
         ("wrong_first_run", "The result is wrong (round 1): the error of 'product' is "),
         ("wrong_last_run", "The result is wrong (round 2): 'product, whole numbers' isn't exact although it must be"),
-        ("wrong_impossible", "elements of the result 'out' are NaN or infinite"),  # in the check after the samples
-        ("wrong_skipped", "elements of the result 'out' are NaN or infinite"),  # likewise
+        ("wrong_impossible", "elements of the result 'out' are NaN"),  # in the check after the samples
+        ("wrong_skipped", "elements of the result 'out' are NaN"),  # likewise
     ],
 )
 def test_a_failing_variant_ends_in_an_error(variant, sentence):
     assert sentence in refusal_of(case_of(variant))
+
+
+def test_a_traceback_is_only_in_the_log_and_begins_in_the_variant(capfd):
+    name = write_variant("broken", run="problem.entry")
+    refusal = refusal_of(case_of(name))
+    log = Path("results/logs/workers/gemm/broken.log")
+    assert f"(line 12 of {Path('variants/gemm/broken.py').absolute()}). The traceback is in {log}." in refusal
+    assert capfd.readouterr().err == ""
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert "broken.py" in lines[1]
+    assert lines[-1].startswith("AttributeError")
+
+
+def test_in_a_job_of_a_run_a_traceback_is_in_its_log(monkeypatch, capfd):
+    monkeypatch.setattr(processes, "run_parents", {processes.PARENT: "1"})
+    assert "log" not in refusal_of(case_of(write_variant("broken_in_job", run="problem.entry")))
+    assert capfd.readouterr().err.startswith("Traceback (most recent call last):")
+    assert not Path("results/logs").exists()
+
+
+def test_a_signal_is_blamed_on_the_line_that_ran():
+    name = write_variant("outside", run="import ctypes; ctypes.string_at(0)")
+    refusal = refusal_of(case_of(name))
+    path = Path("variants/gemm/outside.py").absolute()
+    assert refusal.startswith("The measuring process was killed by signal 11 (access outside of an array?) before it")
+    assert f"It was in line 12 of {path}. The traceback is in results/logs/workers/gemm/outside.log." in refusal
+    assert "NUMBA_BOUNDSCHECK" not in refusal
+    assert "Segmentation fault" in Path("results/logs/workers/gemm/outside.log").read_text(encoding="utf-8")
+
+
+def test_the_advice_on_indices_of_numba_finds_the_index():
+    numba_variant = (
+        VARIANT.replace('"blas"', '"numba"')
+        + """
+import numba
+
+@numba.njit(cache=True)
+def write(out, i):
+    out[i, 0] = 1.0
+"""
+    )
+    statement = "write(problem.out, 2**40)"
+    path = Path("variants/gemm/no_index.py")
+    path.write_text(numba_variant.format(setup="pass", run=statement), encoding="utf-8")
+    assert "ENVIRONMENT = {'NUMBA_BOUNDSCHECK': '1'}" in refusal_of(case_of("no_index"))
+    path = path.with_name("bounded.py")
+    path.write_text(
+        "ENVIRONMENT = {'NUMBA_BOUNDSCHECK': '1'}\n" + numba_variant.format(setup="pass", run=statement),
+        encoding="utf-8",
+    )
+    assert "The variant stopped with IndexError: index is out of bounds" in refusal_of(case_of("bounded"))
+
+
+@pytest.mark.parametrize("statement", ["setup", "run"])
+def test_a_long_first_call_is_named_once(monkeypatch, capsys, statement):
+    monkeypatch.setattr(first_calls, "PATIENCE", 0.2)
+    monkeypatch.setattr(first_calls, "told", set())
+    name = write_variant(f"slow_{statement}", **{statement: "time.sleep(0.3)"})
+    measure_case(case_of(name), changes={"processes": 2, "most_processes": 2})
+    sentence = f"gemm/{name} is still in its set-up or first call after 0.2 s: it compiles, computes or hangs."
+    assert capsys.readouterr().err.count(sentence) == 1
+
+
+def test_a_short_first_call_is_not_named_although_sampling_lasts(monkeypatch, capsys):
+    monkeypatch.setattr(first_calls, "PATIENCE", 2.0)
+    measure_case(
+        case_of(write_variant("many_calls", run="time.sleep(0.3)")), changes={"samples": 9, "least": 9, "most": 9}
+    )
+    assert "still in" not in capsys.readouterr().err
 
 
 def test_ctrl_c_keeps_the_results_so_far(monkeypatch, capsys):

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -196,6 +197,7 @@ def test_a_worker_gets_the_whole_protocol(monkeypatch):
     workers.Worker(case, protocol, {"digits": "there"}, "reference.npz")
     job = json.loads(lines[0])
     assert job.pop("seconds") == 2.5
+    assert job.pop("fault_report").startswith(f"/proc/{os.getpid()}/fd/")
     assert job == {
         **{"workload": "gemm", "variant": "blas", "case": case.slug},
         **{"data": {"digits": "there"}, "reference": "reference.npz"},

@@ -100,10 +100,12 @@ def test_whole_numbers_are_multiples_within_one():
 
 def test_unwritten_elements_are_poisoned():
     outputs = {"real": np.zeros(3), "single": np.zeros((2, 1), np.float32), "count": np.zeros(2, np.int32)}
+    outputs["pixels"] = np.zeros(2, np.uint8)  # 0 is a right pixel, and a sum that starts with it is right
     validation.poison(outputs)
     assert np.isnan(outputs["real"]).all()
     assert np.isnan(outputs["single"]).all()
     assert (outputs["count"] == -(2**31)).all()
+    assert (outputs["pixels"] == 255).all()
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_nothing_passes_if_the_expected_value_or_bound_is_nan():
         (np.ones((2, 3)), None),
         (np.ones((3, 2)), r"is float64 \(3, 2\), but float64 \(2, 3\) is expected"),
         (np.ones((2, 3), np.float32), r"is float32 \(2, 3\), but float64 \(2, 3\) is expected"),
-        (np.array([[1, 1, np.nan], [np.inf, 1, 1]]), "2 of the 6 elements of the result 'out' are NaN or infinite"),
+        (np.array([[1, 1, np.nan], [np.inf, 1, 1]]), "2 of the 6 elements of the result 'out' are NaN, in "),
     ],
 )
 def test_results_of_another_shape_or_dtype_or_not_finite_are_refused(array, words):
@@ -211,11 +213,51 @@ def test_a_refusal_has_the_place_and_the_hint():
 def test_unwritten_elements_have_a_place():
     array = np.ones((4, 3))
     array[3, :2] = np.nan
-    with pytest.raises(LadderError, match=r"in 1 of 4 rows \(3\) and 2 of 3 columns \(0 to 1\)\."):
+    with pytest.raises(LadderError, match=r"in 1 of 4 rows \(3\) and 2 of 3 columns \(0 to 1\)\. `out` holds NaN"):
         validation.require_finite({"out": array}, {"out": ((4, 3), "float64")})
+
+
+def test_an_infinite_result_is_not_called_unwritten():
+    with pytest.raises(LadderError, match=r"1 of the 2 elements .* are infinite, .* The computation overflows, or"):
+        validation.require_finite({"out": np.array([np.inf, 1])}, {"out": ((2,), "float64")})
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "uint64"])
+def test_integers_that_were_left_unwritten_or_added_to_get_a_hint(dtype):
+    outputs = {"count": np.zeros(3, dtype)}
+    validation.poison(outputs)
+    held = outputs["count"][0]
+    assert f"`count` holds {held} before each call: write every element" in validation.hint_on_poison(outputs)
+    outputs["count"][1:] = 5
+    assert validation.hint_on_poison(outputs)
+    outputs["count"][0] = 7
+    assert not validation.hint_on_poison(outputs | {"out": np.full(2, np.nan)})
 
 
 def test_the_numbers_of_rows_may_be_a_range():
     place = validation.compare("x", [0.0, 1, 0, 1], np.zeros(4), 0.5, range(100, 10**12)).place
     assert place.startswith("Element [101] is 1")
     assert place.endswith("in 2 of 4 elements (101 to 103).")
+
+
+def test_a_projection_names_the_row_of_the_result():
+    place = validation.compare("x", [0.0, 2, 1, 0], np.zeros(4), 0.5, projected="row").place
+    assert place == (
+        "The sum of row 1 of the result, with random signs, is 2, but 0 is expected. "
+        "Wrong elements are in 2 of 4 rows (1 to 2)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "bound", "problem"),
+    [
+        ([1.0, 2.0], [1.0, 3.0], 0.0, r"'x' isn't exact although it must be\. Element \[1\] is 2, but 3"),
+        ([1.0, math.inf], [1.0, 2.0], 1.0, r"'x' isn't finite\. Element \[1\] is inf, but 2"),
+        ([1.0, 2.0], [[1.0], [2.0]], 1.0, r"'x' has another shape\. Its shape is \(2,\), but \(2, 1\)"),
+        ([1.0, 2.0], [1.0, 2.0], math.inf, r"'x' can't be checked\. What the workload expects, .* not at the variant"),
+        ([1.0, 2.0], [1.0, math.nan], 1.0, r"'x' can't be checked\."),
+    ],
+)
+def test_an_infinite_error_has_one_reason(actual, expected, bound, problem):
+    with pytest.raises(LadderError, match=problem):
+        validation.require([validation.compare("x", actual, expected, bound)], "round 1")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import time
 from dataclasses import replace
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from conftest import ROOT
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.harness import worker
@@ -26,7 +28,7 @@ LIMITS = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "p
     ("order", "function"), [("compile", "run_once"), ('go {"LEASED": "3"}', "run_case"), ("", None)]
 )
 def test_a_worker_is_ready_and_then_executes_an_order(monkeypatch, order, function):
-    job = {"workload": CASE.workload, "variant": CASE.variant, "case": CASE.slug}
+    job = {"workload": CASE.workload, "variant": CASE.variant, "case": CASE.slug, "fault_report": os.devnull}
     lines, output, leased = iter([json.dumps(job), order]), io.StringIO(), {}
     for name in ("run_case", "run_once"):
         monkeypatch.setattr(worker, name, lambda *job, name=name: {"function": name})
@@ -122,3 +124,15 @@ def test_only_cold_cases_flush_caches_before_every_sample(monkeypatch, cache, fl
     timed_call = ["flush"] * flushes + ["run"]
     # The first call comes before the timed ones, the first of which is a warm-up; after them come two to check.
     assert calls == ["run", *timed_call * 4, "run", "run"]
+
+
+def test_the_example_of_steps_in_the_contracts_prepares_a_transposed_copy():
+    example = (ROOT / "docs/contracts.md").read_text().split("```python\n")[1].split("```")[0]
+    names = {"np": np}
+    exec(example, names)
+    problem = SimpleNamespace(a=np.ones((3, 4)), b=np.ones((3, 5)), out=np.empty((4, 5)))
+    steps = names["setup"](problem)
+    problem.a[...] = 2  # a later round
+    for _, step in [*steps.prepare, *steps.run]:
+        step()
+    assert (problem.out == 6).all()

@@ -51,10 +51,12 @@ def variant(monkeypatch, tmp_path):
 
 def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
     name = variant("elsewhere", 'DEVICE = "cpu"\nRUNTIME = "numba"\n\n\ndef setup(problem, *, threads: int): pass\n')
-    with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu': it must be one of host, cuda, mpi, "):
+    with pytest.raises(
+        LadderError, match=r"`DEVICE` in line \d+ of .*elsewhere.py is 'cpu': it must be one of host, cuda, mpi, "
+    ):
         plan_experiment({name: {"threads": 1}})
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
-    with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu'"):
+    with pytest.raises(LadderError, match=r"elsewhere.py is 'cpu': it must be"):
         preconditions.require_met(case, None)
 
 

@@ -16,7 +16,7 @@ from ladder.records import documents, record
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 # The harness' own tests try all variants that are wrong on purpose.
 WRONG = {
-    "wrong_nan": "NaN or infinite",
+    "wrong_nan": "are NaN",
     "wrong_last_tile": "The result is wrong",
     "wrong_crash": "The variant stopped with ValueError: no such matrix",
     "wrong_killed": "was killed by signal 9",

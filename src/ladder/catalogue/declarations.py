@@ -1,7 +1,7 @@
-"""Checks of what a user's workload says of its arrays and its cost; `trial` calls its functions in rounds."""
+"""Checks of what a workload says of its arrays, its cost and its results; `trial` calls its functions in rounds."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from numbers import Integral, Real
 from pathlib import Path
 from types import ModuleType
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ladder.catalogue import blame, contracts
+from ladder.catalogue import blame, contracts, forms
 from ladder.errors import LadderError
 
 # The attributes of a problem that no array may be called.
@@ -79,6 +79,24 @@ class Declarations:
                 self.refuse("cost", f"returns {brief(value)} as `{name}`: it must be a number of at least 0")
         if not isinstance(cost.precision, str):
             self.refuse("cost", f"returns {brief(cost.precision)} as `precision`: it must be a text, such as the dtype")
+
+    def require_names(self, names: Any, inputs: Collection[str]) -> None:
+        """Check `names`, which `fill` returned, against the names of the inputs."""
+        if not forms.is_texts(names):
+            self.refuse("fill", f"returns {brief(names)}: it must return the names of the inputs that it has written")
+        if unknown := [name for name in names if name not in inputs]:
+            self.refuse("fill", f"returns the name {unknown[0]!r}, which is not among the inputs of `arrays`")
+
+    def require_checks(self, result: Any, round: int) -> None:
+        """Check the form of `result`, which `check` returned: a pair, in round 0 with at least one Check."""
+        if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[0], list | tuple):
+            self.refuse(
+                "check", f"returns {brief(result)}: it must return a list of `Check`s and the points of a curve"
+            )
+        if other := [item for item in result[0] if not hasattr(item, "passed") or not hasattr(item, "bound")]:
+            self.refuse("check", f"returns {brief(other[0])} among its checks: each must be a `Check`, as of `compare`")
+        if round == 0 and not result[0]:
+            self.refuse("check", "returns no `Check`, so that any result would pass: return one for each output")
 
 
 def is_count(value: Any) -> bool:

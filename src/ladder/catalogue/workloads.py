@@ -65,9 +65,11 @@ def require_workload(workload: str) -> Path:
         return path
     if path := locations.module_path(workload, "__init__"):
         contracts.refuse_misspelt(path, contracts.WORKLOAD)
-    raise LadderError(
-        f"There is no workload {workload!r}: choose one of {', '.join(names())}.{did_you_mean(workload, names())}"
+    hint = did_you_mean(workload, names()) or (
+        f" Your own are found below the folders of LADDER_VARIANTS or, in a study, of the key `variant_folders`: now "
+        f"{', '.join(map(str, locations.roots()[1:])) or 'none'}."
     )
+    raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.{hint}")
 
 
 @functools.cache

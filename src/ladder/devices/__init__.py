@@ -9,8 +9,8 @@ import functools
 import importlib
 from typing import TYPE_CHECKING
 
-from ladder.catalogue import traits, workloads
-from ladder.errors import LadderError
+from ladder.catalogue import contracts, traits, workloads
+from ladder.errors import LadderError, did_you_mean
 from ladder.records.case import Case
 
 if TYPE_CHECKING:
@@ -33,7 +33,11 @@ def require_known(workload: str, variant: str) -> None:
     device = workloads.constants(workload, variant)["DEVICE"]
     if device not in CLASSES:
         path = workloads.variant_path(workload, variant)
-        raise LadderError(f"{path} has DEVICE = {device!r}: it must be one of {', '.join(CLASSES)}.")
+        line = contracts.definitions(path)["DEVICE"].lineno
+        raise LadderError(
+            f"`DEVICE` in line {line} of {path} is {device!r}: it must be one of {', '.join(CLASSES)}."
+            f"{did_you_mean(device, CLASSES)}"
+        )
 
 
 def of(case: Case) -> Host:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import sys
 import threading
@@ -106,12 +107,16 @@ class Host:
         return value
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-        """An array in the device's memory, its contents undefined; here it is aligned to ALIGNMENT bytes."""
+        """An array in the device's memory, its contents undefined; here it is aligned to ALIGNMENT bytes.
+
+        Its `base` is None or has its dtype and size: SciPy copies an array whose base is much larger.
+        """
         dtype = np.dtype(dtype)
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        size = math.prod(shape) * dtype.itemsize
         raw = np.empty(size + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
-        return raw[start : start + size].view(dtype).reshape(shape)
+        # A view of `raw` would have it as its base, but the base of a buffer isn't an array.
+        return np.frombuffer(raw.data[start : start + size], dtype).reshape(shape)
 
     def staging(self, arrays: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         """Host arrays of the same shapes and dtypes, {name: array}, for `upload`; here the arrays themselves."""
@@ -206,13 +211,19 @@ class Host:
         counts = {name: count for name, count in threads["runtimes"].items() if name.startswith(runtime)}
         if runtime == "numba" and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
             raise LadderError("NUMBA_DISABLE_JIT keeps Numba from compiling: remove it from the case's environment.")
-        if runtime == "numba" and set(counts) != {"numba-omp"}:
-            layer = ", ".join(name.removeprefix("numba-") for name in counts) or "none"
+        if runtime == "numba" and "numba" in sys.modules and not counts:
+            require_sequential(case_threads)
+            return
+        if runtime == "numba" and counts and set(counts) != {"numba-omp"}:
+            layer = ", ".join(name.removeprefix("numba-") for name in counts)
             raise LadderError(
                 f"Numba's threading layer is {layer} instead of omp: install the OpenMP library (libgomp1)."
             )
         if not counts:
-            raise LadderError(f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded.")
+            raise LadderError(
+                f'The variant has RUNTIME = "{runtime}", but {runtime} isn\'t loaded: name the runtime whose threads '
+                'it uses. With NumPy alone that is "blas".'
+            )
         for name, count in counts.items():
             if count != case_threads:
                 raise LadderError(f"{name} runs {pluralize(count, 'thread')} instead of the case's {case_threads}.")
@@ -237,6 +248,15 @@ class Host:
     def energy(self, run: Callable[[], object]) -> dict[str, float]:
         """The joules and seconds of a run, as in `Gpu.energy`; empty without a counter of energy, as here."""
         return {}
+
+
+def require_sequential(case_threads: int) -> None:
+    """Refuse a case of several threads in which no parallel function of Numba has run."""
+    if case_threads > 1:
+        raise LadderError(
+            f"The case asks for {case_threads} threads, but no parallel function of Numba ran: compile it with "
+            "`@njit(parallel=True)` and loop over `prange`, or measure it with threads=1."
+        )
 
 
 def openmp_team(pool: Mapping[str, Any], count: int) -> int:

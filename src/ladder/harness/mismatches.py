@@ -11,19 +11,24 @@ def mismatches(
     actual: np.ndarray,
     expected: np.ndarray,
     rows: np.ndarray | range | None = None,
+    projected: str | None = None,
 ) -> str:
     """Sentences on the element with the largest excess, and on all that are wrong.
 
     All arrays have one shape; `wrong` holds a bool for each element. If the arrays are some rows of a larger one,
-    `rows` holds their numbers.
+    `rows` holds their numbers. If each element is the sum, with random signs, of a row or column of the result,
+    `projected` is `row` or `column`.
     """
     index = np.unravel_index(np.argmax(excess), excess.shape)
     place = [int(i) for i in index]
     if rows is not None and place:
         place[0] = int(rows[place[0]])
-    worst = f"Element {place} is {text(actual[index])}, but {text(expected[index])} is expected."
+    what = f"The sum of {projected} {place[0]} of the result, with random signs," if projected else f"Element {place}"
+    worst = f"{what} is {text(actual[index])}, but {text(expected[index])} is expected."
     if wrong.size == 1:
         return worst
+    if projected:
+        return f"{worst} Wrong elements are in {extent(wrong, rows, (f'{projected}s',))}."
     count = int(wrong.sum())
     verb = "is" if count == 1 else "are"
     return f"{worst} {count} of the {wrong.size} compared elements {verb} wrong, in {extent(wrong, rows)}."
@@ -34,9 +39,9 @@ def text(number: float) -> str:
     return f"{float(number):.15g}"
 
 
-def extent(wrong: np.ndarray, rows: np.ndarray | range | None = None) -> str:
+def extent(wrong: np.ndarray, rows: np.ndarray | range | None = None, names: tuple[str, ...] | None = None) -> str:
     """The part of an array whose elements are wrong, by axis: `1 of 65 rows (64) and 5 of 65 columns (0 to 4)`."""
-    names = AXES.get(wrong.ndim, [f"positions of axis {axis}" for axis in range(wrong.ndim)])
+    names = names or AXES.get(wrong.ndim, tuple(f"positions of axis {axis}" for axis in range(wrong.ndim)))
     parts = []
     for axis, name in enumerate(names):
         others = tuple(other for other in range(wrong.ndim) if other != axis)

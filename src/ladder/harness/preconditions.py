@@ -1,4 +1,4 @@
-"""What a case requires before its workers start: a device, CPUs, an intact reference, and memory for its arrays."""
+"""What a case requires before its workers start: a sound workload, a device, CPUs, an intact reference, and memory."""
 
 import math
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ladder import devices
-from ladder.catalogue import traits, workloads
+from ladder.catalogue import traits, trial, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.harness import archives
 from ladder.machine import cpus, variables
@@ -23,7 +23,11 @@ def require_granted(case, granted):
 
 
 def require_met(case, reference):
-    """Refuse a case that this machine can't run, or whose `reference`, a path or None, is not the right one."""
+    """Refuse a case whose workload breaks its contract, that this machine can't run, or with the wrong `reference`.
+
+    `reference` is a path or None.
+    """
+    trial.require(case.workload, case.sizes)
     devices.require_known(case.workload, case.variant)
     cpus.require_quota(-(-case.ranks // variables.nodes()) * case.threads)
     require_reference(case, reference)

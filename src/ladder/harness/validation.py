@@ -32,18 +32,25 @@ ROUNDING_DEVIATION = (3 / (8 * np.log(2)) / 3) ** 0.5
 # The number of terms up to which sums in float64 are compared with a reference in `np.longdouble`.
 MAX_SHORT_LENGTH = 64
 
+# What is wrong if no result could pass.
+WRONG_EXPECTATION = (
+    "What the workload expects, or its bound, is NaN or infinite: look at `expected` or `check`, not at the variant."
+)
+
 
 @dataclass(frozen=True)
 class Check:
     """One comparison: the largest error and the bound that it must not exceed, in the same unit.
 
-    `place` says in sentences which elements are wrong; it is empty if none is.
+    `place` says in sentences which elements are wrong; it is empty if none is. `reason` says what is wrong if the
+    error is infinite.
     """
 
     name: str
     error: float
     bound: float
     place: str = ""
+    reason: str = "isn't exact although it must be, or isn't finite"
 
     @property
     def passed(self) -> bool:
@@ -121,10 +128,42 @@ def whole_numbers(generator: np.random.Generator, array: np.ndarray, bits: int) 
     array *= 2.0**-bits
 
 
+def poison_of(dtype: DTypeLike) -> float:
+    """What every element of an output holds before a call: NaN, or the integer that is farthest from 0."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return np.nan
+    limits = np.iinfo(dtype)
+    return int(limits.min or limits.max)
+
+
 def poison(outputs: Mapping[str, np.ndarray]) -> None:
-    """Fill every output array with NaN (integers: their minimum), so that unwritten elements are detected."""
+    """Fill every output array with `poison_of` its dtype, so that unwritten elements are detected."""
     for array in outputs.values():
-        array[...] = np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).min
+        array[...] = poison_of(array.dtype)
+
+
+def advice_on_poison(name: str, value: float) -> str:
+    """What to do about an output that still holds its poison."""
+    return (
+        f"`{name}` holds {'NaN' if np.isnan(value) else value} before each call: write every element into "
+        f"`problem.{name}` itself in each call, not into a copy or a new array, and don't add to what it holds."
+    )
+
+
+def hint_on_poison(outputs: Mapping[str, np.ndarray]) -> str:
+    """`advice_on_poison` for the integer outputs with an element nearer to the poison than to 0; empty if none is.
+
+    It belongs to a result that is known to be wrong, because a right one may have such elements.
+    """
+    integers = {name: array for name, array in outputs.items() if array.dtype.kind in "iu"}
+    suspects = {name: value for name in integers if is_near(integers[name], value := poison_of(integers[name].dtype))}
+    return " ".join(advice_on_poison(name, value) for name, value in suspects.items())
+
+
+def is_near(array: np.ndarray, value: float) -> bool:
+    """Whether an element of an integer array is nearer to the value, its dtype's limit, than to 0."""
+    return bool((array < value // 2).any() if value < 0 else (array > value // 2).any())
 
 
 def compare(
@@ -133,24 +172,30 @@ def compare(
     expected: np.ndarray,
     bound: np.ndarray | float,
     rows: np.ndarray | range | None = None,
+    projected: str | None = None,
 ) -> Check:
     """The Check of `actual` against the float64 array `expected`, elementwise within `bound`.
 
     The Check's `error` is the maximum of |actual - expected| / bound, so its `bound` is 1. Different shapes give an
     infinite error, as do a NaN or an infinity in one of the arrays. Elements whose bound is 0 must match exactly.
     If the arrays are some rows of the result, `rows` holds their numbers in order, and perhaps further ones, for the
-    Check's `place`.
+    Check's `place`. If each element is the sum of a row or column of the result, `projected` is `row` or `column`.
     """
     actual, expected, bound = np.asarray(actual), np.asarray(expected), np.asarray(bound, dtype=np.float64)
     if actual.shape != expected.shape:
-        return Check(name, float("inf"), 1.0, f"Its shape is {actual.shape}, but {expected.shape} is expected.")
-    if not all(np.isfinite(array).all() for array in (actual, expected, bound)):
-        invalid = ~(np.isfinite(actual) & np.isfinite(expected) & np.isfinite(bound))
-        return Check(name, float("inf"), 1.0, mismatches(invalid, invalid, actual, expected, rows))
+        place = f"Its shape is {actual.shape}, but {expected.shape} is expected."
+        return Check(name, float("inf"), 1.0, place, "has another shape")
+    if not (np.isfinite(expected).all() and np.isfinite(bound).all()):
+        return Check(name, float("inf"), 1.0, WRONG_EXPECTATION, "can't be checked")
+    if not np.isfinite(actual).all():
+        invalid = ~np.isfinite(actual)
+        place = mismatches(invalid, invalid, actual, expected, rows, projected)
+        return Check(name, float("inf"), 1.0, place, "isn't finite")
     difference = np.abs(actual.astype(np.float64) - expected)
     excess = np.divide(difference, bound, out=np.where(difference > 0, np.inf, 0.0), where=bound > 0)
     error = float(excess.max(initial=0.0))
-    return Check(name, error, 1.0, "" if error <= 1 else mismatches(excess, excess > 1, actual, expected, rows))
+    place = "" if error <= 1 else mismatches(excess, excess > 1, actual, expected, rows, projected)
+    return Check(name, error, 1.0, place, "isn't exact although it must be")
 
 
 def require_finite(outputs: Mapping[str, np.ndarray], expected_kinds: Mapping[str, Any]) -> None:
@@ -163,9 +208,11 @@ def require_finite(outputs: Mapping[str, np.ndarray], expected_kinds: Mapping[st
             )
         invalid = ~np.isfinite(array)
         if count := int(invalid.sum()):
+            has_nan = np.isnan(array).any()
+            cause = advice_on_poison(name, np.nan) if has_nan else "The computation overflows, or divides by 0."
             raise LadderError(
-                f"{count} of the {array.size} elements of the result {name!r} are NaN or infinite: "
-                f"the variant left them unwritten or computed nonsense. They are in {extent(invalid)}."
+                f"{count} of the {array.size} elements of the result {name!r} are {'NaN' if has_nan else 'infinite'}, "
+                f"in {extent(invalid)}. {cause}"
             )
 
 
@@ -175,7 +222,7 @@ def require(checks: Sequence[Check], where: str, hint: str = "") -> None:
         if check.passed:
             continue
         if check.error == np.inf:
-            problem = f"{check.name!r} isn't exact although it must be, isn't finite, or has the wrong shape."
+            problem = f"{check.name!r} {check.reason}."
         else:
             problem = f"the error of {check.name!r} is {check.error:.3g}, but at most {check.bound:.3g} is allowed."
         raise LadderError(" ".join(filter(None, [f"The result is wrong ({where}): {problem}", check.place, hint])))

@@ -6,9 +6,12 @@ was told to prepare pauses once its inputs are ready and again before its checks
 uses almost no CPU time, so workers can start up, prepare and check while none measures.
 """
 
+import contextlib
 import errno
+import faulthandler
 import gc
 import json
+import os
 import sys
 import time
 from functools import partial
@@ -19,8 +22,9 @@ import numpy as np
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import blame, datasets, traits, workloads
+from ladder.catalogue.declarations import Declarations
 from ladder.errors import LadderError
-from ladder.harness import curves, traces, validation
+from ladder.harness import crashes, curves, traces, validation
 from ladder.harness.contract import Problem
 from ladder.harness.steps import Steps, in_order
 from ladder.machine import processes
@@ -51,6 +55,7 @@ def main():
         if not (line := device.receive()):
             return
         job = SimpleNamespace(**json.loads(line))
+        report_faults(job.fault_report)
         case = Case.parse(job.workload, job.variant, job.case)
         path = workloads.variant_path(case.workload, case.variant)
         compiled = compilation.counter(case)
@@ -69,7 +74,7 @@ def main():
                 result = run_once(case, workload, variant)
             else:
                 pause = partial(wait_for_order, device, send) if order == "prepare" else lambda: None
-                result = run_case(case, workload, variant, job, pause)
+                result = run_case(case, workload, variant, job, pause, partial(tell_first_call, device, send))
         if device.is_first():
             send(json.dumps(result | {"compiled": compiled()}))
     except LadderError as error:
@@ -80,7 +85,19 @@ def main():
             send(json.dumps({"error": sentence}))
             sys.exit(1)
         report_crash(send, error, path)
-        raise
+        sys.exit(1)
+
+
+def report_faults(path):
+    """Have Python write its calls to a file that the harness has created, if a signal ends this process."""
+    with contextlib.suppress(OSError):  # a rank on another node doesn't see the file
+        faulthandler.enable(os.open(path, os.O_WRONLY))
+
+
+def tell_first_call(device, send):
+    """Tell the harness that the first call has ended."""
+    if device.is_first():
+        send(json.dumps({"called": True}))
 
 
 def wait_for_order(device, send):
@@ -101,18 +118,29 @@ def refusal_of_system(error):
 
 
 def report_crash(send, error, path):
-    """Send the error that has stopped the variant in the file `path`; its traceback follows on standard error."""
-    send(json.dumps({"error": blame.sentence(error, "The variant", path)}))
+    """Send the error that has stopped the variant in the file `path`, and its traceback."""
+    sentence = f"{blame.sentence(error, 'The variant', path)}.{advice_on_import(error)}"
+    send(json.dumps({"error": sentence, "traceback": crashes.traceback_of(error, path)}))
 
 
-def run_case(case, workload, variant, job, pause=lambda: None):
+def advice_on_import(error):
+    """What to do about a library that is missing, with a space before it; empty for any other error."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.startswith("ladder."):
+        return ""
+    name = error.name.partition(".")[0]
+    return f' Install {name}; with REQUIRES = ("{name}",) the variant is skipped where it is missing.'
+
+
+def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=lambda: None):
     """Set up, time the first call, sample, time the phases, check; returns a dict for JSON, with times in seconds.
 
     A round is a run on its own inputs. All rounds are checked; only round 0 is timed. The first call's outputs are
-    checked too, and those of a call after the samples. `pause` is called before and after what is timed.
+    checked too, and those of a call after the samples. `pause` is called before and after what is timed, and
+    `tell_first_call` after the first call.
     """
     start = time.perf_counter()
     device = devices.load(variant.DEVICE)
+    declarations = Declarations(workload, workloads.require_workload(case.workload))
     name = workload.data_set(case.sizes)
     data = datasets.load(workload, job.data[name]) if name else None
     reference = dict(np.load(job.reference)) if job.reference else None
@@ -129,6 +157,7 @@ def run_case(case, workload, variant, job, pause=lambda: None):
             # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
                 last_fill = round, workload.fill(staged, case.sizes, round, data)
+                declarations.require_names(last_fill[1], staged)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
         if workload.GENERATED:
             workload.generate(problem, round)
@@ -144,8 +173,11 @@ def run_case(case, workload, variant, job, pause=lambda: None):
         if not problem.outputs:
             return [], None
         validation.require_finite(outputs, problem.output_kinds)
-        new_checks, points = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
-        validation.require(new_checks, f"round {round + 1}", KEPT_INPUTS if round else "")
+        results = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
+        declarations.require_checks(results, round)
+        new_checks, points = results
+        hints = [validation.hint_on_poison(outputs), KEPT_INPUTS if round else ""]
+        validation.require(new_checks, f"round {round + 1}", " ".join(filter(None, hints)))
         return new_checks, points
 
     begin(0)
@@ -161,6 +193,7 @@ def run_case(case, workload, variant, job, pause=lambda: None):
     reset()
     validation.poison(problem.outputs)
     first_seconds = device.stopwatch(run)
+    tell_first_call()
     first_results = [{name: array.copy() for name, array in arrays.items()} for arrays in run_results()]
     threads = device.read_threads()
     device.require_threads(case.threads, traits.runtime(case), threads)

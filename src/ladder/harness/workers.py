@@ -13,14 +13,12 @@ from functools import partial
 from ladder import devices
 from ladder.catalogue import traits
 from ladder.errors import LadderError
-from ladder.harness import environment
+from ladder.harness import crashes, environment, first_calls
 from ladder.machine.processes import die_with_parent
 from ladder.records import locks
 
 # Seconds for a worker to start, which takes long on a slow file system; to exit after its answer; to end after SIGTERM.
 START_TIMEOUT, EXIT_TIMEOUT, TERM_TIMEOUT = 300, 60, 5
-# What may have killed a worker, by its exit status. OpenBLAS raises SIGINT if it can't start a thread.
-HINTS = {-signal.SIGKILL: " (out of memory?)", -signal.SIGINT: " (too few processes and threads allowed?)"}
 
 
 class Worker:
@@ -31,7 +29,8 @@ class Worker:
         variables = environment.of_worker(case, prelude)
         command = self.device.command(case, launcher, variables)
         self.is_launched = bool(command)
-        self.is_ready, self.is_late, self.has_answered = False, False, False
+        self.is_ready, self.is_late, self.has_proceeded, self.has_answered = False, False, False, False
+        self.fault, self.first_call = crashes.FaultReport(case), first_calls.Watch(case)
         self.process = subprocess.Popen(
             [*profiler, *command, sys.executable, "-m", "ladder.harness.worker", traits.device(case)],
             stdin=subprocess.PIPE,
@@ -49,6 +48,7 @@ class Worker:
             "case": case.slug,
             "data": data or {},
             "reference": reference,
+            "fault_report": self.fault.path,
             "seconds": protocol["cap"] / protocol["processes"],
             **{name: protocol[name] for name in ("samples", "least", "most", "target", "phase_passes", "energy")},
         }
@@ -64,18 +64,31 @@ class Worker:
 
     def receive(self):
         """The worker's next answer, a dict. Raises LadderError with the worker's error, or with how it ended."""
-        for line in self.process.stdout:
-            if answer := parse_answer(line):
-                if "error" in answer:
-                    raise LadderError(answer["error"])
-                return answer
-            print(line, end="", file=sys.stderr)  # output of the launcher
+        try:
+            for line in self.process.stdout:
+                answer = parse_answer(line)
+                if answer is None:
+                    print(line, end="", file=sys.stderr)  # output of the launcher
+                elif "error" in answer:
+                    kept = crashes.keep(self.case, answer["traceback"]) if "traceback" in answer else ""
+                    raise LadderError(" ".join(filter(None, [answer["error"], kept])))
+                elif "called" in answer:
+                    self.first_call.stop()
+                else:
+                    return answer
+        finally:
+            self.first_call.stop()
+        raise LadderError(self.cause_of_end())
+
+    def cause_of_end(self):
+        """Sentences on how the worker ended without an answer."""
         code = self.process.wait()
         cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        hint = HINTS.get(code, "")
+        hint = crashes.HINTS.get(code, "")
         if self.is_launched and not self.is_ready:
             hint = f" ({self.device.launcher_hint()})"
-        raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
+        end = f"The measuring process {cause}{hint} before it had a result."
+        return " ".join(filter(None, [end, self.fault.sentences(code) or "What it printed is above."]))
 
     def wait_ready(self):
         """Wait until the worker, or every rank of its launcher, is ready. Raises LadderError after START_TIMEOUT s."""
@@ -101,6 +114,7 @@ class Worker:
 
     def go(self, variables=None):
         """Check and time the case now, with these variables added to the environment; returns the worker's result."""
+        self.first_call.start()
         self.send(f"go {json.dumps(variables or {})}")
         return self.last_answer()
 
@@ -117,10 +131,14 @@ class Worker:
 
     def proceed(self):
         """End a pause."""
+        if not self.has_proceeded:
+            self.first_call.start()
+        self.has_proceeded = True
         self.send("proceed")
 
     def compile(self):
         """Run once now, unchecked and untimed; returns {"compiled": the number of functions that Numba compiled}."""
+        self.first_call.start()
         self.send("compile")
         return self.last_answer()
 
@@ -134,7 +152,9 @@ class Worker:
         """End the worker and close its pipes, unless that is done."""
         if self.process.stdout.closed:
             return
+        self.first_call.stop()
         self.end()
+        self.fault.close()
         with contextlib.suppress(BrokenPipeError):  # an order may be left in the pipe of a dead worker
             self.process.stdin.close()
         self.process.stdout.close()

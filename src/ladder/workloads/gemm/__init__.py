@@ -158,7 +158,7 @@ def check(
     expected = np.einsum("ik,kj->ij", a[rows], b, dtype=exact) + addend
     signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
     by_rows, by_columns = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
-    directions = {} if is_full else {"rows": (*by_rows, signs[:n]), "columns": (*by_columns, signs[n:])}
+    directions = {} if is_full else {"row": (*by_rows, signs[:n]), "column": (*by_columns, signs[n:])}
     if has_whole_inputs(sizes, round):
         checks = [compare("product, whole numbers", out[rows], expected, 0.0, rows)]
         if not is_full:  # elements that aren't whole numbers are detected directly, other errors by exact sums
@@ -166,7 +166,7 @@ def check(
             checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
         for name, operands in directions.items():
             computed, projected = projection(*operands)
-            checks.append(compare(f"{name} projected, whole numbers", computed, projected, 0.0))
+            checks.append(compare(f"{name}s projected, whole numbers", computed, projected, 0.0, projected=name))
         return checks, None
     # k roundings of the products and one of the addend.
     factor = product_factor(k + 1, precision)
@@ -179,7 +179,7 @@ def check(
             compare("product, random signs", out[rows], expected, random_sign_factor * np.sqrt(squares), rows)
         )
     for name, operands in directions.items():
-        checks += projections(f"{name} projected", *operands, precision)
+        checks += projections(name, *operands, precision)
     return checks, None
 
 
@@ -195,7 +195,10 @@ def projection(a, b, c, out, signs):
 
 
 def projections(name, a, b, c, out, signs, precision):
-    """The Checks of a projection: one for any data, and one for random signs. The bounds include NumPy's rounding."""
+    """The Checks of a projection: one for any data, and one for random signs. The bounds include NumPy's rounding.
+
+    `name` is what each element of the projection sums: a `row` or `column` of the result.
+    """
     computed, expected = projection(a, b, c, out, signs)
     scale, squares = np.abs(a) @ np.abs(b).sum(axis=1), np.square(a) @ np.square(b).sum(axis=1)
     if c is not None:
@@ -203,10 +206,12 @@ def projections(name, a, b, c, out, signs, precision):
         squares += np.square(c).sum(axis=1)
     k, n = b.shape
     check_factor = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
-    checks = [compare(name, computed, expected, (product_factor(k + 1, precision) + check_factor) * scale)]
+    bound = (product_factor(k + 1, precision) + check_factor) * scale
+    checks = [compare(f"{name}s projected", computed, expected, bound, projected=name)]
     if precision != "tf32x3":
         # Large errors of many short sums are as improbable as those of one longer sum.
         factor, check_factor = (random_sum_factor(max(k + 1, MIN_TERMS), kind) for kind in (precision, np.float64))
         factor += check_factor + 2 * random_sum_factor(max(n, MIN_TERMS), np.float64)
-        checks.append(compare(f"{name}, random signs", computed, expected, factor * np.sqrt(squares)))
+        bound = factor * np.sqrt(squares)
+        checks.append(compare(f"{name}s projected, random signs", computed, expected, bound, projected=name))
     return checks

@@ -108,7 +108,8 @@ def check(
             expected = convolve(image[part], projected) + bias @ signs
             bounds = bound(image[part], *channel_sums, precision)
             bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out[part], axis=-1, keepdims=True)
-            return compare("channels projected", (out[part] @ signs)[..., None], expected, bounds)
+            sums = (out[part] @ signs)[..., None]
+            return compare("channels projected", sums, expected, bounds, range(len(image))[part])
 
         checks += chunked.map_threads(compare_projections, chunked.parts(len(image)))
     return checks, None
