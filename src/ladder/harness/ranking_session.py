@@ -1,10 +1,12 @@
 """A session of the verb `run`: from the words of its command line to the printed ranking and the exit status."""
 
+from ladder.catalogue import soundness
 from ladder.errors import enumerate_words, pluralize
 from ladder.harness import case_files, ranking_report, sweeps
 from ladder.harness.case_arguments import cases_of
 from ladder.harness.leases import hold_machine
-from ladder.harness.ranking import Ranking, rank
+from ladder.harness.preconditions import require_met
+from ladder.harness.ranking import Ranking, admit, rank
 from ladder.machine import programs
 
 
@@ -19,9 +21,12 @@ def run(words, sweep, limits, rate, budget=None, launcher=None):
     cases = cases_of(words, sweep)
     report = ranking_report.RankingProgress(rate)
     report.say(introduction(cases))
-    files = {case: case_files.provide(case, report.say) for case in cases}
-    swept = None
     ranking = Ranking(cases, None, sweeps.limits_of(limits)) if sweep else Ranking(cases, cases[0], limits)
+    # Refusals come before the wait for the machine.
+    admit(ranking, soundness.require_sound, report)
+    files = {case: case_files.provide(case, report.say) for case in ranking.remaining}
+    admit(ranking, lambda case: require_met(case, files[case][1]), report)
+    swept = None
     was_interrupted = False
     try:
         with hold_machine(*cases):
