@@ -338,7 +338,9 @@ def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
     words = ["gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8,16,24,32"]
     assert run(*words, "--budget", budget, "--quick") == 0
     within = f"{count} of 6 cases within the budget" if count < 6 else "6 cases"
-    assert capsys.readouterr().out.startswith(f"{within}, 2 processes each")
+    printed = capsys.readouterr()
+    assert printed.out.startswith(f"{within}, 2 processes each")
+    assert f"Tries combinations for {float(budget.removesuffix('s')):g} s" in printed.err
     tried = {case.tuning["block"] for case in workers.timed}
     assert len(tried) == count
 
@@ -350,6 +352,22 @@ def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsy
     workers.fail = lambda case, number: LadderError("It is wrong.")
     assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8", "--budget", "9") == 1
     assert "ladder run: Every combination failed; the sentences above say why." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["gemm/openmp", "threads=9999"], "gemm/openmp: threads=9999 is more than the"),
+        (["gemm/cublas_mixed", "dtype=float64"], "gemm/cublas_mixed: "),
+        (["gemm/openmp", "threads=abc"], "gemm/openmp: threads='abc' of gemm/openmp must be a whole number"),
+    ],
+)
+def test_cases_that_cannot_be_measured_are_refused_before_the_wait_for_the_machine(
+    workers, capsys, monkeypatch, words, sentence
+):
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: pytest.fail("It waits."))
+    assert run(*words, *WORDS) == 1
+    assert sentence in capsys.readouterr().err
 
 
 def test_options_replace_the_limits(monkeypatch):

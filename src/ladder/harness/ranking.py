@@ -15,7 +15,7 @@ from ladder.build import compilation
 from ladder.errors import LadderError, pluralize
 from ladder.harness import turns
 from ladder.harness.case_arguments import labels
-from ladder.harness.comparison import require_same_conditions
+from ladder.harness.comparison import difference, require_same_conditions
 from ladder.harness.leases import lease_devices
 from ladder.harness.measure import cost_of_results
 from ladder.harness.precompile import precompile
@@ -258,13 +258,6 @@ def limit_reached(ranking, seconds):
     scale = 10 ** math.floor(math.log10(needed))
     cap = math.ceil(needed / scale) * scale  # one digit is enough
     return f"The {ranking.limits.cap:g} s are used up: rerun with --cap {cap} for more precision."
-
-
-def difference(detectable):
-    """The smallest relative difference that would be detected, in words: in per cent or, from 100 % on, as a factor."""
-    if detectable < 1:
-        return f"a difference of {percent(detectable)}"
-    return f"only a factor of {1 + detectable:.2g}" if detectable < 98 else "only a factor of more than 100"
 
 
 def expected_precision(precision, count, later_count):

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from ladder import quantities, terminal
 from ladder.catalogue import sources
 from ladder.errors import pluralize
+from ladder.harness.comparison import difference
 from ladder.harness.progress import Progress
-from ladder.harness.ranking import difference
 from ladder.machine import description, revision
 from ladder.quantities import seconds
 from ladder.statistics.verdicts import EQUAL, UNDECIDED

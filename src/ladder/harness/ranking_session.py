@@ -1,11 +1,13 @@
 """A session of the verb `run`: from the words of its command line to the printed ranking and the exit status."""
 
+from functools import partial
+
 from ladder.catalogue import soundness
 from ladder.errors import enumerate_words, pluralize
 from ladder.harness import case_files, ranking_report, sweeps
 from ladder.harness.case_arguments import cases_of
 from ladder.harness.leases import hold_machine
-from ladder.harness.preconditions import require_met
+from ladder.harness.preconditions import require_cpus, require_met
 from ladder.harness.ranking import Ranking, admit, rank
 from ladder.machine import programs
 
@@ -23,7 +25,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None):
     report.say(introduction(cases))
     ranking = Ranking(cases, None, sweeps.limits_of(limits)) if sweep else Ranking(cases, cases[0], limits)
     # Refusals come before the wait for the machine.
-    admit(ranking, soundness.require_sound, report)
+    admit(ranking, partial(require_possible, launcher=launcher), report)
     files = {case: case_files.provide(case, report.say) for case in ranking.remaining}
     admit(ranking, lambda case: require_met(case, files[case][1]), report)
     swept = None
@@ -31,6 +33,8 @@ def run(words, sweep, limits, rate, budget=None, launcher=None):
     try:
         with hold_machine(*cases):
             if sweep:
+                if budget is not None:
+                    report.say(f"Tries combinations for {budget:g} s; the fastest are measured again afterwards.")
                 sweeps.explore(ranking, files, report, launcher, budget)
                 report.clear()
                 print(sweeps.headline(ranking, len(cases)))
@@ -45,6 +49,13 @@ def run(words, sweep, limits, rate, budget=None, launcher=None):
         report.clear()
     print_ranking(ranking, rate, was_interrupted)
     return ranking, was_interrupted, ranking_report.session_document(ranking, rate, was_interrupted, swept)
+
+
+def require_possible(case, launcher):
+    """Refuse a case that can't exist, or, unless a launcher starts it elsewhere, has more threads than CPUs."""
+    soundness.require_sound(case)
+    if not launcher:
+        require_cpus(case)
 
 
 def introduction(cases):
