@@ -249,7 +249,7 @@ def test_the_verb_prints_medians_rates_checks_ratios_and_verdicts(workers, capsy
     assert first == f"Ranks {' '.join([*variants, *WORDS])}."
     assert introduction.startswith("3 cases of gemm: form=nn m=17 n=5 k=9 dtype=float64")
     assert [line.split(":")[0] for line in lines[:3]] == variants
-    assert "right, with a largest error of 0.25 of its bound" in lines[0]
+    assert "right on 1 thread, with a largest error of 0.25 of its bound" in lines[0]
     rows = [line.split() for line in printed.out.splitlines()]
     assert [row[1] for row in rows[1:4]] == variants[::-1]
     assert rows[1][-3:] == [rows[1][-3], "×", "faster"]
@@ -374,7 +374,7 @@ def test_options_replace_the_limits(monkeypatch):
     limits = []
     monkeypatch.setattr(
         "ladder.harness.ranking_session.run",
-        lambda *words, **_: limits.append(words[2]) or (SimpleNamespace(failures={}), False, {}),
+        lambda *words, **_: limits.append(words[2]) or (SimpleNamespace(failures={}, warnings={}), False, {}),
     )
     options = ["--samples", "3", "--detect", "0.2", "--processes", "2", "--cap", "7"]
     run("gemm/blas", *options)

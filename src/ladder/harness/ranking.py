@@ -13,7 +13,7 @@ from functools import partial
 
 from ladder.build import compilation
 from ladder.errors import LadderError, pluralize
-from ladder.harness import turns
+from ladder.harness import spot_checks, turns
 from ladder.harness.case_arguments import labels
 from ladder.harness.comparison import difference, require_same_conditions
 from ladder.harness.leases import lease_devices
@@ -68,7 +68,8 @@ class Ranking:
     """Cases with the results of their processes so far, and the sentences on cases that failed, {case: sentence}.
 
     All cases are compared with `baseline`, unless it is None; if it fails, the next case takes its place. `labels` are
-    the cases' names in messages, and `end` says why measuring has ended.
+    the cases' names in messages, `warnings` has sentences on other sizes at which cases failed, and `end` says why
+    measuring has ended.
     """
 
     cases: list
@@ -77,6 +78,7 @@ class Ranking:
     labels: dict = field(default_factory=dict)
     results: dict = field(init=False)
     failures: dict = field(init=False, default_factory=dict)
+    warnings: dict = field(init=False, default_factory=dict)
     end: str | None = field(init=False, default=None)
 
     def __post_init__(self):
@@ -169,7 +171,13 @@ def rank(ranking, files, report, launcher=None):
             report.say_once(f"Compiles {case.workload}/{case.variant}; later runs reuse the compiled code.")
         precompile(case, protocol)
     with lease_devices(*ranking.remaining) as leases:
-        start = partial(turns.start_worker, protocol=protocol, launcher=launcher, prelude=())
+        start = partial(turns.start_worker, launcher=launcher, prelude=())
+        if ranking.baseline:  # of a sweep, only the fastest cases
+            once = partial(start, protocol=protocol | spot_checks.ONE_SAMPLE)
+            ranking.warnings = spot_checks.warnings(ranking.remaining, once, leases, launcher, report.say)
+        for case, sentence in ranking.warnings.items():
+            report.say(f"{ranking.labels[case]}: {sentence}")
+        start = partial(start, protocol=protocol)
         began, count = time.monotonic(), BLOCK
         while ranking.end is None:
             block_start = time.monotonic()

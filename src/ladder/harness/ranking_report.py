@@ -11,6 +11,7 @@ from ladder.machine import description, revision
 from ladder.quantities import seconds
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
+UNCHECKED = "unchecked"  # a case without outputs
 HEADINGS = ("", "case", "median", "95 % interval", "rate", "of ceiling", "error/bound")
 HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 
@@ -40,7 +41,9 @@ class RankingProgress(Progress):
                 self.cases.add(case)
                 _, label, median, _, rate, share, check = row(ranking, case, self.rate)
                 of_ceiling = f", {share} of the ceiling" * bool(share)
-                self.say(f"{label}: {median}, {rate}{of_ceiling}; right, with a largest error of {check} of its bound.")
+                on = f" on {pluralize(case.threads, 'thread')}" if "threads" in case.tuning else ""
+                result = f"right{on}, with a largest error of {check} of its bound" if check != UNCHECKED else check
+                self.say(f"{label}: {median}, {rate}{of_ceiling}; {result}.")
         if (count := ranking.processes) > self.processes and count > 1:
             self.processes = count
             state, target = ranking.state(ranking.precision()), ranking.state(ranking.limits.detect)
@@ -58,7 +61,7 @@ def row(ranking, case, rate):
         f"{seconds(summary.low)} – {seconds(summary.high)}" if ranking.has_interval(case) else "unknown",
         quantities.rate(value, unit),
         "" if share is None else f"{100 * share:.0f} %",
-        f"{check['error'] / check['bound'] if check['bound'] else 0.0:.2g}" if check else "unchecked",
+        f"{check['error'] / check['bound'] if check['bound'] else 0.0:.2g}" if check else UNCHECKED,
     ]
 
 
@@ -123,6 +126,7 @@ def document(ranking, rate):
         "baseline": ranking.baseline and ranking.baseline.key,
         "results": cases,
         "failures": {case.key: reason for case, reason in ranking.failures.items()},
+        "warnings": {case.key: sentence for case, sentence in ranking.warnings.items()},
         "end": ranking.end,
     }
 

@@ -64,7 +64,8 @@ def run(options):
         print_json(options, document)
     if was_interrupted:
         sys.exit(INTERRUPTED)
-    if ranking.failures and not options.sweep:  # of a sweep, some combinations may be impossible
+    # Of a sweep, some combinations may be impossible.
+    if ranking.warnings or (ranking.failures and not options.sweep):
         sys.exit(1)
 
 
