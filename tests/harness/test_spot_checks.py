@@ -58,7 +58,6 @@ def test_rungs_and_excluded_sizes_have_no_spot_check(folder):
     write(folder, 'LIMITS = {"m": (128, 1024)}', name="limited")
     assert spot_of("gemm/tiled", "m=512", "n=64", "k=3") is None
     assert spot_of("gemm/limited", "m=512", "n=64", "k=3") is None
-    assert spot_of("mlp/host", "layers=4-3-2", "images=20", "batch=10", "epochs=1") is None
 
 
 def test_a_forgotten_rest_is_named_though_the_timed_size_has_none(folder, capsys):
