@@ -16,9 +16,11 @@ from ladder.report.terminal import (
     wrapped,
 )
 from ladder.store import study
+from ladder.store.results import RECORDED, RECORDS
 
 APART = "~"  # before a ratio whose sides share no campaign
 WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks
+HERE = "°"  # after a variant whose result comes from this folder's records
 SUMMARY = ("sizes", "fastest", "time", "ceiling", "next", "slower by [99 %]")
 RANKING = ("", "variant", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
 RIGHT = ("", "rate", "ceiling", "time")
@@ -65,6 +67,8 @@ def notes(rankings):
         yield f"{APART}: measured in no campaign together with the fastest, so the ratio only indicates an order."
     if not all(is_converged(entry) for entry in entries):
         yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."
+    if any(map(is_from_here, entries)):
+        yield f"{HERE}: measured in this folder ({RECORDS}); the others are published."
     if any(entry.tunings > 1 for entry in entries):
         yield "The best tuning of each variant is shown; --all shows the others."
     campaigns = {key for entry in entries for key in study.by_campaign(entry.rows) if key}
@@ -74,7 +78,12 @@ def notes(rankings):
 
 def name(entry):
     """The cell of an entry's variant."""
-    return entry.case.variant + WIDE * (not is_converged(entry))
+    return entry.case.variant + WIDE * (not is_converged(entry)) + HERE * is_from_here(entry)
+
+
+def is_from_here(entry):
+    """Whether an entry's times are those of a record of this folder, and not published ones."""
+    return entry.rows["origin"].iloc[0] == RECORDED
 
 
 def is_converged(entry):
