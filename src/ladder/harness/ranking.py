@@ -173,8 +173,8 @@ def rank(ranking, files, report, launcher=None):
     with lease_devices(*ranking.remaining) as leases:
         start = partial(turns.start_worker, launcher=launcher, prelude=())
         if ranking.baseline:  # of a sweep, only the fastest cases
-            once = partial(start, protocol=protocol | spot_checks.ONE_SAMPLE)
-            ranking.warnings = spot_checks.warnings(ranking.remaining, once, leases, launcher, report.say)
+            untimed = partial(start, protocol=protocol | spot_checks.ONE_SAMPLE)
+            ranking.warnings = spot_checks.warnings(ranking.remaining, untimed, leases, launcher, report.say)
         for case, sentence in ranking.warnings.items():
             report.say(f"{ranking.labels[case]}: {sentence}")
         start = partial(start, protocol=protocol)
@@ -259,13 +259,14 @@ def reason_to_end(ranking, seconds_left, block_seconds):
 
 def limit_reached(ranking, seconds):
     """Which limit ended measuring after so many seconds, and the option with which to go on."""
-    most = ranking.limits.most_processes
+    limits = ranking.limits
     if not ranking.turns_left:
-        return f"The {pluralize(most, 'process')} are used up: rerun with --processes {2 * most} for more precision."
-    needed = max(seconds * (most + BLOCK) / ranking.processes, 2 * ranking.limits.cap, 1)
+        used_up = f"The {pluralize(limits.most_processes, 'process')} are used up"
+        return f"{used_up}: rerun with --processes {2 * limits.most_processes} for more precision."
+    needed = max(seconds * (limits.most_processes + BLOCK) / ranking.processes, 2 * limits.cap, 1)
     scale = 10 ** math.floor(math.log10(needed))
     cap = math.ceil(needed / scale) * scale  # one digit is enough
-    return f"The {ranking.limits.cap:g} s are used up: rerun with --cap {cap} for more precision."
+    return f"The {limits.cap:g} s are used up: rerun with --cap {cap} for more precision."
 
 
 def expected_precision(precision, count, later_count):

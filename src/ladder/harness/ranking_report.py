@@ -99,6 +99,8 @@ def verdict_words(verdict):
     if verdict.outcome == EQUAL:
         return f"equal within {verdict.within} %"
     if verdict.outcome == UNDECIDED:
+        if verdict.detectable >= 1:
+            return verdict.outcome
         return f"undecided; {difference(verdict.detectable)} would have been detected"
     return f"{quantities.digits(max(verdict.ratio, 1 / verdict.ratio))} × {verdict.outcome}"
 

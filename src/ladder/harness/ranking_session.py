@@ -75,7 +75,7 @@ def print_ranking(ranking, rate, was_interrupted):
         print("Interrupted before any case was measured.")
         return
     print(*ranking_report.table(ranking, rate), sep="\n")
-    for case, reason in [*ranking.failures.items(), *ranking.warnings.items()]:
+    for case, reason in {**ranking.warnings, **ranking.failures}.items():
         print(f"{ranking.labels[case]}: {reason}")
     counts = sorted({len(ranking.results[case]) for case in ranking.measured})
     processes = pluralize(counts[-1], "process") if len(counts) == 1 else f"{counts[0]} or {counts[-1]} processes"

@@ -1,6 +1,6 @@
 """Untimed checks of new variants at small odd sizes on two threads, where rests of blocks and races show.
 
-Variants that are rungs or peers of their workload are left out, because the tests check them at many sizes.
+Rungs and peers of a workload are skipped, because the tests check them at many sizes.
 """
 
 from dataclasses import replace
