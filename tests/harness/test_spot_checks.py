@@ -49,13 +49,13 @@ def spot_of(*words):
 def test_sizes_are_odd_and_never_larger_and_threads_are_two(folder):
     write(folder)
     spot = spot_of("gemm/rest", "m=512", "n=64", "k=3")
-    assert [spot.sizes[name] for name in "mnk"] == [97, 63, 3]
+    assert [spot.sizes[name] for name in "mnk"] == [197, 63, 3]
     assert spot.tuning == {"threads": 2}
     assert spot_of("gemm/rest", "m=512", "n=64", "k=3", "threads=3").tuning == {"threads": 3}
 
 
 def test_rungs_and_excluded_sizes_have_no_spot_check(folder):
-    write(folder, 'LIMITS = {"m": (128, 1024)}', name="limited")
+    write(folder, 'LIMITS = {"m": (256, 1024)}', name="limited")
     assert spot_of("gemm/tiled", "m=512", "n=64", "k=3") is None
     assert spot_of("gemm/limited", "m=512", "n=64", "k=3") is None
 

@@ -35,7 +35,7 @@ VERDICT_PROCESSES = 3
 # Processes from which on widths are extrapolated; with fewer, a single slow process determines the width.
 MIN_PROCESSES = 10
 # What is said if the time is up before that.
-TOO_FEW = f"The time is up, but a verdict needs {VERDICT_PROCESSES} processes of each case: continues until then."
+TOO_FEW = f"The time is used up, but a verdict needs {VERDICT_PROCESSES} processes of each case: goes on until then."
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,11 @@ def rank(ranking, files, report, launcher=None):
             measure_block(ranking, min(count, ranking.turns_left), files, start, leases, launcher, report)
             require_comparable(ranking)
             now = time.monotonic()
-            left = began + ranking.limits.cap - now
-            if left < 0 and (lacking := min(VERDICT_PROCESSES - ranking.processes, ranking.turns_left)) > 0:
+            ranking.end = reason_to_end(ranking, began + ranking.limits.cap - now, now - block_start)
+            lacking = min(VERDICT_PROCESSES - ranking.processes, ranking.turns_left)
+            if ranking.end and lacking > 0:
                 report.say_once(TOO_FEW)
-                count = lacking
-            else:
-                ranking.end = reason_to_end(ranking, left, now - block_start)
+                ranking.end, count = None, lacking
 
 
 def admit(ranking, action, report):
