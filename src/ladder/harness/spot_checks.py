@@ -1,4 +1,4 @@
-"""Untimed checks of new variants at small odd sizes on two threads, where rests of blocks and races show.
+"""Untimed checks of new variants at small odd sizes on two threads, where rests of blocks and most races show.
 
 Rungs and peers of a workload are skipped, because the tests check them at many sizes.
 """
