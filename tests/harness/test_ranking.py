@@ -345,6 +345,19 @@ def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
     assert len(tried) == count
 
 
+def test_a_sweep_says_once_that_a_variant_is_compiled(workers, capsys, monkeypatch):
+    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+    monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: True)
+    monkeypatch.setattr(ranking.compilation, "note_path", lambda case: Path("missing"))
+    compiled = []
+    monkeypatch.setattr(ranking, "precompile", lambda case, protocol: compiled.append(case.tuning["block"]))
+    assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=8,16,32", "--quick") == 0
+    assert set(compiled) == {8, 16, 32}
+    assert capsys.readouterr().err.count("Compiles gemm/cuda_naive") == 1
+
+
 def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsys, monkeypatch):
     monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
