@@ -15,6 +15,9 @@ from ladder.verbs import VERBS
 from ladder.verbs.arguments import INTERRUPTED
 from ladder.verbs.command_line import parser
 
+# Options of other programs that print a script for a shell's completion.
+COMPLETION_OPTIONS = ("--print-completion", "--install-completion", "--show-completion", "--completion")
+
 
 def main(arguments=None):
     """Run one verb; a LadderError becomes a sentence on standard error and the exit status 1."""
@@ -70,6 +73,12 @@ def parse(arguments, names):
 def require_verb(arguments):
     """Exit with a sentence if the first word isn't a verb."""
     name = next(iter(arguments), "-")
+    if name in COMPLETION_OPTIONS:
+        print(
+            f"ladder: Completion is a verb: write `ladder completion {' '.join(arguments[1:]) or 'bash'}`.",
+            file=sys.stderr,
+        )
+        sys.exit(2)
     if not name.startswith("-") and name not in VERBS:
         print(
             f"ladder: There is no verb {name!r}.{did_you_mean(name, VERBS)} `ladder --help` lists all.", file=sys.stderr

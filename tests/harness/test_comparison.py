@@ -1,6 +1,7 @@
 """Comparing two cases, with real and simulated workers; the variant `slower_blas` is slow on purpose."""
 
 import json
+import math
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from ladder.__main__ import main
 from ladder.errors import LadderError
 from ladder.harness import comparison
 from ladder.harness.workers import Worker
+from ladder.quantities import digits, seconds
 from ladder.records import files
 from ladder.statistics.verdicts import Verdict
 
@@ -187,6 +189,30 @@ def test_a_key_has_three_parts(key):
         comparison.parse_key(key)
 
 
+def test_the_pairs_of_a_key_may_stand_in_any_order():
+    key = f"gemm/slower_blas/threads=1,PATH_A=x,cache=warm,percent=100,{SIZES.removesuffix(',cache=warm')}"
+    assert comparison.parse_key(key).key == f"{TWICE},PATH_A=x"
+
+
+@pytest.mark.parametrize(
+    ("words", "variants"),
+    [
+        (["gemm/tiled", "gemm/blas"], ["tiled", "blas"]),
+        (["gemm/blas", "gemm/blas"], ["blas", "blas"]),
+    ],
+)
+def test_the_verb_takes_the_words_of_run(simulated_workers, capsys, words, variants):
+    main(["compare", *words, "m=65", "n=65", "k=257", "threads=1", "--samples", "1", "--max-pairs", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("/")[1] for line in lines[:2]] == variants
+
+
+def test_pairs_beside_a_whole_key_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["compare", TWICE, PLAIN, "threads=1"])
+    assert "A whole key has all sizes and tunings already" in capsys.readouterr().err
+
+
 def test_a_training_needs_its_reference():
     sizes = (
         "layers=784-17-10,activation=sigmoid,images=65,batch=17,epochs=1,rate=0.5,dtype=float64,source=digits,seed=1"
@@ -199,7 +225,7 @@ def test_a_training_needs_its_reference():
 def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated_workers, capsys, tmp_path):
     main(["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "6", "--json", "found/compared.json"])
     printed = capsys.readouterr().out
-    assert "A is slower than B: A takes" in printed
+    assert "× slower than B: A takes" in printed
     assert "6 pairs of processes, unpaired" in printed
     assert "would have been detected." in printed
     (document,) = json.loads((tmp_path / "found/compared.json").read_text())["results"]
@@ -211,17 +237,30 @@ def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated_workers, 
 @pytest.mark.parametrize(
     ("outcome", "low", "high", "words"),
     [
-        ("slower", 1.2, 1.4, "A is slower than B: A takes"),
+        ("slower", 1.2, 1.4, "A is 1.30 × slower than B: A takes 1.30 times as long as B, 99 % interval 1.20 to 1.40"),
         ("equal", 0.985, 1.03, "A is equal to B within 3 %: A takes"),
         ("undecided", 0.8, 1.3, "A and B do not differ significantly: A takes"),
     ],
 )
 def test_the_report_has_a_sentence_for_every_outcome(outcome, low, high, words):
     times, cases = {"a": [[1.0]], "b": [[1.0]]}, {"a": comparison.parse_key(PLAIN), "b": comparison.parse_key(TWICE)}
-    result = comparison.Comparison(cases, times, False, Verdict(outcome, 1.0, low, high, 0.123))
+    result = comparison.Comparison(cases, times, False, Verdict(outcome, (low + high) / 2, low, high, 0.123))
     printed = comparison.report(result)
     assert words in printed
-    assert "A difference of 12.3 % would have been detected." in printed
+    assert "A  1.00 s  gemm/blas/" in printed
+    assert "A difference of 12 % would have been detected." in printed
+
+
+@pytest.mark.parametrize(
+    ("detectable", "words"), [(3.1, "Only a factor of 4.1"), (math.inf, "With one process, no dif")]
+)
+def test_a_large_difference_is_a_factor(detectable, words):
+    case = comparison.parse_key(PLAIN)
+    verdict = Verdict("undecided", 1.0, 0.2, math.inf if detectable > 99 else 5.0, detectable)
+    printed = comparison.report(
+        comparison.Comparison({"a": case, "b": case}, {"a": [[1.0]], "b": [[1.0]]}, False, verdict)
+    )
+    assert printed.splitlines()[-1].startswith(words)
 
 
 @pytest.mark.parametrize(("option", "minimum"), [("--samples", 1), ("--max-pairs", 2)])
@@ -327,5 +366,5 @@ def test_the_verb_compares_in_pairs_if_requested(simulated_workers, capsys, tmp_
         printed = capsys.readouterr().out
         assert f"pairs of processes, {'paired' if paired else 'unpaired'})" in printed
         for name, key in (("a", TWICE), ("b", PLAIN)):
-            assert f"{name.upper()}  {np.median(document['times'][name]):.4g} s  {key}\n" in printed
-        assert f"{document['low']:.4f} to {document['high']:.4f}" in printed
+            assert f"{name.upper()}  {seconds(np.median(document['times'][name]))}  {key}\n" in printed
+        assert f"{digits(document['low'])} to {digits(document['high'])}" in printed

@@ -82,6 +82,8 @@ class Report:
     def say(self, sentence):
         self.sentences.append(sentence)
 
+    say_once = say
+
     def update(self, ranking):
         self.updates += 1
 
@@ -95,7 +97,7 @@ def ranked(*variants, report=None, **limits):
 
 
 def test_cases_take_turns_in_both_orders_and_the_fastest_comes_first(workers):
-    result = ranked("openmp", "tiled", "interchanged", processes=2, detect=100.0)
+    result = ranked("openmp", "tiled", "interchanged", processes=2, most_processes=2)
     assert [case.variant for case in workers.timed] == [
         "openmp", "tiled", "interchanged", "interchanged", "tiled", "openmp",
     ]  # fmt: skip
@@ -126,18 +128,64 @@ def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
     workers.noise = 0.4
     result = ranked("tiled", "blas", detect=0.01)
     assert result.processes == ranking.MIN_PROCESSES
-    assert "out of reach: 30 processes would give" in result.end
+    assert result.end.startswith(
+        "The target is out of reach: a difference of 1 % would be detected. With 30 processes,"
+    )
 
 
 def test_the_number_of_processes_ends_the_measuring(workers):
     result = ranked("tiled", "blas", processes=2, most_processes=4, detect=1e-9)
-    assert (result.processes, result.end.split(" is used up")[0]) == (4, "The number of processes")
+    assert result.processes == 4
+    assert result.end.startswith("The 4 processes are used up: rerun with --processes 8 for more precision.")
 
 
-@pytest.mark.parametrize(("cap", "processes"), [(0.0, 2), (9.0, 4), (1e9, 6)])
-def test_no_block_starts_that_would_exceed_the_time_limit(workers, cap, processes):
+def test_an_odd_number_of_processes_is_used_up_too(workers):
+    assert ranked("tiled", "blas", processes=2, most_processes=3, detect=1e-9).processes == 3
+
+
+@pytest.mark.parametrize(("cap", "processes"), [(0.0, 3), (5.0, 3), (9.0, 4), (1e9, 6)])
+def test_no_block_starts_that_would_exceed_the_time_limit_once_there_can_be_a_verdict(workers, cap, processes):
     workers.duration = 1.0  # a block of two turns of two cases takes 4 s
-    assert ranked("tiled", "blas", processes=2, most_processes=6, detect=1e-9, cap=cap).processes == processes
+    result = ranked("tiled", "blas", processes=2, most_processes=6, detect=1e-9, cap=cap)
+    assert result.processes == processes
+    assert ("s are used up: rerun with --cap" in result.end) == (cap < 10)
+
+
+def test_no_verdict_stands_beside_an_unknown_interval(workers, capsys):
+    """Two processes differ 4-fold, and yet their interval is unknown."""
+    assert run("gemm/openmp", "gemm/tiled", *WORDS, "--processes", "2", "--json", "ranked.json") == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("1."))
+    assert row.endswith("unknown        too few processes")
+    document = json.loads(Path("ranked.json").read_text(encoding="utf-8"))
+    assert [case["verdict"] for case in document["results"]] == [None, None]
+
+
+def test_a_time_that_is_up_gives_verdicts_nevertheless(workers, capsys):
+    workers.duration = 10.0
+    assert run("gemm/openmp", "gemm/tiled", *WORDS, "--quick") == 0
+    printed = capsys.readouterr()
+    assert "a verdict needs 3 processes of each case" in printed.err
+    assert "× faster" in printed.out
+    assert "The 12 s are used up: rerun with --cap 200" in printed.out
+
+
+@pytest.mark.parametrize(
+    ("detectable", "words"),
+    [
+        (0.123, "a difference of 12 % would be detected"),
+        (3.1, "only a factor of 4.1 would be detected"),
+        (math.inf, "only a factor of more than 100 would be detected"),
+    ],
+)
+def test_a_precision_is_the_difference_that_would_be_detected(detectable, words):
+    cases = cases_of(["gemm/openmp", "gemm/tiled", *WORDS])
+    assert Ranking(cases, cases[0], Limits()).state(detectable) == words
+
+
+@pytest.mark.parametrize(("width", "words"), [(0.05, "known within 5 %"), (2.0, "not known within 100 %")])
+def test_without_a_comparison_a_precision_is_that_of_medians(width, words):
+    cases = cases_of(["gemm/openmp", *WORDS])
+    assert Ranking(cases, cases[0], Limits()).state(width) == f"medians {words}"
 
 
 def test_a_single_case_is_measured_until_its_interval_is_narrow(workers):
@@ -155,9 +203,17 @@ def test_a_case_that_fails_is_dropped_and_the_others_go_on(workers):
     assert [len(result.results[case]) for case in result.measured] == [4, 4]
 
 
-def test_a_baseline_that_fails_ends_the_measuring(workers):
+def test_the_next_case_replaces_a_baseline_that_fails(workers):
     workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "openmp" else None
-    with pytest.raises(LadderError, match=r"gemm/openmp: It is wrong\."):
+    report = Report()
+    result = ranked("openmp", "tiled", "interchanged", report=report)
+    assert report.sentences == ["gemm/openmp: It is wrong.", "The others are compared with gemm/tiled in its place."]
+    assert result.verdict(result.cases[2]).outcome == "slower"
+
+
+def test_the_failure_of_every_case_ends_the_measuring(workers):
+    workers.fail = lambda case, number: LadderError("It is wrong.")
+    with pytest.raises(LadderError, match=r"gemm/tiled: It is wrong\."):
         ranked("openmp", "tiled")
 
 
@@ -193,10 +249,11 @@ def test_the_verb_prints_medians_rates_checks_ratios_and_verdicts(workers, capsy
     assert first == f"Ranks {' '.join([*variants, *WORDS])}."
     assert introduction.startswith("3 cases of gemm: form=nn m=17 n=5 k=9 dtype=float64")
     assert [line.split(":")[0] for line in lines[:3]] == variants
-    assert "right, with a largest error of 0.25 of its bound" in lines[0]
+    assert "right on 1 thread, with a largest error of 0.25 of its bound" in lines[0]
     rows = [line.split() for line in printed.out.splitlines()]
     assert [row[1] for row in rows[1:4]] == variants[::-1]
-    assert rows[1][-1] == "faster"
+    assert rows[1][-3:] == [rows[1][-3], "×", "faster"]
+    assert 3.8 < float(rows[1][-3]) < 4.2
     assert rows[3][-1] == "baseline"
     document = json.loads(Path("ranked.json").read_text(encoding="utf-8"))
     assert [case["case"].split("/")[1] for case in document["results"]] == ["tiled", "interchanged", "openmp"]
@@ -236,7 +293,7 @@ def test_a_variant_that_fails_gives_an_exit_status(workers, capsys):
 
 def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys, monkeypatch):
     """Blocks of 8 are twice as fast as the default, 16; blocks of 64 fail."""
-    monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
     monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
     workers.fail = lambda case, number: LadderError("It is wrong.") if case.tuning["block"] == 64 else None
@@ -272,7 +329,7 @@ def test_the_fastest_of_each_variant_are_confirmed():
 @pytest.mark.parametrize(("budget", "count"), [("0.1s", 2), ("7", 4), ("1000", 6)])
 def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
     """Two combinations take 4 s on two cores; the fastest is one of those that were tried."""
-    monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
     monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
     monkeypatch.setattr(sweeps, "time", ranking.time)
@@ -281,13 +338,28 @@ def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
     words = ["gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8,16,24,32"]
     assert run(*words, "--budget", budget, "--quick") == 0
     within = f"{count} of 6 cases within the budget" if count < 6 else "6 cases"
-    assert capsys.readouterr().out.startswith(f"{within}, 2 processes each")
+    printed = capsys.readouterr()
+    assert printed.out.startswith(f"{within}, 2 processes each")
+    assert f"Tries combinations for {float(budget.removesuffix('s')):g} s" in printed.err
     tried = {case.tuning["block"] for case in workers.timed}
     assert len(tried) == count
 
 
+def test_a_sweep_says_once_that_a_variant_is_compiled(workers, capsys, monkeypatch):
+    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+    monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: True)
+    monkeypatch.setattr(ranking.compilation, "note_path", lambda case: Path("missing"))
+    compiled = []
+    monkeypatch.setattr(ranking, "precompile", lambda case, protocol: compiled.append(case.tuning["block"]))
+    assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=8,16,32", "--quick") == 0
+    assert set(compiled) == {8, 16, 32}
+    assert capsys.readouterr().err.count("Compiles gemm/cuda_naive") == 1
+
+
 def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsys, monkeypatch):
-    monkeypatch.setattr(ranking, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
     monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
     workers.fail = lambda case, number: LadderError("It is wrong.")
@@ -295,11 +367,27 @@ def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsy
     assert "ladder run: Every combination failed; the sentences above say why." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["gemm/openmp", "threads=9999"], "gemm/openmp: threads=9999 is more than the"),
+        (["gemm/cublas_mixed", "dtype=float64"], "gemm/cublas_mixed: "),
+        (["gemm/openmp", "threads=abc"], "gemm/openmp: threads='abc' of gemm/openmp must be a whole number"),
+    ],
+)
+def test_cases_that_cannot_be_measured_are_refused_before_the_wait_for_the_machine(
+    workers, capsys, monkeypatch, words, sentence
+):
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: pytest.fail("It waits."))
+    assert run(*words, *WORDS) == 1
+    assert sentence in capsys.readouterr().err
+
+
 def test_options_replace_the_limits(monkeypatch):
     limits = []
     monkeypatch.setattr(
         "ladder.harness.ranking_session.run",
-        lambda *words, **_: limits.append(words[2]) or (SimpleNamespace(failures={}), False, {}),
+        lambda *words, **_: limits.append(words[2]) or (SimpleNamespace(failures={}, warnings={}), False, {}),
     )
     options = ["--samples", "3", "--detect", "0.2", "--processes", "2", "--cap", "7"]
     run("gemm/blas", *options)

@@ -257,3 +257,13 @@ def test_records_of_this_folder_are_results_too(capsys):
     (entry,) = result["ranking"]
     assert (result["machine"], entry["case"], entry["origin"]) == ("here", case.key, "records")
     assert entry["seconds"]["low"] is entry["seconds"]["high"] is None  # of a single process
+
+
+def test_records_of_this_folder_are_marked(published, capsys, monkeypatch):
+    text = show(capsys, "--machine", "box-a", "--size", "n=512")
+    assert "°" not in text
+    own = pd.DataFrame(rows_of(gemv("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)
+    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own)])
+    lines = show(capsys, "--machine", "box-a", "--size", "n=512").splitlines()
+    assert [line.split()[1] for line in lines if " blas" in line or " openmp" in line] == ["blas°", "openmp"]
+    assert "°: measured in this folder (results/records); the others are published." in lines

@@ -1,9 +1,11 @@
 """The scripts with which shells complete the command line."""
 
+import re
 import subprocess
 
 import pytest
 
+from conftest import ROOT
 from ladder.__main__ import main
 from ladder.verbs import VERBS
 from ladder.verbs.completion import SHELLS
@@ -33,6 +35,12 @@ def script(tmp_path, monkeypatch, capsys):
 def test_every_verb_is_in_the_script(script, shell):
     text = script(shell)
     assert not [verb for verb in VERBS if verb not in text]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_documents_say_where_the_shell_reads_its_script(shell):
+    page = (ROOT / "docs/how-to/completion.md").read_text(encoding="utf-8")
+    assert re.search(rf"^ladder completion {shell} > ~/\S+$", page, re.MULTILINE)
 
 
 def test_bash_completes_verbs_options_names_and_files(script, tmp_path, monkeypatch):

@@ -66,3 +66,12 @@ def test_a_word_that_is_no_verb_is_a_sentence(capsys):
         "ladder: There is no verb 'comapre'. Did you mean 'compare'? `ladder --help` lists all.\n",
     )
     assert printed(capsys, "xyz")[2] == "ladder: There is no verb 'xyz'. `ladder --help` lists all.\n"
+
+
+@pytest.mark.parametrize("words", [["--print-completion", "zsh"], ["--install-completion"]])
+def test_options_of_other_programs_for_completion_lead_to_the_verb(capsys, words):
+    status, _, sentence = printed(capsys, *words)
+    assert (status, sentence) == (
+        2,
+        f"ladder: Completion is a verb: write `ladder completion {[*words, 'bash'][1]}`.\n",
+    )

@@ -7,7 +7,7 @@ their defaults; counts such as `threads`, which have none, are 1.
 
 import itertools
 
-from ladder.catalogue import setup_arguments, soundness, workloads
+from ladder.catalogue import forms, setup_arguments, soundness, workloads
 from ladder.errors import LadderError, did_you_mean
 from ladder.harness.comparison import parse_key
 from ladder.records.case import VARIABLE, Case, from_text
@@ -20,7 +20,8 @@ def cases_of(words, sweep=()):
     Raises LadderError for a word that names nothing, and for cases of several workloads.
     """
     keys, pairs = [word for word in words if is_key(word)], pairs_of([word for word in words if not is_key(word)])
-    values = {name: [from_text(value) for value in text.split(",")] for name, text in pairs_of(sweep).items()}
+    swept = pairs_of_sweep(sweep)
+    values = {name: [from_text(value) for value in text.split(",")] for name, text in swept.items()}
     cases = [parse_key(key) for key in keys if key.count("/") > 1]
     names = [variant_of(key) for key in keys if key.count("/") == 1]
     if not keys:
@@ -67,6 +68,16 @@ def pairs_of(words):
     return pairs
 
 
+def pairs_of_sweep(words):
+    """{name: text} of the words of --sweep."""
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (name and equals and text):
+            name = name or "tile"
+            raise LadderError(f"--sweep {word} has no values: write --sweep {name}=8,16,32 for a tuning {name!r}.")
+    return pairs_of(words)
+
+
 def require_pairs(workload, variants, pairs, sweep):
     """Refuse names that are neither sizes nor tunings, several values of one name, and a sweep of other names."""
     sizes = workloads.load(workload).SIZES
@@ -79,8 +90,17 @@ def require_pairs(workload, variants, pairs, sweep):
                 f"{', '.join(variants)} ({', '.join(tunings) or 'none'}).{did_you_mean(name, known)}"
             )
         if "," in pairs[name] and not VARIABLE.fullmatch(name):
-            raise LadderError(f"{name}={pairs[name]} has several values: try them with --sweep {name}={pairs[name]}.")
+            is_size, options = name in sizes, f"--sweep {name}={pairs[name]}"
+            way = "only tunings are swept, so run once for each" if is_size else f"try them with {options}"
+            raise LadderError(f"{name}={pairs[name]} has several values: {way}.")
+        if name in sizes:  # here, so that a wrong value is named even if another size is missing
+            forms.require_size(workload, name, sizes[name], from_text(pairs[name]))
     for name in sweep:
+        if name in sizes:
+            raise LadderError(
+                f"--sweep {name}: {name} is a size of {workload}, and only tunings are swept ({', '.join(tunings)}). "
+                f"Run once for each size, for example with {name}={sweep[name][0]}."
+            )
         if name not in tunings:
             raise LadderError(
                 f"--sweep {name}: no variant has this tuning; the tunings are {', '.join(tunings) or 'none'}."

@@ -14,12 +14,13 @@ import numpy as np
 from ladder.catalogue import sources, traits, workloads
 from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
-from ladder.harness.preconditions import require_met
+from ladder.harness.preconditions import require_cpus, require_met
 from ladder.harness.progress import Silence, percent
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
+from ladder.quantities import digits, seconds
 from ladder.records import agreement
-from ladder.records.case import Case
+from ladder.records.case import VARIABLE, Case
 from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
 
 # The order of workers in alternating blocks of two pairs. A drift that is steady over a block slows both cases equally.
@@ -49,11 +50,22 @@ class Comparison:
 
 
 def parse_key(key):
-    """Parse the key of a case, workload/variant/slug. Raises LadderError for anything else."""
+    """Parse the key of a case, workload/variant/slug, whose pairs name=value may stand in any order.
+
+    Raises LadderError for anything else.
+    """
     parts = key.split("/")
     if len(parts) != 3:
         raise LadderError(f"{key!r} is not a case: write workload/variant/slug, as the verb `list` prints it.")
-    return Case.parse(*parts)
+    workload, variant, slug = parts
+    order = [*workloads.load(workload).SIZES, "cache"] if workload in workloads.names() else []
+
+    def place(pair):
+        """The sizes in the workload's order, the cache protocol, the tunings, and the variables, each by their name."""
+        name = pair.partition("=")[0]
+        return order.index(name) if name in order else len(order), bool(VARIABLE.fullmatch(name)), name
+
+    return Case.parse(workload, variant, ",".join(sorted(slug.split(","), key=place) if order else slug.split(",")))
 
 
 def compare_cases(
@@ -80,6 +92,7 @@ def compare_cases(
     cases = {"a": a, "b": b}
     for case in cases.values():
         workloads.complete(case.workload, case.sizes)
+        require_cpus(case)
         require_met(case, reference)
     counts = {"processes": 1, "samples": samples, "least": samples, "most": samples, "phase_passes": 1}
     protocol = counts | {"target": 0.0, "cap": 0.0, "energy": False}  # only the number of samples ends a worker
@@ -120,8 +133,8 @@ def state(comparison, detect):
     """The result so far, as a line of progress."""
     verdict = comparison.verdict
     return (
-        f"{comparison.pairs} pairs: A takes {verdict.ratio:.4g} times as long as B; a difference of "
-        f"{percent(verdict.detectable)} would be detected, target {percent(detect)}."
+        f"{comparison.pairs} pairs: A takes {digits(verdict.ratio)} times as long as B; "
+        f"{difference(verdict.detectable)} would be detected, target {percent(detect)}."
     )
 
 
@@ -156,19 +169,35 @@ def require_same_conditions(results_by_name, all_cases):
     agreement.require_same(agreement.shared_conditions(every_result, with_libraries), all_cases)
 
 
+def difference(detectable):
+    """The smallest relative difference that would be detected, in words: in per cent or, from 100 % on, as a factor."""
+    if detectable < 1:
+        return f"a difference of {percent(detectable)}"
+    return f"only a factor of {1 + detectable:.2g}" if detectable < 98 else "only a factor of more than 100"
+
+
+def detected(detectable):
+    """The sentence on the smallest relative difference that would have been detected."""
+    words = difference(detectable) if math.isfinite(detectable) else "with one process, no difference"
+    return f"{words[0].upper()}{words[1:]} would have been detected."
+
+
 def report(comparison):
     """The comparison as text: the median of each case, the verdict, and the detectable difference."""
     verdict, lines = comparison.verdict, ["Interrupted: this is the comparison so far."] * comparison.was_interrupted
     for name, case in comparison.cases.items():
         median = np.median(np.concatenate(comparison.times[name]))
-        lines.append(f"{name.upper()}  {median:.4g} s  {case.key}")
-    lines.append(
-        f"{answer(verdict)}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
-        f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
+        lines.append(f"{name.upper()}  {seconds(median)}  {case.key}")
+    interval = (
+        f"99 % interval {digits(verdict.low)} to {digits(verdict.high)}"
+        if math.isfinite(verdict.detectable)
+        else "without an interval"
     )
-    is_bounded = math.isfinite(verdict.detectable)
-    difference = f"A difference of {100 * verdict.detectable:.1f} %" if is_bounded else "With one process, none"
-    lines.append(f"{difference} would have been detected.")
+    lines.append(
+        f"{answer(verdict)}: A takes {digits(verdict.ratio)} times as long as B, {interval} "
+        f"({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
+    )
+    lines.append(detected(verdict.detectable))
     return "\n".join(lines)
 
 
@@ -178,7 +207,7 @@ def answer(verdict):
         return "A and B do not differ significantly"
     if verdict.outcome == EQUAL:
         return f"A is equal to B within {verdict.within} %"
-    return f"A is {verdict.outcome} than B"
+    return f"A is {digits(max(verdict.ratio, 1 / verdict.ratio))} × {verdict.outcome} than B"
 
 
 def document(comparison):

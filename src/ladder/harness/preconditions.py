@@ -22,6 +22,15 @@ def require_granted(case, granted):
         )
 
 
+def require_cpus(case):
+    """Refuse more threads of a process than the CPUs that it may use, for verbs that no configuration limits."""
+    if case.threads > (count := cpus.cores()):
+        raise LadderError(
+            f"threads={case.threads} is more than the {pluralize(count, 'CPU')} that this process may use: "
+            f"choose at most threads={count}."
+        )
+
+
 def require_met(case, reference):
     """Refuse a case whose workload breaks its contract, that this machine can't run, or with the wrong `reference`.
 

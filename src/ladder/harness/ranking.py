@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ladder.build import compilation
-from ladder.catalogue import soundness
 from ladder.errors import LadderError, pluralize
-from ladder.harness import turns
+from ladder.harness import spot_checks, turns
 from ladder.harness.case_arguments import labels
-from ladder.harness.comparison import require_same_conditions
+from ladder.harness.comparison import difference, require_same_conditions
 from ladder.harness.leases import lease_devices
 from ladder.harness.measure import cost_of_results
 from ladder.harness.precompile import precompile
-from ladder.harness.preconditions import require_met
 from ladder.harness.progress import percent
 from ladder.records.case import Case
 from ladder.statistics import intervals
@@ -32,8 +30,12 @@ BLOCK = 2
 OUT_OF_REACH = 2
 # The part of a block's time that must be left for another one as long as a case has fewer processes than it needs.
 FIRST_BLOCKS = 0.5
+# Processes of each case from which on its interval is known and it gets a verdict; that of two says nothing.
+VERDICT_PROCESSES = 3
 # Processes from which on widths are extrapolated; with fewer, a single slow process determines the width.
 MIN_PROCESSES = 10
+# What is said if the time is up before that.
+TOO_FEW = f"The time is used up, but a verdict needs {VERDICT_PROCESSES} processes of each case: goes on until then."
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Limits:
 
     A process takes `samples` samples, or fewer, but at least three, once they have taken `seconds`. Each case gets at
     least `processes` and at most `most_processes`. The target is to detect a relative difference of `detect`; `cap` is
-    the maximum number of seconds, except for the first block of turns.
+    the maximum number of seconds, except for the first VERDICT_PROCESSES turns.
     """
 
     samples: int = 10
@@ -65,7 +67,8 @@ QUICK = Limits(samples=5, seconds=0.3, processes=4, most_processes=6, detect=0.1
 class Ranking:
     """Cases with the results of their processes so far, and the sentences on cases that failed, {case: sentence}.
 
-    All cases are compared with `baseline`, unless it is None. `labels` are their names in messages, and `end` says why
+    All cases are compared with `baseline`, unless it is None; if it fails, the next case takes its place. `labels` are
+    the cases' names in messages, `warnings` has sentences on other sizes at which cases failed, and `end` says why
     measuring has ended.
     """
 
@@ -75,6 +78,7 @@ class Ranking:
     labels: dict = field(default_factory=dict)
     results: dict = field(init=False)
     failures: dict = field(init=False, default_factory=dict)
+    warnings: dict = field(init=False, default_factory=dict)
     end: str | None = field(init=False, default=None)
 
     def __post_init__(self):
@@ -96,6 +100,11 @@ class Ranking:
         """The number of processes that have measured each case, without cases that failed."""
         return min(len(self.results[case]) for case in self.remaining)
 
+    @property
+    def turns_left(self):
+        """The number of processes that may still measure each case."""
+        return self.limits.most_processes - self.processes
+
     def times(self, case):
         """The samples of each process of a case, in seconds."""
         return [result["samples"] for result in self.results[case]]
@@ -103,6 +112,15 @@ class Ranking:
     def summary(self, case):
         """The median of a case with its interval, a Summary."""
         return intervals.summary(self.times(case))
+
+    def has_interval(self, case):
+        """Whether enough processes have measured a case for an interval."""
+        return len(self.results[case]) >= VERDICT_PROCESSES
+
+    def has_verdict(self, case):
+        """Whether a case can be compared with the baseline."""
+        others = [self.baseline, case]
+        return case != self.baseline and self.baseline in self.measured and all(map(self.has_interval, others))
 
     def verdict(self, case):
         """The Verdict on a case and the baseline, whose time is the denominator of the ratio."""
@@ -123,9 +141,20 @@ class Ranking:
         Without another case or a baseline, the relative half width of the intervals.
         """
         cases = self.remaining
-        if self.baseline is None or len(cases) == 1:
+        if not self.is_comparison:
             return max(self.summary(case).relative_half_width for case in cases)
         return max(self.verdict(case).detectable for case in cases if case != self.baseline)
+
+    @property
+    def is_comparison(self):
+        """Whether a baseline and another case remain."""
+        return self.baseline is not None and len(self.remaining) > 1
+
+    def state(self, precision):
+        """A precision in words."""
+        if self.is_comparison:
+            return f"{difference(precision)} would be detected"
+        return f"medians known within {percent(precision)}" if precision < 1 else "medians not known within 100 %"
 
 
 def rank(ranking, files, report, launcher=None):
@@ -134,53 +163,59 @@ def rank(ranking, files, report, launcher=None):
     The caller holds the machine.
     `files` is {case: (paths of data, path of the reference)}. `report` has the methods `say(sentence)` and
     `update(ranking)`, which is called after each group of processes. A case that fails is dropped.
-    Raises LadderError if the baseline fails, or if every case does.
+    Raises LadderError if every case fails.
     """
-    for case in ranking.cases:
-        attempt(ranking, case, lambda case=case: require_measurable(case, files[case][1]), report)
     protocol = ranking.limits.protocol()
     for case in filter(compilation.is_needed, ranking.remaining):
         if not compilation.note_path(case).exists():
-            report.say(f"Compiles {case.workload}/{case.variant}, once for all sizes.")
+            report.say_once(f"Compiles {case.workload}/{case.variant}; later runs reuse the compiled code.")
         precompile(case, protocol)
     with lease_devices(*ranking.remaining) as leases:
-        start = partial(turns.start_worker, protocol=protocol, launcher=launcher, prelude=())
-        began = time.monotonic()
+        start = partial(turns.start_worker, launcher=launcher, prelude=())
+        if ranking.baseline:  # of a sweep, only the fastest cases
+            untimed = partial(start, protocol=protocol | spot_checks.ONE_SAMPLE)
+            ranking.warnings = spot_checks.warnings(ranking.remaining, untimed, leases, launcher, report.say)
+        for case, sentence in ranking.warnings.items():
+            report.say(f"{ranking.labels[case]}: {sentence}")
+        start = partial(start, protocol=protocol)
+        began, count = time.monotonic(), BLOCK
         while ranking.end is None:
             block_start = time.monotonic()
-            measure_block(ranking, files, start, leases, launcher, report)
+            measure_block(ranking, min(count, ranking.turns_left), files, start, leases, launcher, report)
             require_comparable(ranking)
             now = time.monotonic()
             ranking.end = reason_to_end(ranking, began + ranking.limits.cap - now, now - block_start)
+            lacking = min(VERDICT_PROCESSES - ranking.processes, ranking.turns_left)
+            if ranking.end and lacking > 0:
+                report.say_once(TOO_FEW)
+                ranking.end, count = None, lacking
 
 
-def require_measurable(case, reference):
-    """Refuse a case that can't exist, or can't be measured on this machine."""
-    soundness.require_sound(case)
-    require_met(case, reference)
-
-
-def attempt(ranking, case, action, report):
-    """Run an action for a case; an error of it drops the case."""
-    try:
-        action()
-    except LadderError as error:
-        drop(ranking, case, str(error), report)
+def admit(ranking, action, report):
+    """Run `action(case)` for each case, an error of which drops the case. Raises LadderError if no case remains."""
+    for case in ranking.remaining:
+        try:
+            action(case)
+        except LadderError as error:
+            drop(ranking, case, str(error), report)
 
 
 def drop(ranking, case, reason, report):
-    """Note that a case failed. Raises LadderError if it is the baseline or if no case remains."""
+    """Note that a case failed; the next one replaces a baseline. Raises LadderError if no case remains."""
     sentence = f"{ranking.labels[case]}: {reason}"
     ranking.failures[case] = reason
-    if case == ranking.baseline or not ranking.remaining:
+    if not ranking.remaining:
         raise LadderError(sentence)
     report.say(sentence)
+    if case == ranking.baseline:
+        ranking.baseline = ranking.remaining[0]
+        report.say(f"The others are compared with {ranking.labels[ranking.baseline]} in its place.")
 
 
-def measure_block(ranking, files, start, leases, launcher, report):
-    """Add the results of BLOCK processes of each case, in fresh workers."""
+def measure_block(ranking, count, files, start, leases, launcher, report):
+    """Add the results of `count` processes of each case, in fresh workers."""
     first_turn, memory = ranking.processes, turns.free_memory()
-    pending = [(first_turn + turn, case) for turn, case in turns.in_turns(ranking.remaining, BLOCK)]
+    pending = [(first_turn + turn, case) for turn, case in turns.in_turns(ranking.remaining, count)]
     walls = dict.fromkeys(ranking.cases, 0.0)
     while pending:
         group = next(turns.groups(pending, launcher, memory))
@@ -205,20 +240,32 @@ def require_comparable(ranking):
 def reason_to_end(ranking, seconds_left, block_seconds):
     """Why measuring ends now, as a sentence; None if it goes on. A block of turns takes `block_seconds`."""
     limits, count, precision = ranking.limits, ranking.processes, ranking.precision()
-    target = percent(limits.detect)
+    target = ranking.state(limits.detect)
     if count >= limits.processes and precision <= limits.detect:
-        return f"The target is reached, a precision of {target}."
+        return f"The target is reached: {target}."
     if count < limits.processes:
         block_seconds *= FIRST_BLOCKS  # the first block is slower than later ones
-    blocks_left = min((limits.most_processes - count) // BLOCK, int(seconds_left / max(block_seconds, 1e-9)))
+    blocks_left = min(-(-ranking.turns_left // BLOCK), int(seconds_left / max(block_seconds, 1e-9)))
     if blocks_left < 1:
-        limit = "number of processes" if count + BLOCK > limits.most_processes else "time"
-        return f"The {limit} is used up before the target, a precision of {target}."
-    expected = expected_precision(precision, count, count + BLOCK * blocks_left)
+        return f"{limit_reached(ranking, limits.cap - seconds_left)} The target was: {target}."
+    later_count = min(count + BLOCK * blocks_left, limits.most_processes)
+    expected = expected_precision(precision, count, later_count)
     if count >= MIN_PROCESSES and expected > OUT_OF_REACH * limits.detect:
-        processes = pluralize(count + BLOCK * blocks_left, "process")
-        return f"The target, a precision of {target}, is out of reach: {processes} would give {percent(expected)}."
+        processes = pluralize(later_count, "process")
+        return f"The target is out of reach: {target}. With {processes}, {ranking.state(expected)}."
     return None
+
+
+def limit_reached(ranking, seconds):
+    """Which limit ended measuring after so many seconds, and the option with which to go on."""
+    limits = ranking.limits
+    if not ranking.turns_left:
+        used_up = f"The {pluralize(limits.most_processes, 'process')} are used up"
+        return f"{used_up}: rerun with --processes {2 * limits.most_processes} for more precision."
+    needed = max(seconds * (limits.most_processes + BLOCK) / ranking.processes, 2 * limits.cap, 1)
+    scale = 10 ** math.floor(math.log10(needed))
+    cap = math.ceil(needed / scale) * scale  # one digit is enough
+    return f"The {limits.cap:g} s are used up: rerun with --cap {cap} for more precision."
 
 
 def expected_precision(precision, count, later_count):

@@ -5,12 +5,13 @@ from dataclasses import asdict
 from ladder import quantities, terminal
 from ladder.catalogue import sources
 from ladder.errors import pluralize
-from ladder.harness.progress import Progress, percent
+from ladder.harness.comparison import difference
+from ladder.harness.progress import Progress
 from ladder.machine import description, revision
 from ladder.quantities import seconds
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
-MIN_PROCESSES = 3  # of an interval that is printed; that of two processes says nothing
+UNCHECKED = "unchecked"  # a case without outputs
 HEADINGS = ("", "case", "median", "95 % interval", "rate", "of ceiling", "error/bound")
 HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 
@@ -23,7 +24,13 @@ class RankingProgress(Progress):
 
     def __init__(self, rate, stream=None):
         super().__init__(stream)
-        self.rate, self.ranking, self.cases, self.processes = rate, None, set(), 0
+        self.rate, self.ranking, self.cases, self.processes, self.sentences = rate, None, set(), 0, set()
+
+    def say_once(self, sentence):
+        """Print a line that stays, unless it was printed before."""
+        if sentence not in self.sentences:
+            self.sentences.add(sentence)
+            self.say(sentence)
 
     def update(self, ranking):
         """Show the results of further processes."""
@@ -34,26 +41,27 @@ class RankingProgress(Progress):
                 self.cases.add(case)
                 _, label, median, _, rate, share, check = row(ranking, case, self.rate)
                 of_ceiling = f", {share} of the ceiling" * bool(share)
-                self.say(f"{label}: {median}, {rate}{of_ceiling}; right, with a largest error of {check} of its bound.")
+                on = f" on {pluralize(case.threads, 'thread')}" if "threads" in case.tuning else ""
+                result = f"right{on}, with a largest error of {check} of its bound" if check != UNCHECKED else check
+                self.say(f"{label}: {median}, {rate}{of_ceiling}; {result}.")
         if (count := ranking.processes) > self.processes and count > 1:
             self.processes = count
-            precision, target = percent(ranking.precision()), percent(ranking.limits.detect)
-            self.show(f"{pluralize(count, 'process')} of each case: a precision of {precision}, target {target}.")
+            state, target = ranking.state(ranking.precision()), ranking.state(ranking.limits.detect)
+            self.show(f"{pluralize(count, 'process')} of each case: {state}. Target: {target}.")
 
 
 def row(ranking, case, rate):
     """The cells of a case below HEADINGS, without its rank."""
     summary, check = ranking.summary(case), ranking.worst_check(case)
-    has_interval = summary.processes >= MIN_PROCESSES
     value, unit, share = rate(case, ranking.cost(case), summary.median)
     return [
         "",
         ranking.labels[case],
         seconds(summary.median),
-        f"{seconds(summary.low)} – {seconds(summary.high)}" if has_interval else "unknown",
+        f"{seconds(summary.low)} – {seconds(summary.high)}" if ranking.has_interval(case) else "unknown",
         quantities.rate(value, unit),
         "" if share is None else f"{100 * share:.0f} %",
-        f"{check['error'] / check['bound'] if check['bound'] else 0.0:.2g}" if check else "unchecked",
+        f"{check['error'] / check['bound'] if check['bound'] else 0.0:.2g}" if check else UNCHECKED,
     ]
 
 
@@ -71,6 +79,7 @@ def table(ranking, rate):
     lines = list(terminal.table(*terminal.with_text(head, rows)))
     if has_baseline:
         lines.append(f"Ratios are times divided by that of {ranking.labels[ranking.baseline]}.")
+        lines.append("A ratio is the median over all pairs of processes, not the quotient of the medians above.")
     return lines
 
 
@@ -79,18 +88,21 @@ def ratio_cells(ranking, case):
     if case == ranking.baseline:
         return ["1", "", "baseline"]
     verdict = ranking.verdict(case)
-    has_interval = min(len(ranking.results[each]) for each in (case, ranking.baseline)) >= MIN_PROCESSES
-    interval = f"{verdict.low:.4g} – {verdict.high:.4g}" if has_interval else "unknown"
-    return [f"{verdict.ratio:.4g}", interval, verdict_words(verdict)]
+    if not ranking.has_verdict(case):
+        return [quantities.digits(verdict.ratio), "unknown", "too few processes"]
+    interval = f"{quantities.digits(verdict.low)} – {quantities.digits(verdict.high)}"
+    return [quantities.digits(verdict.ratio), interval, verdict_words(verdict)]
 
 
 def verdict_words(verdict):
-    """A verdict in words; of an undecided one, the difference that would have been detected."""
+    """A verdict in words: how many times faster or slower; if undecided, what would have been detected."""
     if verdict.outcome == EQUAL:
         return f"equal within {verdict.within} %"
-    if verdict.outcome == UNDECIDED and verdict.detectable < 1:
-        return f"undecided; {percent(verdict.detectable)} would have been detected"
-    return verdict.outcome
+    if verdict.outcome == UNDECIDED:
+        if verdict.detectable >= 1:
+            return verdict.outcome
+        return f"undecided; {difference(verdict.detectable)} would have been detected"
+    return f"{quantities.digits(max(verdict.ratio, 1 / verdict.ratio))} × {verdict.outcome}"
 
 
 def document(ranking, rate):
@@ -99,7 +111,6 @@ def document(ranking, rate):
     for case in ranking.measured:
         summary = ranking.summary(case)
         value, unit, share = rate(case, ranking.cost(case), summary.median)
-        is_compared = case != ranking.baseline and ranking.baseline in ranking.measured
         cases.append(
             {
                 "case": case.key,
@@ -108,7 +119,7 @@ def document(ranking, rate):
                 "unit": unit,
                 "share": share,
                 "check": ranking.worst_check(case),
-                "verdict": asdict(ranking.verdict(case)) if is_compared else None,
+                "verdict": asdict(ranking.verdict(case)) if ranking.has_verdict(case) else None,
                 "times": ranking.times(case),
                 "conditions": ranking.results[case][0].get("system", {}),
             }
@@ -117,6 +128,7 @@ def document(ranking, rate):
         "baseline": ranking.baseline and ranking.baseline.key,
         "results": cases,
         "failures": {case.key: reason for case, reason in ranking.failures.items()},
+        "warnings": {case.key: sentence for case, sentence in ranking.warnings.items()},
         "end": ranking.end,
     }
 

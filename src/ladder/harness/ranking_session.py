@@ -1,10 +1,14 @@
 """A session of the verb `run`: from the words of its command line to the printed ranking and the exit status."""
 
+from functools import partial
+
+from ladder.catalogue import soundness
 from ladder.errors import enumerate_words, pluralize
 from ladder.harness import case_files, ranking_report, sweeps
 from ladder.harness.case_arguments import cases_of
 from ladder.harness.leases import hold_machine
-from ladder.harness.ranking import Ranking, rank
+from ladder.harness.preconditions import require_cpus, require_met
+from ladder.harness.ranking import Ranking, admit, rank
 from ladder.machine import programs
 
 
@@ -19,13 +23,18 @@ def run(words, sweep, limits, rate, budget=None, launcher=None):
     cases = cases_of(words, sweep)
     report = ranking_report.RankingProgress(rate)
     report.say(introduction(cases))
-    files = {case: case_files.provide(case, report.say) for case in cases}
-    swept = None
     ranking = Ranking(cases, None, sweeps.limits_of(limits)) if sweep else Ranking(cases, cases[0], limits)
+    # Refusals come before the wait for the machine.
+    admit(ranking, partial(require_possible, launcher=launcher), report)
+    files = {case: case_files.provide(case, report.say) for case in ranking.remaining}
+    admit(ranking, lambda case: require_met(case, files[case][1]), report)
+    swept = None
     was_interrupted = False
     try:
         with hold_machine(*cases):
             if sweep:
+                if budget is not None:
+                    report.say(f"Tries combinations for {budget:g} s; the fastest are measured again afterwards.")
                 sweeps.explore(ranking, files, report, launcher, budget)
                 report.clear()
                 print(sweeps.headline(ranking, len(cases)))
@@ -40,6 +49,13 @@ def run(words, sweep, limits, rate, budget=None, launcher=None):
         report.clear()
     print_ranking(ranking, rate, was_interrupted)
     return ranking, was_interrupted, ranking_report.session_document(ranking, rate, was_interrupted, swept)
+
+
+def require_possible(case, launcher):
+    """Refuse a case that can't exist, or, unless a launcher starts it elsewhere, has more threads than CPUs."""
+    soundness.require_sound(case)
+    if not launcher:
+        require_cpus(case)
 
 
 def introduction(cases):
@@ -59,7 +75,7 @@ def print_ranking(ranking, rate, was_interrupted):
         print("Interrupted before any case was measured.")
         return
     print(*ranking_report.table(ranking, rate), sep="\n")
-    for case, reason in ranking.failures.items():
+    for case, reason in {**ranking.warnings, **ranking.failures}.items():
         print(f"{ranking.labels[case]}: {reason}")
     counts = sorted({len(ranking.results[case]) for case in ranking.measured})
     processes = pluralize(counts[-1], "process") if len(counts) == 1 else f"{counts[0]} or {counts[-1]} processes"

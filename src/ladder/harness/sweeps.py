@@ -28,8 +28,8 @@ def explore(ranking, files, report, launcher=None, budget=None):
     if budget is None:
         rank(ranking, files, report, launcher)
         return
-    order, deadline = random.Random(1).sample(ranking.cases, len(ranking.cases)), time.monotonic() + budget
-    begun = set()
+    cases, deadline = ranking.remaining, time.monotonic() + budget
+    order, begun = random.Random(1).sample(cases, len(cases)), set(ranking.failures)
     for start in range(0, len(order), cpus.cores()):
         part = Ranking(order[start : start + cpus.cores()], None, ranking.limits, labels=ranking.labels)
         begun.update(part.cases)

@@ -1,7 +1,7 @@
 """Verdicts of stored samples as text for a terminal and as JSON."""
 
 from ladder.errors import pluralize
-from ladder.harness.comparison import answer
+from ladder.harness.comparison import answer, detected
 from ladder.quantities import seconds
 from ladder.report import ratios
 from ladder.report.ranking_text import entry_document, interval
@@ -46,7 +46,7 @@ def conclusion(each):
         f"({pluralize(len(each.campaigns), 'campaign')}: {', '.join(each.campaigns)})."
     )
     if each.verdict.detectable < ratios.FAR:
-        yield f"A difference of {100 * each.verdict.detectable:.1f} % would have been detected."
+        yield detected(each.verdict.detectable)
     if len(each.campaigns) < REPLICATED:
         yield f"With fewer than {REPLICATED} campaigns, the interval holds only for the hosts and GPUs that measured."
 

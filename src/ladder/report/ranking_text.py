@@ -21,9 +21,11 @@ from ladder.report.terminal import (
 )
 from ladder.statistics import verdicts
 from ladder.store import study
+from ladder.store.results import RECORDED, RECORDS
 
 APART = "~"  # before a ratio whose sides share no campaign
 WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks
+HERE = "°"  # after a variant whose result comes from this folder's records
 NOT_SLOWER = "not slower †"  # than the fastest, on the processes that didn't choose it
 SUMMARY = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
 RANKING = ("", "variant", "on", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
@@ -89,13 +91,20 @@ def marks(rankings):
         yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio within a factor of {VAGUE}."
     if not all(is_converged(entry) for entry in entries):
         yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."
+    if any(map(is_from_here, entries)):
+        yield f"{HERE}: measured in this folder ({RECORDS}); the others are published."
     if any(entry.tunings > 1 for entry in entries):
         yield "The best tuning of each variant is shown; --all shows the others."
 
 
 def name(entry):
     """The cell of an entry's variant."""
-    return entry.case.variant + WIDE * (not is_converged(entry))
+    return entry.case.variant + WIDE * (not is_converged(entry)) + HERE * is_from_here(entry)
+
+
+def is_from_here(entry):
+    """Whether an entry's times are those of a record of this folder, and not published ones."""
+    return entry.rows["origin"].iloc[0] == RECORDED
 
 
 def place(entry):

@@ -2,7 +2,8 @@
 
 import sys
 
-from ladder.harness import comparison
+from ladder.errors import LadderError
+from ladder.harness import case_arguments, comparison
 from ladder.harness.progress import Progress
 from ladder.records.files import require_writable
 from ladder.verbs import stored_comparison
@@ -11,14 +12,15 @@ from ladder.verbs.arguments import INTERRUPTED, above, add_json, at_least_one, a
 EXAMPLES = """\
   ladder compare gemm/tiled/form=nn,m=512,n=512,k=512,dtype=float64,source=random,seed=1,cache=cold,threads=1 \\
                  gemm/blas/form=nn,m=512,n=512,k=512,dtype=float64,source=random,seed=1,cache=cold,threads=1
-`ladder run` does the same with words in place of whole keys."""
+  ladder compare gemm/tiled gemm/blas m=512 n=512 k=512
+`ladder run` ranks two or more, and sweeps tunings."""
 # This verb times cases, and holds the machine's lock itself while it does.
 TIMES = True
 
 
 def add_arguments(parser):
-    parser.add_argument("a", help="workload/variant/slug")
-    parser.add_argument("b", help="workload/variant/slug")
+    parser.add_argument("a", help="workload/variant/slug, or workload/variant with the sizes and tunings behind b")
+    parser.add_argument("b", help="the other case, likewise")
     stored_comparison.add_arguments(parser)
     parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
     parser.add_argument(
@@ -42,8 +44,9 @@ def run(options):
     if options.stored:
         stored_comparison.run(options, options.conditions, options.machine)
         return
-    stored_comparison.refuse(options.conditions, options.machine)
-    cases = comparison.parse_key(options.a), comparison.parse_key(options.b)
+    if options.machine:
+        raise LadderError("--machine selects stored samples: add --stored.")
+    cases = cases_to_measure(options.a, options.b, options.conditions)
     result = comparison.compare_cases(
         *cases,
         samples=options.samples,
@@ -61,3 +64,14 @@ def run(options):
         print_json(options, {"results": [comparison.document(result)]})
     if result.was_interrupted:
         sys.exit(INTERRUPTED)
+
+
+def cases_to_measure(a, b, pairs):
+    """The cases of two keys, or of variants with pairs name=value as `ladder run` has them. Raises LadderError."""
+    if not pairs and all(key.count("/") == 2 for key in (a, b)):
+        return comparison.parse_key(a), comparison.parse_key(b)
+    words = [a, b, *pairs]
+    if a == b:  # a case may be compared with itself
+        words = words[1:]
+    cases = case_arguments.cases_of(words)
+    return cases[0], cases[-1]

@@ -14,7 +14,9 @@ SHELLS = ("bash", "zsh", "tcsh")
 NAMES = {"workloads": ("workload",), "variants": ("words", "a", "b", "name")}
 EXAMPLES = """\
   ladder completion bash > ~/.local/share/bash-completion/completions/ladder
-  source <(ladder completion bash)"""
+  source <(ladder completion bash)
+  ladder completion zsh > ~/.zfunc/_ladder
+docs/how-to/completion.md says where each shell reads it."""
 
 
 def add_arguments(parser):

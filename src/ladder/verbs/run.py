@@ -24,8 +24,9 @@ def add_arguments(parser):
     parser.add_argument(
         "--budget",
         type=seconds,
-        metavar="SECONDS",
-        help="try the combinations of --sweep in random order for this time",
+        metavar="TIME",
+        help="try the combinations of --sweep in random order for this time, such as 30 or 30s; measuring the fastest "
+        "again takes up to --cap seconds more",
     )
     parser.add_argument("--samples", type=at_least_one, help="samples per process (default: 10; --quick: 5)")
     parser.add_argument(
@@ -35,7 +36,7 @@ def add_arguments(parser):
         "--processes", type=at_least_two, help="maximum number of processes per case (default: 30; --quick: 6)"
     )
     parser.add_argument(
-        "--cap", type=above(0), help="maximum seconds, except for the first two processes (default: 120; --quick: 12)"
+        "--cap", type=above(0), help="maximum seconds, except for the first three processes (default: 120; --quick: 12)"
     )
     parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
     add_json(parser)
@@ -63,7 +64,8 @@ def run(options):
         print_json(options, document)
     if was_interrupted:
         sys.exit(INTERRUPTED)
-    if ranking.failures and not options.sweep:  # of a sweep, some combinations may be impossible
+    # Of a sweep, some combinations may be impossible.
+    if ranking.warnings or (ranking.failures and not options.sweep):
         sys.exit(1)
 
 

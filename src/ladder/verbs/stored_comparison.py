@@ -7,27 +7,22 @@ from ladder.report import comparison_text, stored_verdicts
 from ladder.store import results
 from ladder.verbs.arguments import parse_filters, print_json
 
-ONLY = "--machine and conditions KEY=VALUE select stored samples: add --stored."
-
 
 def add_arguments(parser):
     parser.add_argument(
-        "conditions", nargs="*", metavar="KEY=VALUE", help="with --stored: sizes and tunings of both cases"
+        "conditions",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="sizes and tunings of both cases, if these are workload/variant",
     )
     parser.add_argument(
         "--stored",
         action="store_true",
-        help="compare published samples and records instead; then a case may be workload/variant, with conditions",
+        help="compare published samples and records instead",
     )
     parser.add_argument(
         "--machine", action="append", default=[], help="with --stored: the label of a machine; all by default"
     )
-
-
-def refuse(conditions, machines):
-    """Refuse arguments that only stored samples have."""
-    if conditions or machines:
-        raise LadderError(ONLY)
 
 
 def run(options, conditions, machines):

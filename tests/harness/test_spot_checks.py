@@ -1,0 +1,79 @@
+"""Untimed checks of new variants at small odd sizes on two threads."""
+
+import pytest
+
+from conftest import TESTS
+from ladder.__main__ import main
+from ladder.harness import spot_checks
+from ladder.harness.case_arguments import cases_of
+
+# Right where the size is a multiple of 4, and on one thread.
+REST = """
+import numpy as np
+
+DEVICE = "host"
+RUNTIME = "blas"
+{limits}
+
+def setup(problem, *, threads: int):
+    rows = problem.a.shape[0] // 4 * 4
+    {early}
+
+    def run():
+        np.matmul(problem.a[:rows], problem.b, out=problem.out[:rows])
+        problem.out[rows:] = 0
+
+    return run
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    """A working folder with a variant `rest` of the user's."""
+    (tmp_path / "mine/gemm").mkdir(parents=True)
+    monkeypatch.setenv("LADDER_VARIANTS", f"{tmp_path / 'mine'}:{TESTS / 'variants'}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(spot_checks.cpus, "cores", lambda: 2)
+    return tmp_path / "mine/gemm"
+
+
+def write(folder, limits="", early="", name="rest"):
+    (folder / f"{name}.py").write_text(REST.format(limits=limits, early=early))
+
+
+def spot_of(*words):
+    (case,) = cases_of(words)
+    return spot_checks.spot_case(case)
+
+
+def test_sizes_are_odd_and_never_larger_and_threads_are_two(folder):
+    write(folder)
+    spot = spot_of("gemm/rest", "m=512", "n=64", "k=3")
+    assert [spot.sizes[name] for name in "mnk"] == [197, 63, 3]
+    assert spot.tuning == {"threads": 2}
+    assert spot_of("gemm/rest", "m=512", "n=64", "k=3", "threads=3").tuning == {"threads": 3}
+
+
+def test_rungs_and_excluded_sizes_have_no_spot_check(folder):
+    write(folder, 'LIMITS = {"m": (256, 1024)}', name="limited")
+    assert spot_of("gemm/tiled", "m=512", "n=64", "k=3") is None
+    assert spot_of("gemm/limited", "m=512", "n=64", "k=3") is None
+
+
+def test_a_forgotten_rest_is_named_though_the_timed_size_has_none(folder, capsys):
+    write(folder)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "gemm/rest", "m=64", "n=8", "k=8", "--quick", "--processes", "2"])
+    printed = capsys.readouterr()
+    assert ended.value.code == 1
+    sentence = "gemm/rest: An untimed check at m=63 n=7 k=7 threads=2 failed: The result is wrong"
+    assert sentence in printed.err
+    assert sentence in printed.out
+    assert "1.  gemm/rest" in printed.out, "it is timed nevertheless"
+
+
+def test_an_exception_at_the_other_sizes_is_no_end(folder, capsys):
+    write(folder, early='if problem.a.shape[0] % 2:\n        raise ValueError("m must be even")')
+    with pytest.raises(SystemExit):
+        main(["run", "gemm/rest", "m=64", "n=8", "k=8", "--quick", "--processes", "2"])
+    assert "m must be even" in capsys.readouterr().out
