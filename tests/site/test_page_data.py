@@ -249,10 +249,12 @@ def claim(verdict, now=None, least=1.0, most=None, group="directions", text="a c
 def test_sentences_count_verdicts_and_lead_to_their_rows():
     rows = [claim("as claimed", 2.0), claim("the opposite", 0.5), claim("the opposite", 0.2), claim("not tested")]
     own = [claim("as claimed", 2.0, group="own"), claim("the opposite", 0.1, group="own")]
-    studies, questions, last = findings.sentences([*rows, *own], [], [])
-    assert studies.striptags() == "Of 4 claims of the studies, 3 were tested: 1 as claimed and 2 the opposite."
-    assert questions.striptags() == "Of 2 questions of our own, 2 were tested: 1 as claimed and 1 the opposite."
-    assert '<a href="#verdicts?verdict=the+opposite&amp;group=studies">2 the opposite</a>' in studies
+    first, last = findings.sentences([*rows, *own], [], [])
+    assert first.striptags() == (
+        "Of 4 claims of the studies, 3 were tested: 1 as claimed and 2 the opposite; of 2 questions of our own, 2 were "
+        "tested: 1 as claimed and 1 the opposite."
+    )
+    assert '<a href="#verdicts?verdict=the+opposite&amp;group=studies">2 the opposite</a>' in first
     assert "the opposite of 3 claims (2 of the studies’ and 1 of our own questions)" in last.striptags()
     assert "the ratio is 0.20 × [0.18, 0.22] where > 1 is claimed" in last.striptags()
     assert '<a href="#verdicts?claim=gemm%2Fits-key">' in last

@@ -1,4 +1,4 @@
-"""What was parts, in at most six sentences made from verdicts, ladders and checks; one without data is omitted."""
+"""What was found, in at most five sentences made from verdicts, ladders and checks; one without data is omitted."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ STUDIES, OWN = "studies", "own"  # groups of claims: numbers and directions are 
 def sentences(claim_rows, ladders, checks):
     """The sentences as text or Markup, from the rows of `verdicts.csv`, and from ladders and checks of this package."""
     parts = [
-        *of_verdicts(claim_rows),
+        of_verdicts(claim_rows),
         of_gain(ladders, CPU, "a CPU"),
         of_gain(ladders, GPU, "a GPU"),
         of_peers(ladders),
@@ -35,11 +35,16 @@ def of_verdicts(claim_rows):
     """How many claims of the studies, and how many questions of our own, were tested, and with which verdicts."""
     questions = [row for row in claim_rows if row["group"] == OWN]
     others = [row for row in claim_rows if row["group"] != OWN]
-    return [of_group(others, STUDIES, "claim", "of the studies"), of_group(questions, OWN, "question", "of our own")]
+    groups = [of_group(others, STUDIES, "claim", "of the studies"), of_group(questions, OWN, "question", "of our own")]
+    parts = [part for part in groups if part]
+    return Markup("Of {}.").format(Markup("; of ").join(parts)) if parts else None
 
 
 def of_group(claim_rows, group, noun, whose):
-    """The sentence of `of_verdicts` on some claims, whose counts lead to their rows; None if none was tested."""
+    """The part of `of_verdicts` on some claims, behind "of"; the counts lead to their rows.
+
+    None if no claim was tested.
+    """
     counts = Counter(row["verdict"] for row in claim_rows)
     tested = len(claim_rows) - counts[claims.NOT_TESTED]
     if not tested:
@@ -49,7 +54,7 @@ def of_group(claim_rows, group, noun, whose):
         [link(f"{counts[word]} {SENTENCES.get(word, word)}", verdict=word, group=group) for word in words]
     )
     every, were = f"{pluralize(len(claim_rows), noun)} {whose}", "1 was" if tested == 1 else f"{tested} were"
-    return Markup("Of {}, {} tested: {}.").format(every, were, parts)
+    return Markup("{}, {} tested: {}").format(every, were, parts)
 
 
 def of_gain(ladders, devices, place):
