@@ -286,7 +286,7 @@ def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser,
 def test_trainings_that_learn_come_first_with_the_answer_and_runs_that_only_time_apart(browser):
     browser.open("learning")
     text = browser.run("return document.querySelector('#learning').innerText")
-    assert "network 784-300-10 of mlp, recognises 97.52 % of the test images of mnist after 8 epochs" in text
+    assert "network 784-300-10 of mlp, recognises 97.52 % of the test images of MNIST after 8 epochs" in text
     learning, timing = text.index("Trainings that learn"), text.index("Runs that only time")
     assert learning < text.index("97.52 %: mlp, 784-300-10") < timing < text.index(": backprop, 784-56-28-10")
     runs = browser.table("#learning details[open] table")[1:]

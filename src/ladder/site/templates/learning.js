@@ -1,6 +1,7 @@
 // What trainings have learnt: their accuracy after the last epoch, the best first, with the runs of each.
 const LEARNING_EPOCHS = 5; // shorter runs time a training
 const TRAINING = ["layers", "activation", "source", "images", "batch", "rate", "momentum", "scale", "epochs"];
+const DATA_NAMES = { mnist: "MNIST", digits: "scikit-learn's digits" };
 const accuracyText = (share) => `${(100 * share).toFixed(2)} %`;
 
 function showLearning(section) {
@@ -31,7 +32,7 @@ function trainings() {
 }
 
 function answerOf({ system, values, runs: [best] }) {
-  return `The best training, a network ${values.layers} of ${system}, recognises ${accuracyText(best.accuracy)} of the test images of ${values.source} after ${values.epochs} epochs.`;
+  return `The best training, a network ${values.layers} of ${system}, recognises ${accuracyText(best.accuracy)} of the test images of ${DATA_NAMES[values.source] ?? values.source} after ${values.epochs} epochs.`;
 }
 
 // A training: its accuracy, what it trains, and its runs, which open by a click.
