@@ -46,6 +46,7 @@ def test_jobs_of_any_executor_are_measured_and_slurm_is_not_asked(submit, descri
     assert not (tmp_path / "asked").exists()
 
 
+@pytest.mark.slow
 def test_no_job_that_may_be_submitted_has_a_comma_in_its_wildcards(submit, described, project):
     """Snakemake splits the wildcards on a job's command line at commas."""
     described()

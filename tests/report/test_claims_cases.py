@@ -52,6 +52,7 @@ def matters(case, campaign, everything):
     return any(statements(name, campaign) != everything[name] for name in names)
 
 
+@pytest.mark.slow
 def test_one_campaign_decides_every_claim():
     answers = {name: chapter.verdicts(name, study()) for name in made.CHAPTERS}
     undecided = {key for verdicts in answers.values() for key, verdict in verdicts.items() if verdict == "not tested"}

@@ -26,7 +26,7 @@ FOLDERS = sorted(path.parent for path in PUBLICATIONS.glob("*/samples.csv.gz"))
 CAMPAIGNS = sorted(path.parent for path in PUBLICATIONS.glob("campaigns/*/samples.csv.gz"))
 
 
-pytestmark = pytest.mark.xdist_group("published")  # all is loaded once
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published")]  # all is loaded once
 
 
 @pytest.fixture(scope="module")

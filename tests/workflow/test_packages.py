@@ -1,4 +1,4 @@
-"""pyproject.toml states the order of all packages, and that chapters don't import each other; files have distinct names."""
+"""The order of all packages, as pyproject.toml states it, and distinct names of the files of tests."""
 
 from collections import Counter
 
