@@ -4,7 +4,7 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-WIDTH = 120  # columns, if the output is no terminal
+WIDTH, TABLE_WIDTH = 120, 160  # columns of text and of tables, if the output is no terminal
 GAP, INDENT = "  ", "    "
 
 
@@ -15,7 +15,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[st
     """
     cells = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    longest = width()
+    longest = width(TABLE_WIDTH)
     for row in cells:
         *aligned, last = (
             cell.rjust(size) if name in right else cell.ljust(size)
@@ -51,6 +51,6 @@ def wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, width(), break_long_words=False, break_on_hyphens=False)
 
 
-def width() -> int:
-    """The number of columns of the terminal, WIDTH for other outputs."""
-    return shutil.get_terminal_size((WIDTH, 0)).columns
+def width(other: int = WIDTH) -> int:
+    """The number of columns of the terminal, `other` if the output is none."""
+    return shutil.get_terminal_size((other, 0)).columns
