@@ -312,6 +312,7 @@ def test_a_signal_is_blamed_on_the_line_that_ran():
     assert "Segmentation fault" in Path("results/logs/workers/gemm/outside.log").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_advice_on_indices_of_numba_finds_the_index():
     numba_variant = (
         VARIANT.replace('"blas"', '"numba"')
@@ -335,7 +336,7 @@ def write(out, i):
     assert "The variant stopped with IndexError: index is out of bounds" in refusal_of(case_of("bounded"))
 
 
-@pytest.mark.parametrize("statement", ["setup", "run"])
+@pytest.mark.parametrize("statement", ["setup", pytest.param("run", marks=pytest.mark.slow)])
 def test_a_long_first_call_is_named_once(monkeypatch, capsys, statement):
     monkeypatch.setattr(first_calls, "PATIENCE", 0.2)
     monkeypatch.setattr(first_calls, "told", set())
@@ -345,6 +346,7 @@ def test_a_long_first_call_is_named_once(monkeypatch, capsys, statement):
     assert capsys.readouterr().err.count(sentence) == 1
 
 
+@pytest.mark.slow
 def test_a_short_first_call_is_not_named_although_sampling_lasts(monkeypatch, capsys):
     monkeypatch.setattr(first_calls, "PATIENCE", 2.0)
     measure_case(

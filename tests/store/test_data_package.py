@@ -24,6 +24,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 def test_the_files_say_what_the_published_folders_hold():
     for name, text in published_index.contents(PUBLISHED).items():
         assert (PUBLISHED / name).read_text(encoding="utf-8") == text, (

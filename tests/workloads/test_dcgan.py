@@ -130,7 +130,9 @@ def test_channels_halve_three_times():
 
 
 @pytest.mark.parametrize("images", IMAGES)
-@pytest.mark.parametrize("name", HOST_TUNINGS)
+@pytest.mark.parametrize(
+    "name", [name if "+" not in name else pytest.param(name, marks=pytest.mark.slow) for name in HOST_TUNINGS]
+)
 def test_every_tuning_is_right_on_the_host(name, images):
     problem = problem_of(sizes_of(images), round=1)
     run(problem, **HOST_TUNINGS[name])
