@@ -23,6 +23,7 @@ from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.harness import case_files
 from ladder.harness.leases import hold_machine
+from ladder.harness.progress import Progress
 from ladder.harness.ranking import QUICK, Ranking, rank
 from ladder.records.case import Case
 from ladder.statistics import intervals, selection
@@ -88,25 +89,19 @@ def measure(workload, device, sizes, threads, limits):
     tuning = {"threads": threads} if device == "host" else {}
     cases = [Case(workload, variant, sizes, tuning, "cold", {}) for variant in (library, *own)]
     ranking = Ranking(cases, cases[0], limits)
+    report = Sentences()
     with hold_machine(*cases):
-        rank(ranking, {case: case_files.provide(case, say) for case in cases}, SimpleReport())
+        rank(ranking, {case: case_files.provide(case, report.say) for case in cases}, report)
     best, times = selection.choose_best({case: ranking.times(case) for case in ranking.remaining[1:]})
     ratio = quotient(ranking.times(cases[0]), times)
     return Result(sizes, best, ratio.value, ratio.low, ratio.high)
 
 
-class SimpleReport:
+class Sentences(Progress):
     """The progress of a ranking, of which only sentences are printed."""
-
-    def say(self, sentence):
-        say(sentence)
 
     def update(self, ranking):
         pass
-
-
-def say(sentence):
-    print(sentence, file=sys.stderr, flush=True)
 
 
 def geometric_mean(ratios):

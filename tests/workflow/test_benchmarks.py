@@ -170,7 +170,7 @@ def test_the_summary_names_the_worst_shapes_and_the_classes_that_lose(script, ca
     assert "100" in worst
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_shapes_are_measured_and_written(script, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["shapes.py", "--seed", "2", "--count", "2", "--csv", "shapes.csv"])

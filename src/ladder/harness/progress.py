@@ -12,11 +12,18 @@ class Progress:
         self.stream = stream or sys.stderr
         self.is_terminal = self.stream.isatty()
         self.has_state = False
+        self.sentences = set()  # those of `say_once`
 
     def say(self, sentence):
         """Print a line that stays."""
         self.clear()
         print(sentence, file=self.stream, flush=True)
+
+    def say_once(self, sentence):
+        """Print a line that stays, unless it was printed before."""
+        if sentence not in self.sentences:
+            self.sentences.add(sentence)
+            self.say(sentence)
 
     def show(self, state):
         """Show the current state, in place of the previous one in a terminal; elsewhere it is a line like others."""

@@ -24,13 +24,7 @@ class RankingProgress(Progress):
 
     def __init__(self, rate, stream=None):
         super().__init__(stream)
-        self.rate, self.ranking, self.cases, self.processes, self.sentences = rate, None, set(), 0, set()
-
-    def say_once(self, sentence):
-        """Print a line that stays, unless it was printed before."""
-        if sentence not in self.sentences:
-            self.sentences.add(sentence)
-            self.say(sentence)
+        self.rate, self.ranking, self.cases, self.processes = rate, None, set(), 0
 
     def update(self, ranking):
         """Show the results of further processes."""
