@@ -21,7 +21,7 @@ DTYPES = [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)]  # each 
 @pytest.fixture(params=["packed", "in place"])
 def placement(request, monkeypatch):
     """Whether operands are packed, whatever the shape."""
-    monkeypatch.setattr(unpacked, "has_short_side", lambda *sizes: request.param == "in place")
+    monkeypatch.setattr(unpacked, "is_faster_in_place", lambda *sizes: request.param == "in place")
 
 
 def operands(form, m, n, k, dtype, seed=0):

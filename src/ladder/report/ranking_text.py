@@ -4,7 +4,7 @@ import math
 
 from ladder.errors import pluralize
 from ladder.machine import revision
-from ladder.quantities import digits
+from ladder.quantities import digits, rate, seconds
 from ladder.report import ratios
 from ladder.report.terminal import (
     NONE,
@@ -12,16 +12,12 @@ from ladder.report.terminal import (
     VAGUE,
     is_told,
     percent,
-    rate,
-    seconds,
     seconds_with_interval,
-    table,
-    titled_table,
-    wrapped,
 )
 from ladder.statistics import verdicts
 from ladder.store import study
 from ladder.store.results import RECORDED, RECORDS
+from ladder.terminal import table, titled_table, wrapped
 
 APART = "~"  # before a ratio whose sides share no campaign
 WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks

@@ -1,9 +1,6 @@
-"""What rankings and verdicts print in a terminal: shares and ratios, beside quantities and tables."""
+"""Shares, and times with their intervals, as rankings and verdicts print them in a terminal."""
 
-from ladder.quantities import PREFIXES, SMALL, digits, rate, scale_of, seconds
-from ladder.terminal import table, titled_table, wrapped
-
-__all__ = ["NONE", "percent", "rate", "seconds", "seconds_with_interval", "table", "titled_table", "wrapped"]
+from ladder.quantities import PREFIXES, SMALL, digits, scale_of, seconds
 
 NONE, UNKNOWN = "–", "unknown"
 VAGUE = 10  # intervals whose ends differ by this factor, such as those of two processes, aren't printed

@@ -22,8 +22,8 @@ READ = (*RECORD, *OF_CASE, "phase", "process", "sample", "seconds", "converged",
 def rows(study):
     """[{COLUMNS}] of all machines; `seconds` is the median with its 95 % interval, `share` that of the ceiling.
 
-    `processes` are [[campaign, commit, number, samples in µs]], "" where a publication names no campaign; `number` is
-    that of the process in its file.
+    `processes` are [[campaign, commit, number, samples in µs]]. The campaign is "" if the published rows have none, and
+    the number is that of the process in its file.
     """
     calls = timed_calls(study)
     if calls.empty:

@@ -22,7 +22,7 @@ loads (24 for 11 with AVX-512 in float64), so a large product is bound by the mu
 moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for padding
 to whole panels. Prefetching out or B in software gained less than 1 %: the hardware prefetches the
 packed panels.
-With a short side, operands aren't packed but read where they lie (`unpacked`).
+With a short side or short rows of B, operands aren't packed but read where they lie (`unpacked`).
 """
 
 import math
@@ -349,7 +349,7 @@ def product(form):
         )  # fmt: skip
 
     def multiply(a, b, out, c=None):
-        if not unpacked.has_short_side(form, *out.shape, b.shape[form == "nt"]):
+        if not unpacked.is_faster_in_place(form, *out.shape, b.shape[form == "nt"]):
             return write(form, a, b, out, c, True)
         order, first, second, target = unpacked.as_rows(form, a, b, out)
         write(order, first, second, target, c, False)

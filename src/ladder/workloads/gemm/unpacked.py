@@ -1,8 +1,9 @@
-"""Products with a short side, on operands that stay where they are.
+"""Products with a short side, or with short rows of B, on operands that stay where they are.
 
 Packing (see `tiled`) moves each element once, which pays only if it is used many times. If out has few rows or few
 columns, an operand is used a few times, and the product is bound by the bandwidth at which the longer operand is read.
-Two kernels read it in place, each element once:
+If the rows of B are short, a block of B fits in L2 as it is, and packing it gains nothing.
+Two kernels read operands in place:
 
     _strip   vectors along a row of B, times single elements of A: forms nn and tn
     _dot     vectors along the inner dimension, the last axis of both operands: form nt
@@ -26,7 +27,7 @@ SUMS = 8  # independent sums that hide the latency of a multiply-add
 DEPTH_OF_ROWS = 8  # inner dimension of a block if A has few rows: the rows of B that are read side by side
 NARROW = 512  # columns of a B whose rows are so short that they are read as a single stream
 DEPTH_OF_COLUMNS = 512  # if B has few columns: its block stays in L1 or L2
-DEPTH_OF_DOTS = 512
+DEPTH_OF_DOTS = 512  # four rows of each operand stay in L1
 
 
 class _Loop:
@@ -280,7 +281,7 @@ def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, colu
         _strips(a.ravel(), a_row, a_k, b, addend, add, out, rows, columns, inner)
 
 
-def has_short_side(form, m, n, k):
+def is_faster_in_place(form, m, n, k):
     """Whether the product is faster on operands in place; the limits are where both took as long on a Zen 4 core."""
     shorter = min(m, n)
     if form == "nt":  # vectors along k
