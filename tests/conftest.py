@@ -28,6 +28,10 @@ PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What `ladder` prints is as wide as these variables say. pytest's workers inherit COLUMNS=80, which readline sets.
+for variable in ("COLUMNS", "LINES"):
+    os.environ.pop(variable, None)
+
 # Marks of tests that need the machine's only cluster or GPU: they run in one process, one after the other.
 SINGLE = ("cluster", "gpu")
 
