@@ -371,6 +371,7 @@ OBSERVED = {
             "product": GEMM,
             "memory": Observed({"pageable": (r"^lock pages\(", 0), "pinned": r"^lock pages\("}),
         },
+        "cuda_persistent": tiling({"block": 512, "groups": 1}, block=(256, 512), groups=(1, 2)),
         "numpy_loop": ON_THREADS,
         "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)")},
         "pytorch_cuda": TORCH_GRAPH,
