@@ -10,11 +10,10 @@ import pytest
 
 import elementary
 from epochs import digits
-from ladder import cuda
+from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.harness import validation
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import mlp
@@ -72,22 +71,27 @@ def exact(sizes):
     return reference.compute(dict(sizes), digits())
 
 
-def train(dtype="float32", tile=TILE, **changes):
+def train(dtype="float32", tile=TILE, device=None, **changes):
     """The names of the checks that fail in any epoch, and the bytes of all results."""
     sizes = workloads.complete("mlp", SMALL | changes) | {"dtype": dtype}
-    device = elementary.guarded_host()
+    device = device or elementary.guarded_host()
     problem = make_problem(mlp, Case("mlp", "cuda_persistent", sizes, {}), device)
-    mlp.fill(problem.inputs, sizes, 0, digits())
+    staged = device.staging(problem.inputs)
     run = cuda_persistent.setup(problem, **tile)
     references, failed = exact(tuple(mlp.reference_sizes(sizes).items())), set()
     for round in range(sizes["epochs"]):
-        mlp.fill(problem.inputs, sizes, round, digits())
-        validation.poison(problem.outputs)
+        written = mlp.fill(staged, sizes, round, digits())
+        device.upload({name: staged[name] for name in written}, {name: problem.inputs[name] for name in written})
+        problem.loss.fill(np.nan)
         run()
-        checks, _ = mlp.check(sizes, problem.inputs, problem.outputs, round, digits(), references, dtype)
+        inputs, outputs = (
+            {name: device.to_host(array) for name, array in arrays.items()}
+            for arrays in (problem.inputs, problem.outputs)
+        )
+        checks, _ = mlp.check(sizes, inputs, outputs, round, digits(), references, dtype)
         failed |= {check.name for check in checks if not check.passed}
-    assert elementary.are_whole(device.guards), "memory behind an array was written"
-    return failed, b"".join(array.tobytes() for array in (*problem.inputs.values(), *problem.outputs.values()))
+    assert elementary.are_whole(getattr(device, "guards", [])), "memory behind an array was written"
+    return failed, b"".join(array.tobytes() for array in (*inputs.values(), *outputs.values()))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -168,3 +172,14 @@ def test_a_grid_that_does_not_run_at_once_is_refused(gpu):
     gpu.at_once = 5
     with pytest.raises(LadderError, match="6 blocks at once"):
         train()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layers", ["784-17-10", "784-300-10", "784-65-33-10"])
+@pytest.mark.parametrize("batch", [1, 17, 100, 1000])
+def test_epochs_on_a_gpu_are_right_and_the_same_to_the_last_bit(dtype, layers, batch):
+    changes = {"layers": layers, "batch": batch, "images": min(1230, 40 * batch + 1)}
+    failed, results = train(dtype, {}, devices.load("cuda"), **changes)
+    assert failed == set()
+    assert train(dtype, {}, devices.load("cuda"), **changes)[1] == results

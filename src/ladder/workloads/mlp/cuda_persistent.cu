@@ -23,12 +23,12 @@
 template <class Function>
 __device__ __forceinline__ void for_each_parameter(const Shared &shared, Weights &weights, REAL *const *parameters,
                                                    const Network &network, Function function) {
-  const int first = network.first(1), width = network.widths[1];
-  weights.for_each(network.units(1), [&](REAL &value, int pixel, int unit) {
+  const int first = network.first[1], width = network.widths[1];
+  weights.for_each(network.units[1], [&](REAL &value, int pixel, int unit) {
     function(value, parameters[0][size_t(pixel) * width + first + unit]);
   });
   for (int layer = 1; layer < network.layers; ++layer) {
-    const int units = network.units(layer), from = network.first(layer), columns = network.widths[layer];
+    const int units = network.units[layer], from = network.first[layer], columns = network.widths[layer];
     const int above = network.widths[layer + 1];
     for (int i = threadIdx.x; i < units; i += BLOCK)
       function(shared.bias[layer][i], parameters[2 * layer - 1][from + i]);
@@ -58,7 +58,7 @@ __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weight
 // The first layer's activations of a chunk's rows.
 __device__ __forceinline__ void forward_first(const Shared &shared, const Network &network, const Chunk &chunk,
                                               REAL unit_value) {
-  const int units = network.units(1), count = chunk.rows * units;
+  const int units = network.units[1], count = chunk.rows * units;
   multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, units, unit_value / 255);
   __syncthreads();
   for (int i = threadIdx.x; i < count; i += BLOCK)
@@ -69,7 +69,7 @@ __device__ __forceinline__ void forward_first(const Shared &shared, const Networ
 // Write the digits of the first layer's deltas of a chunk's rows to shared memory: 0 beyond these rows and units.
 __device__ __forceinline__ void write_deltas(const Shared &shared, const Network &network, const Chunk &chunk,
                                              REAL scale) {
-  const int units = network.units(1);
+  const int units = network.units[1];
   signed char *planes = reinterpret_cast<signed char *>(shared.delta_planes);
   for (int i = threadIdx.x; i < (chunk.rows + DEPTH - 1) / DEPTH * DEPTH * UNITS; i += BLOCK) {
     const int row = i / UNITS, unit = i % UNITS;
@@ -85,7 +85,7 @@ __device__ __forceinline__ void write_deltas(const Shared &shared, const Network
 
 // bytes = those of Shared and of the workspace for batches of this size in chunks of this number of rows.
 extern "C" __global__ void measure(const int *widths, int layers, int batch, int chunk, long long *bytes) {
-  const Network network = {widths, layers, 0};
+  const Network network(widths, layers, 0);
   if (blockIdx.x) return;
   bytes[0] = Shared(nullptr, network, batch, chunk).bytes, bytes[1] = Exchange(nullptr, network, batch).bytes;
 }
@@ -95,12 +95,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
           REAL *const *parameters, const int *widths, void *workspace, int layers, int is_relu, int images,
           int batch, int chunk, REAL rate, unsigned *counts) {
   extern __shared__ int4 memory[];
-  const Network network = {widths, layers, is_relu};
+  const Network network(widths, layers, is_relu);
   const Exchange exchange(workspace, network, batch);
   const Shared shared(memory, network, batch, chunk);
   GridBarrier barrier = {counts};
-  ImageStream stream = {pixels, order, shared.images, images, batch, chunk};
-  const int chunks = stream.chunks(), last_hidden = layers - 1;
+  const int chunks = (batch + chunk - 1) / chunk;
+  ImageStream stream = {pixels, order, shared.images, images, batch, chunk, chunks};
   Weights weights = {};
 
   stream.start();
@@ -129,14 +129,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     barrier.wait();
     if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange.losses, rows);
     backward_last(exchange, shared, network, rows, chunk);
-    for (int layer = last_hidden - 1; layer > 0; --layer) {
+    for (int layer = layers - 2; layer > 0; --layer) {
       publish(exchange.deltas[layer + 1], shared.deltas[layer + 1], network, layer + 1, rows);
       barrier.wait();
       backward_hidden(shared, exchange.deltas[layer + 1], exchange.activations[parity][layer], network, layer, rows);
     }
 
     unsigned magnitude = 0;
-    for (int i = threadIdx.x; i < rows * network.units(1); i += BLOCK)
+    for (int i = threadIdx.x; i < rows * network.units[1]; i += BLOCK)
       magnitude = max(magnitude, magnitude_bits(shared.deltas[1][i]));
     raise(shared.magnitudes + 1, magnitude);
     __syncthreads();
@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
       gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows);
       stream.release();
     }
-    gradient.update(weights, network.units(1), power_of_two(exponent - BITS) / 255);
+    gradient.update(weights, network.units[1], power_of_two(exponent - BITS) / 255);
     unit_value = write_weights(shared, weights);
   }
   for_each_parameter(shared, weights, parameters, network, [](REAL &value, REAL &original) { original = value; });

@@ -5,7 +5,7 @@
 
 // Write the block's values (rows, units) to its columns of an array (rows, width) in global memory.
 __device__ __forceinline__ void publish(REAL *to, const REAL *values, const Network &network, int layer, int rows) {
-  const int units = network.units(layer), first = network.first(layer);
+  const int units = network.units[layer], first = network.first[layer];
   for (int i = threadIdx.x; i < rows * units; i += BLOCK)
     to[size_t(i / units) * network.widths[layer] + first + i % units] = values[i];
 }
@@ -36,7 +36,7 @@ __device__ __forceinline__ void multiply_rows(const REAL *values, const REAL *we
 // The activations of the block's units of a layer from those of the layer before, inputs (rows, fan_in).
 __device__ __forceinline__ void forward_hidden(const Shared &shared, const REAL *inputs, const Network &network,
                                                int layer, int rows) {
-  const int units = network.units(layer);
+  const int units = network.units[layer];
   multiply_rows(inputs, shared.columns[layer], 1, units, rows, network.widths[layer - 1], units,
                 [&](int row, int unit, REAL sum) {
                   shared.activations[layer][row * units + unit] = network.activate(sum + shared.bias[layer][unit]);
@@ -68,7 +68,7 @@ __device__ __forceinline__ void add_products(REAL *weights, int distance, int un
 // (rows, fan_out), `activations` those of `layer` (rows, fan_in).
 __device__ __forceinline__ void backward_hidden(const Shared &shared, const REAL *deltas, const REAL *activations,
                                                 const Network &network, int layer, int rows) {
-  const int units = network.units(layer), above = network.units(layer + 1), width = network.widths[layer + 1];
+  const int units = network.units[layer], above = network.units[layer + 1], width = network.widths[layer + 1];
   const REAL *own = shared.activations[layer];
   multiply_rows(deltas, shared.rows[layer + 1], width, 1, rows, width, units, [&](int row, int unit, REAL sum) {
     shared.deltas[layer][row * units + unit] = sum * network.slope(own[row * units + unit]);

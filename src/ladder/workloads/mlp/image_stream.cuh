@@ -16,17 +16,16 @@ struct ImageStream {
   const unsigned char *pixels;
   const long long *order;
   unsigned *buffers;
-  int images, batch, chunk;
+  int images, batch, chunk, chunks;
   int number = 0;      // of the next copy
   long long mine = 0;  // the image of row threadIdx.x / WARP + WARPS * lane of the next copy
 
-  __device__ __forceinline__ int chunks() const { return (batch + chunk - 1) / chunk; }
   __device__ __forceinline__ int buffer_words() const { return chunk * ROW + 4; }
 
   // The chunk of a copy; it is empty if all batches have been copied.
   __device__ __forceinline__ Chunk chunk_of(int copy, long long &first_image) const {
-    const int copies = 2 * chunks() - 1, step = copy / copies, i = copy % copies;
-    const int first = (i < chunks() ? i : 2 * chunks() - 2 - i) * chunk;
+    const int copies = 2 * chunks - 1, step = copy / copies, i = copy % copies;
+    const int first = (i < chunks ? i : 2 * chunks - 2 - i) * chunk;
     first_image = (long long)step * batch + first;
     const int rows = min(min(chunk, batch - first), int(max(images - first_image, 0ll)));
     return {buffers + copy % 2 * buffer_words(), first, max(rows, 0)};
@@ -64,12 +63,12 @@ struct ImageStream {
     copy();
   }
 
-  // Wait for the chunk of a step's use, from 0 to 2 * chunks() - 1, of which the first half is forward.
+  // Wait for the chunk of a step's use, from 0 to 2 * chunks - 1, of which the first half is forward.
   __device__ __forceinline__ Chunk wait(int step, int use) const {
     wait_for_groups<1>();
     __syncthreads();
     long long first;
-    return chunk_of(step * (2 * chunks() - 1) + use - (use >= chunks()), first);
+    return chunk_of(step * (2 * chunks - 1) + use - (use >= chunks), first);
   }
 
   // After the last use of a chunk by all threads: copy another one to its buffer.

@@ -5,7 +5,7 @@
 // A block's share of the logits: its activations of the last hidden layer times its rows of the last weights.
 __device__ __forceinline__ void add_logits(const Exchange &exchange, const Shared &shared, const Network &network,
                                            int rows) {
-  const int units = network.units(network.layers - 1);
+  const int units = network.units[network.layers - 1];
   const REAL *activations = shared.activations[network.layers - 1], *weights = shared.rows[network.layers];
   for (int i = threadIdx.x; i < rows * CLASSES; i += BLOCK) {
     const int row = i / CLASSES, j = i % CLASSES;
@@ -70,7 +70,7 @@ __device__ __forceinline__ void average_losses(REAL *loss, const REAL *losses, i
 // Every lane of a warp has some of the sums over rows, and every warp some rows; then the warps' sums are added.
 __device__ __forceinline__ void backward_last(const Exchange &exchange, const Shared &shared, const Network &network,
                                               int rows, int chunk) {
-  const int hidden = network.layers - 1, units = network.units(hidden), warp = threadIdx.x / WARP;
+  const int hidden = network.layers - 1, units = network.units[hidden], warp = threadIdx.x / WARP;
   const int lane = threadIdx.x % WARP, weights = (units + 1) * CLASSES, all = weights + units;
   const REAL *activations = shared.activations[hidden];
   REAL *deltas = shared.deltas[hidden], *rows_of_weights = shared.rows[network.layers];

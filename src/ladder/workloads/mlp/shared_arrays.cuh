@@ -4,20 +4,19 @@
 
 constexpr int CLASSES = 10, MAX_LAYERS = 8;
 
-// The layers of weights are numbered from 1 to `layers`; layer l has widths[l - 1] inputs and widths[l] units.
+// The layers of weights are numbered from 1 to `layers`; layer l has widths[l - 1] inputs and widths[l] units, of which
+// the block has units[l] from first[l] on if it is hidden, and no block has more than max_units[l].
 struct Network {
-  const int *widths;
-  int layers, is_relu;
+  int layers, is_relu, widths[MAX_LAYERS], first[MAX_LAYERS], units[MAX_LAYERS], max_units[MAX_LAYERS];
 
-  // The block's units of a hidden layer: the first, and their number.
-  __device__ __forceinline__ int first(int layer) const {
-    return (long long)widths[layer] * blockIdx.x / gridDim.x;
+  __device__ Network(const int *all_widths, int layers, int is_relu) : layers(layers), is_relu(is_relu) {
+    for (int layer = 0; layer <= layers; ++layer) {
+      const long long width = widths[layer] = all_widths[layer];
+      first[layer] = width * blockIdx.x / gridDim.x;
+      units[layer] = width * (blockIdx.x + 1) / gridDim.x - first[layer];
+      max_units[layer] = (width + gridDim.x - 1) / gridDim.x;
+    }
   }
-  __device__ __forceinline__ int units(int layer) const {
-    return (long long)widths[layer] * (blockIdx.x + 1) / gridDim.x - first(layer);
-  }
-  // The largest number of units of any block.
-  __device__ __forceinline__ int max_units(int layer) const { return (widths[layer] + gridDim.x - 1) / gridDim.x; }
 
   __device__ __forceinline__ REAL activate(REAL z) const { return is_relu ? max(z, REAL(0)) : 1 / (1 + exp(-z)); }
   // The derivative of the activation, from its value.
@@ -56,7 +55,7 @@ struct Shared {
 
   __device__ Shared(void *memory, const Network &network, int batch, int chunk) {
     Allocator allocator = {static_cast<char *>(memory), 0};
-    const int units = network.max_units(1), last = network.layers;
+    const int units = network.max_units[1], last = network.layers;
     delta_distance = (chunk + DEPTH - 1) / DEPTH * 8 + 4;
     images = allocator.take<unsigned>(2 * (chunk * ROW + 4));
     weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE);
@@ -68,7 +67,7 @@ struct Shared {
     magnitudes = allocator.take<unsigned>(2);
     bias[last] = allocator.take<REAL>(CLASSES);
     for (int layer = 1; layer < last; ++layer) {
-      const int count = network.max_units(layer);
+      const int count = network.max_units[layer];
       activations[layer] = allocator.take<REAL>(batch * count);
       deltas[layer] = allocator.take<REAL>(batch * count);
       bias[layer] = allocator.take<REAL>(count);
