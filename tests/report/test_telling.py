@@ -227,7 +227,7 @@ def decide_claim(study, **claim):
 
 
 def test_a_claim_is_answered_from_its_data(study):
-    plain = decide_claim(study, slower="serial", faster="openmp", cause=Cause("over `ship`", "ship", "openmp"))
+    plain = decide_claim(study, slower="serial", faster="openmp", cause=Cause("over `ship`:", "ship", "openmp"))
     assert plain.text == r"\texttt{openmp} over one"
     assert plain.answer.verdict == "as claimed"
     assert plain.cause.startswith(r"over \texttt{ship}: \num{")

@@ -140,7 +140,7 @@ class ChapterStudy:
         """
         selection = selection_of(selection)
         if selection.phases:
-            phases = self.phases(selection)
+            phases = self.phases(selection, before=False if selection.others else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
                 return queries.NO_ROWS
             return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.others])
@@ -185,7 +185,7 @@ class ChapterStudy:
         return self.model.predict(self.machine_of(selection), rows.iloc[0]) if self.model and len(rows) else None
 
     def phases(self, selection, before=False):
-        """The rows of the phases of a selection's calls, or of those before the first call; none if not timed."""
+        """The rows of the phases of a selection's calls, or of those before the first call, or with None of both."""
         return self.in_units(selection, self.phases_of(self.machine_of(selection), self.calls(selection), before))
 
     def phases_of(self, machine, rows, before=False):
@@ -194,7 +194,7 @@ class ChapterStudy:
             return queries.NO_ROWS
         phases = calls[calls["phase"] != "total"]
         is_before = phases.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
-        phases = phases[is_before == before]
+        phases = phases if before is None else phases[is_before == before]
         return phases.assign(phase=self.part_of(phases["phase"])) if self.part_of and len(phases) else phases
 
     def traces(self, experiment, selections, machines=None):

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from ladder.report import ratios
 from ladder.report.figures import formats
 from ladder.store import collect
 from ladder.store.study import values, where
@@ -175,6 +176,11 @@ class Cause:
     faster: str | Selection
     has_interval: bool = False
 
+    def __call__(self, study, ratio):
+        """The cause in LaTeX, whatever the ratio of the claim is; raises NotMeasured if a side wasn't measured."""
+        measured = study.ratio(self.slower, self.faster)
+        return f"{self.words} {ratios.latex(measured) if self.has_interval else ratios.short(measured.value)}"
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -182,7 +188,7 @@ class Claim:
 
     The words are LaTeX with code in `backticks`. A side is the key of a line, a Selection or, of `faster`, FLOOR;
     `ratio(study)` replaces both sides; what can't be tested on any machine of the study raises NotMeasured there. The
-    cause is words, a Cause or a function of the study and the ratio. `place` is where an earlier study says it.
+    cause is words or a function of the study and the ratio, such as a Cause. `place` is where an earlier study says it.
     """
 
     key: str
@@ -192,7 +198,7 @@ class Claim:
     min: float = 1
     max: float = math.inf
     needs: str = "both rungs"
-    cause: str | Cause | Callable | None = None
+    cause: str | Callable | None = None
     ratio: Callable | None = None
     place: str = ""
 
