@@ -45,7 +45,7 @@ MACHINES["threads"] = Needs(("threads",), min={"threads": CORES}, separate=True)
 # The bases of the variations of `openmp` and of the earlier study's kernels.
 SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
 MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
-THREADS, OFFSETS = {"threads": MAX}, {"index": "offsets"}
+THREADS, FLAT = {"threads": MAX}, {"index": "offsets"}
 O2, STUDY, NATIVE = ({"flags": flags} for flags in ("O2", "study", "native"))
 CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"}, {"math": "tf32"}
 COMPILED = {"graph": "on", "compiled": "on"}
@@ -62,9 +62,7 @@ LINES = {
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
     "serial loops": Line("associativity", NATIVE, "threads", "the same loops for comparison", label="`flags=native`"),
     "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
-    "cuda_flat": Line(
-        "cuda_flat", OFFSETS, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"
-    ),
+    "cuda_flat": Line("cuda_flat", FLAT, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"),
     "cuda_kernels": Line(
         "cuda_kernels", MEMORIES, "kernels", "the earlier study's eleven kernels", "index arithmetic, loads"
     ),

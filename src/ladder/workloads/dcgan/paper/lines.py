@@ -66,7 +66,7 @@ TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_GPU, ON_ONE_STREAM = {"gpus": 1}, {"streams": 1, "graph": "on"}
 OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
 HIDDEN, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
-TMA_TF32, TMA_FLOAT16 = TMA | TAPERED, TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL
+TMA_TF32, TMA_FLOAT16 = TMA | TAPERED | ON_ONE_GPU, TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL | ON_ONE_GPU
 PEER, COPIED = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
 LINES = {
     "loops": Line("host", LOOPS, "host", "a branch for every zero", "", "loops"),
@@ -86,10 +86,8 @@ LINES = {
     "tma": Line("cuda", TMA | FLOAT16 | IN_LARGE, "gpu", "tensor cores", "multiply-adds", "half, TMA"),
     "home": Line("home", ON_ONE_GPU | HIDDEN, "gpu", "hidden copies", "the link", "float32", begins=True),
     "home-graph": Line("home", ON_ONE_GPU | GRAPHED, "gpu", "two streams, one graph", "launches", "float32, graph"),
-    "home-tma-tf32": Line(
-        "home", ON_ONE_GPU | TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"
-    ),
-    "home-tma": Line("home", ON_ONE_GPU | TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
+    "home-tma-tf32": Line("home", TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"),
+    "home-tma": Line("home", TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
     "pytorch": Line("pytorch", {"threads": MAX, "batch": HOST_IMAGES}, "host", begins=True),
     "peer-home": Line("pytorch_home", PEER | {"math": "default"}, "gpu", COPIED, label="float32", begins=True),
     "peer-home-tf32": Line("pytorch_home", PEER | TF32, "gpu", COPIED, label="TF32"),

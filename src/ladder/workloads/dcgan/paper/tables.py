@@ -86,18 +86,13 @@ def rank_counts(study):
     return list(map(int, counts)) if len(counts) > 1 else []
 
 
-def numbers_of_gpus(study):
-    """1, the largest number of GPUs, and the numbers between that drew IMAGES pictures; [] without several GPUs."""
-    largest = max(values(study.frame("threads"), "gpus"), default=0)
-    counts = values(where(study.frame("most"), images=IMAGES), "gpus")
-    return sorted({1, largest, *(count for count in counts if count < largest)}) if largest > 1 else []
-
-
 def most_gpus(study):
-    """The time of a call on one GPU and on more in each of WAYS, and the parallel efficiency on all GPUs."""
-    counts, rows = numbers_of_gpus(study), []
-    if not counts or counts[-1] == 2:
+    """The time of a call on one GPU and on more in each of WAYS, and the parallel efficiency on more than two GPUs."""
+    largest, rows = max(values(study.frame("threads"), "gpus"), default=0), []
+    if largest <= 2:
         return latex.table("", (), ())
+    counts = values(where(study.frame("most"), images=IMAGES), "gpus")
+    counts = sorted({1, largest, *(count for count in counts if count < largest)})
     for name, way in WAYS.items():
         cases = [study.find(on_gpus(way, "most", count)) for count in counts]
         if any(map(len, cases)):

@@ -74,11 +74,6 @@ def of_matrices(study):
     return replace(ours, value=ours.value / theirs.value, low=low, high=high, cases=ours.cases + theirs.cases)
 
 
-def gains_of_groups(study, ratio):
-    """These two gains, as a cause."""
-    return " and ".join(ratios.short(gain.value) for gain in group_gains(study))
-
-
 def over_bandwidth(study):
     """The time of the kernel of version 1 that is nearest to the GPU's bandwidth, over the time of its traffic."""
     return min((study.ratio(kernel(name, None, None), FLOOR) for name in VERSION1), key=lambda ratio: ratio.low)
@@ -104,12 +99,16 @@ def shares(*selections):
     return cause
 
 
+GROUPS = {
+    "ratio": of_matrices,
+    "cause": lambda study, _: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
+}
 BANDWIDTH = {"ratio": over_bandwidth, "cause": share_of_floor("{} of it at best"), "needs": "version 1 and a ceiling"}
 UNFILLED, MOST = r"$32 \times 32$ elements don't fill the bandwidth", "In 128 blocks kernels on matrices gain most"
 EARLIER = [
     about_kernels("rises-32", "Rates rise with $N$ in 32 blocks", **decided(smallest, KERNELS, *IN_32)),
     about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(smallest, KERNELS, *IN_128)),
-    about_kernels("matrices", MOST, ratio=of_matrices, cause=gains_of_groups),
+    about_kernels("matrices", MOST, **GROUPS),
     about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(smallest, ("init",), *IN_512)),
     about_kernels("others", "In 512 blocks no other rate rises", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
     Claim("bandwidth", UNFILLED, **BANDWIDTH, place="sections 4.1, 4.2"),

@@ -30,24 +30,15 @@ def comparable_solves(rows):
     return rows[~is_host | (rows["threads"] == rows.loc[is_reference, "threads"].max()).fillna(False)]
 
 
-iteration_source = partial(Source, "host", prepare=by_iteration, dtype=DTYPE)  # of an experiment's solves
+iterations = partial(Source, prepare=by_iteration, dtype=DTYPE)
 SOURCES = {
-    "ladder": iteration_source("descent_ladder", n=N),
-    "ladder on a GPU": iteration_source("descent_ladder", n=N, device="cuda"),
-    "small": iteration_source("descent_version1", n=32),
-    "large": iteration_source("descent_large", n=32768),
-    "largest": iteration_source("descent_largest", n=163840),
+    "ladder": iterations("host", "descent_ladder", n=N),
+    "ladder on a GPU": iterations("host", "descent_ladder", n=N, device="cuda"),
+    "small": iterations("host", "descent_version1", n=32),
+    "large": iterations("host", "descent_large", n=32768),
+    "largest": iterations("host", "descent_largest", n=163840),
     "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
-    "worst": Source(
-        "convergence",
-        CONVERGENCE,
-        prepare=by_iteration,
-        dtype=DTYPE,
-        n=4096,
-        kappa=1000,
-        algorithm="steepest",
-        start="worst",
-    ),
+    "worst": iterations("convergence", CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
     "solution": Source("host", SOLUTION, prepare=comparable_solves),
     "solves": Source("solves", *SOLUTIONS, prepare=comparable_solves),
     "direct": Source("solves", DIRECT),

@@ -53,9 +53,8 @@ def rate_cells(study, machine, rows):
 
 def phase_cells(study, machine, rows):
     """A case's time, the times of its phases, and the sum of a call's phases over the call's time."""
-    phases = study.phases_of(machine, rows)
-    times = phase_times(pd.concat([phases, study.phases_of(machine, rows, before=True)]))
-    share = phases_over_call(rows, phases)
+    times = phase_times(study.phases_of(machine, rows, before=None))
+    share = phases_over_call(rows, study.phases_of(machine, rows))
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
     return [median(rows), *cells, digits(share, 2) if share else NONE]
 

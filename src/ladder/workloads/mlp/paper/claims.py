@@ -120,10 +120,8 @@ EARLIER = [
         for name in EARLIER_GPU
     ),
 ]
-GRAPHS, SHARED_GRAPHS = (
-    [select(f"small/{name}", graph=graph) for graph in ("off", "on")] for name in ("cublas", "cuda_shared")
-)
-WITH_SHARED = Cause("with `cuda_shared`:", *SHARED_GRAPHS)
+GRAPHS = [select("small/cublas", graph=graph) for graph in ("off", "on")]
+WITH_SHARED = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))
 MMA, PYTORCH = "deep/cuda_mma", "deep/pytorch_cuda"
 TILED, *PEERS = (select(f"peers/{name}", threads=COMMON) for name in ("tiled", "numpy_loop", "pytorch"))
 EAGER = Cause("over its kernel launches:", one_by_one("pytorch_cuda"), MMA)

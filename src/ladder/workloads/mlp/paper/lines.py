@@ -90,10 +90,8 @@ LINES = {
     f"deep/blas/{BEST}": on_host("blas", {"threads": BEST}, "deep", "the same"),
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
     "deep/pytorch_cuda": line("pytorch_cuda", GRAPH, "deep gpu", "`graph`"),
-    **{
-        f"copies/{name}": on_gpu(name, "deep gpu", "cuda_copies", memory="pageable")
-        for name in ("cuda_shared", "cublas")
-    },
+    "copies/cuda_shared": on_gpu("cuda_shared", "deep gpu", "cuda_copies", memory="pageable"),
+    "copies/cublas": on_gpu("cublas", "deep gpu", "cuda_copies", memory="pageable"),
     **{f"small/{name}": on_host(name, ONE, "small") for name in ("openmp", "tiled", "blas")},
     **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cublas")},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
