@@ -7,8 +7,6 @@ import importlib
 import importlib.util
 from dataclasses import replace
 
-import pandas as pd
-
 from ladder.catalogue import workloads
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import ratios
@@ -220,12 +218,6 @@ def selection_of(selection):
 def of_first_processes(rows):
     """The rows of the first process of each case; later campaigns have larger numbers of processes."""
     return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
-
-
-def count_or_one(row, name):
-    """A row's number of ranks or threads; 1 if the case states none."""
-    value = row.get(name, 1)
-    return 1 if pd.isna(value) else int(value)
 
 
 def phase_times(phases):

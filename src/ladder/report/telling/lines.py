@@ -228,11 +228,17 @@ class Then:
 
 def place(row, times="×"):
     """The resources of a case: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`; `times` is the sign between them."""
-    ranks, threads = (row.get(name) for name in ("ranks", "threads"))
+    ranks, threads = (count_or_one(row, name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
-        return formats.gpus(1 if row["device"] == "cuda" else int(ranks))
+        return formats.gpus(ranks)
     if row["device"] == "host":
-        return formats.threads(1 if pd.isna(threads) else int(threads))  # a case that states no number has one thread
-    if pd.notna(threads):
-        return f"{ranks:.0f} {times} {formats.threads(int(threads))}"
-    return "1 rank" if ranks == 1 else f"{ranks:.0f} ranks"
+        return formats.threads(threads)
+    if pd.notna(row.get("threads")):
+        return f"{ranks} {times} {formats.threads(threads)}"
+    return "1 rank" if ranks == 1 else f"{ranks} ranks"
+
+
+def count_or_one(row, name):
+    """A row's number of ranks or threads; 1 if the case states none."""
+    value = row.get(name, 1)
+    return 1 if pd.isna(value) else int(value)

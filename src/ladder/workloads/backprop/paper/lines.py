@@ -12,17 +12,9 @@ ON_GPU = SIZE | {"images": 60000}
 TECHNIQUES = ("temporaries", "fusion", "associativity")  # by which the study went on after its loops' order
 LOOPS = ("before", "loop_order", "contiguous", *TECHNIQUES)
 # Macro blocks by the word that the names of their phases contain.
-BLOCKS = {
-    "gather": "gather",
-    "forward": "forward pass",
-    "products": "products",
-    "activations": "activations",
-    "error": "error",
-    "deltas": "deltas",
-    "patterns": "several at once",
-    "change": "weight change",
-    "update": "update",
-}
+BLOCKS = {"gather": "gather", "forward": "forward pass", "products": "products", "activations": "activations"}
+BLOCKS |= {"error": "error", "deltas": "deltas", "patterns": "several at once", "change": "weight change"}
+BLOCKS |= {"update": "update"}
 OTHER = "other"
 OUTSIDE = {"phase": ("to device", "to host", "flatten", "constants")}
 SOURCES = {

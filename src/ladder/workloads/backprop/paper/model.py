@@ -5,7 +5,7 @@ by the rates that the machine has reached. Peers have no model.
 """
 
 from ladder.report.assumptions import LOADS, SECOND_CACHE
-from ladder.report.telling.chapter_study import count_or_one
+from ladder.report.telling.lines import count_or_one
 from ladder.store import rates
 from ladder.workloads.backprop import reference
 

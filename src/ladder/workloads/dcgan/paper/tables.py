@@ -68,8 +68,9 @@ def home(study):
 
 def gpus(study):
     """Table 4: seconds by images and GPUs in the earlier study, and by its program on our ranks, cold and steady."""
-    counts, rows = rank_counts(study), []
-    for size in earlier.NUMBERS if counts else ():
+    ranks = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
+    counts, rows = [int(count) for count in ranks], []
+    for size in earlier.NUMBERS if len(counts) > 1 else ():
         now = [on_gpus("ranks-then", "ranks", count, size) for count in counts]
         then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
         starts = (median(study.find(cold(case)), 2) for case in now)
@@ -78,12 +79,6 @@ def gpus(study):
     groups = {"then, GPUs in each of two nodes": a_node, "now, cold": now, "now, steady": now}
     head = latex.group_head(["Pictures"], groups)
     return latex.table("r" * len(head), head, rows)
-
-
-def rank_counts(study):
-    """The numbers of ranks that drew pictures by the earlier study's program; [] without two of them."""
-    counts = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
-    return list(map(int, counts)) if len(counts) > 1 else []
 
 
 def most_gpus(study):

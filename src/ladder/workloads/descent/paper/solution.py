@@ -30,7 +30,8 @@ def draw(study):
         solves = study.sources["solves"].rows(study.study.of(name))
         for device in LINES_OF:
             if len(rows := where(solves, device=device)):
-                rows = drop_single_sizes(rows)
+                sizes = rows.groupby("variant")["n"].transform("nunique")
+                rows = rows[sizes > 1] if sizes.max() > 1 else rows  # a variant of one size gives no line
                 cases = medians.first_cases(medians.summaries(rows, keys), keys)
                 groups.setdefault(name, []).append((device, rows, cases, sizes_of_crossings(device, rows)))
     if not groups:
@@ -44,12 +45,6 @@ def draw(study):
         entries.append(Line2D([], [], **CROSSING, label="less than Cholesky from here on"))
     layout.legend(figure, entries, all(cases["converged"].all() for _, _, cases, _ in panels))
     return figure
-
-
-def drop_single_sizes(rows):
-    """The rows without variants of a single size, which give no line, unless all variants have only one."""
-    sizes = rows.groupby("variant")["n"].transform("nunique")
-    return rows[sizes > 1] if sizes.max() > 1 else rows
 
 
 def fill(axes, device, rows, cases, sizes):

@@ -16,14 +16,7 @@ and the best streams on one thread and on the most threads. The points are media
 variant on its fastest number of threads. The square product was measured on one thread. A GPU has its own panel, with
 the rates of cuBLAS and of fused multiply-adds without tensor cores. The intensity counts each operand once.
 """
-EXPERIMENTS = (
-    "gemm_square",
-    "gemm_threads",
-    "gemv_threads",
-    "gemm_gpu_float64",
-    "gemm_gpu_training_float64",
-    "gemv_gpu",
-)
+EXPERIMENTS = "gemm_square", "gemm_threads", "gemv_threads", "gemm_gpu_float64", "gemm_gpu_training_float64", "gemv_gpu"
 USES_CEILINGS = True
 DTYPE = "float64"
 GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of points by device, in the order of PROBLEMS

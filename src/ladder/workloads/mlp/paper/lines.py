@@ -42,18 +42,11 @@ MACHINES = {
     "core": Needs(("small",)),
     "learner": Needs(("learning",), separate=True),
 }
-RELIEVES = {
-    "interchanged": "instructions",
-    "tiled": "caches, instructions",
-    "blas": "caches, instructions",
-    "cuda_shared": "caches",
-    "cuda_columns": "loads",
-    "cuda_tiled": "loads",
-    "cuda_mma": "instructions",
-    "cublas": "instructions",
-    "host": "cores",
-    "cuda": "cores, launches",
-}
+RELIEVES = dict.fromkeys(("interchanged", "cuda_mma", "cublas"), "instructions")
+RELIEVES |= dict.fromkeys(("tiled", "blas"), "caches, instructions") | dict.fromkeys(
+    ("cuda_columns", "cuda_tiled"), "loads"
+)
+RELIEVES |= {"cuda_shared": "caches", "host": "cores", "cuda": "cores, launches"}
 TILES = {
     "cuda_naive": {"block": 16},
     "cuda_shared": {"block": 16},

@@ -49,7 +49,7 @@ def earlier(chapter):
         groups.append([])
         for number, form in enumerate(then.FORMS):
             seconds = [times[count][number] for count in THREADS]
-            now = [of_form(chapter, deep(product, count), form) for count in THREADS]
+            now = [study.middle(chapter.find(deep(product, count).part(*PARTS[form]))) for count in THREADS]
             if any(now):
                 groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
                 groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
@@ -60,16 +60,11 @@ def earlier_gpu(chapter):
     """The same on a GPU by kernel, with the speed-up over the naive one."""
     rows = []
     for number, form in enumerate(then.FORMS):
-        now = [of_form(chapter, one_by_one(product), form) for product in then.ON_GPU]
+        now = [study.middle(chapter.find(one_by_one(product).part(*PARTS[form]))) for product in then.ON_GPU]
         if any(now):
             rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
     names = [*map(code, then.ON_GPU)]
     return latex.table("lrrrrrr", latex.group_head(["Form"], {"then, s": names, "now, µs": names}), rows)
-
-
-def of_form(chapter, training, form):
-    """The median seconds of a training, or of its products of a form; None where they weren't measured."""
-    return study.middle(chapter.find(training.part(*PARTS[form])))
 
 
 def gains(seconds, unit):
