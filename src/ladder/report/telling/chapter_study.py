@@ -204,11 +204,6 @@ class ChapterStudy:
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
         return {title: trace for title, trace in rows.items() if len(trace)}
 
-    def phase_shares(self, selection):
-        """{phase: its share} if the phases add up to the call; {} if they don't."""
-        times = parts(self.rows(selection), self.phases(selection))
-        return {phase: time / sum(times.values()) for phase, time in times.items()}
-
 
 def selection_of(selection):
     """A Selection; the key of a line is its short form."""

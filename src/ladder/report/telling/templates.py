@@ -118,20 +118,15 @@ def render(path, functions):
         code = jinja.compile(text, name=str(path), filename=str(path))
         return jinja2.Template.from_code(jinja, code, jinja.globals).render()
     except jinja2.TemplateSyntaxError as error:
-        raise LadderError(f"{path}:{error.lineno}: {sentence(error.message)}") from None
+        raise LadderError(f"{path}:{error.lineno}: {explain(error.message, functions)}") from None
     except (LadderError, jinja2.UndefinedError, TypeError) as error:
         calls = reversed(traceback.extract_tb(error.__traceback__))
         line = next(call.lineno for call in calls if call.filename == str(path))
-        raise LadderError(f"{path}:{line}: {explain(error, functions)}") from None
+        raise LadderError(f"{path}:{line}: {explain(str(error), functions)}") from None
 
 
-def explain(error, functions):
-    """An error as a sentence; for an unknown name with the nearest name that a template may use."""
-    if unknown := re.match(r"'(\w+)' is undefined", str(error)):
+def explain(message, functions):
+    """A message as a sentence; for an unknown name with the nearest name that a template may use."""
+    if unknown := re.match(r"'(\w+)' is undefined", message):
         return f"there is no {unknown[1]!r} for texts to ask for.{did_you_mean(unknown[1], functions)}"
-    return sentence(str(error))
-
-
-def sentence(text):
-    """The text with a full stop at its end, unless it has one or a question mark."""
-    return text if text.endswith((".", "?")) else f"{text}."
+    return message if message.endswith((".", "?")) else f"{message}."

@@ -76,20 +76,12 @@ LINES |= {
     "tasks": Line("openmp_tasks", THREADS, "reading"),
 }
 # Variations change one tuning of a base at a time: the bases, and the other values of each tuning.
-BASES = {
-    "openmp": select("openmp", "threads", threads=COMMON),
-    "cuda_kernels": select("cuda_kernels", "kernels"),
-    "cuda_flat": select("cuda_flat", "kernels"),
-}
+BASES = {key: select(key, "kernels") for key in ("cuda_kernels", "cuda_flat")}
+BASES |= {"openmp": select("openmp", "threads", threads=COMMON)}
 CHANGES = {
     "openmp": {"schedule": ("dynamic", "guided"), "error": ("atomic",), "update": ("owner", "atomic"), "simd": (0,)},
-    "cuda_kernels": {
-        "operands": ("global",),
-        "scalars": ("argument",),
-        "tables": ("global", "readonly"),
-        "error": ("atomic", "emulated"),
-        "block": (64, 512),
-    },
+    "cuda_kernels": {"operands": ("global",), "scalars": ("argument",), "tables": ("global", "readonly")}
+    | {"error": ("atomic", "emulated"), "block": (64, 512)},
     "cuda_flat": {"index": ("walk",)},
 }
 

@@ -6,7 +6,7 @@
 from functools import partial
 
 from ladder.report.latex import percent
-from ladder.report.telling.chapter_study import NotMeasured, required, selection_of
+from ladder.report.telling.chapter_study import NotMeasured, parts, required, selection_of
 from ladder.report.telling.claims import several
 from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
 from ladder.workloads.mlp.paper import model
@@ -62,7 +62,7 @@ def rises(product):
 def products_over_the_rest(study, selection):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
     selection = selection_of(selection)
-    required(study.phase_shares(selection))
+    required(parts(study.rows(selection), study.phases(selection)))
     return study.ratio(selection.part(*FORMS.values()), selection.rest(*FORMS.values()))
 
 
@@ -91,11 +91,11 @@ def claim(key, words, slower, faster, cause=None, **options):
     return Claim(key, words, slower, faster, needs="both", cause=cause, **options)
 
 
-GPU, EARLIER_GPU = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")
+GPU, KERNELS = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")
 ON_LOOPS, ON_BLAS = ({"product": name, "place": "2.2.5"} for name in ("openmp", "blas"))
 ON_ONE, ON_BEST = ([deep(name, count) for name in ("openmp", "blas")] for count in (1, BEST))
 OPENMP, BLAS = ON_BEST
-NAIVE, SHARED, CUBLAS = (f"deep/{name}" for name in EARLIER_GPU)
+NAIVE, SHARED, CUBLAS = (f"deep/{name}" for name in KERNELS)
 COPIES, SHARED_COPIES = "copies/cublas", "copies/cuda_shared"  # with copies in every batch
 BOTH = "cuBLAS over `cuda_shared`, both with copies"
 alone = partial(Cause, "without copies:")
@@ -115,10 +115,7 @@ EARLIER = [
     claim("fastest/cublas", BOTH, SHARED_COPIES, COPIES, alone(SHARED, CUBLAS), **GPU),
     claim("fastest/blas", "OpenBLAS over `cuda_shared` with copies", SHARED_COPIES, BLAS, alone(SHARED, BLAS), **GPU),
     share_claim("share", "the training", *ON_ONE, **GPU),
-    *(
-        claim(f"gpu/{name}", f"`{name}` over OpenMP on {BEST} threads", OPENMP, f"deep/{name}", **GPU)
-        for name in EARLIER_GPU
-    ),
+    *(claim(f"gpu/{key}", f"`{key}` over OpenMP on {BEST} threads", OPENMP, f"deep/{key}", **GPU) for key in KERNELS),
 ]
 GRAPHS = [select("small/cublas", graph=graph) for graph in ("off", "on")]
 WITH_SHARED = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))

@@ -42,11 +42,9 @@ MACHINES = {
     "core": Needs(("small",)),
     "learner": Needs(("learning",), separate=True),
 }
-RELIEVES = dict.fromkeys(("interchanged", "cuda_mma", "cublas"), "instructions")
-RELIEVES |= dict.fromkeys(("tiled", "blas"), "caches, instructions") | dict.fromkeys(
-    ("cuda_columns", "cuda_tiled"), "loads"
-)
-RELIEVES |= {"cuda_shared": "caches", "host": "cores", "cuda": "cores, launches"}
+RELIEVES = dict.fromkeys(("interchanged", "cuda_mma", "cublas"), "instructions") | {"cuda_shared": "caches"}
+RELIEVES |= dict.fromkeys(("cuda_columns", "cuda_tiled"), "loads") | {"host": "cores", "cuda": "cores, launches"}
+RELIEVES |= dict.fromkeys(("tiled", "blas"), "caches, instructions")
 TILES = {
     "cuda_naive": {"block": 16},
     "cuda_shared": {"block": 16},
