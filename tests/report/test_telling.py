@@ -23,7 +23,6 @@ from ladder.report.telling.lines import (
     Source,
     place,
     select,
-    widest,
 )
 from ladder.store import study as queries
 from ladder.store.study import Study
@@ -183,7 +182,7 @@ def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts
     pairs = [(name, rank_count) for name, rank_counts in counts.items() for rank_count in rank_counts]
     rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
-    machines = pick_machines(study, {"wide": widest("any", "ranks")}, {"any": Source("wide", "any")})
+    machines = pick_machines(study, {"wide": Needs(("any",), widest="ranks")}, {"any": Source("wide", "any")})
     assert machines["wide"].subject == machine
 
 

@@ -65,7 +65,7 @@ def pick_machines(study, needs, sources):
     machines = [study.of(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
     names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
-    shared_roles = [role for role, need in needs.items() if not need.separate]
+    shared_roles = [role for role, need in needs.items() if not (need.separate or need.widest)]
 
     def campaigns(machine, roles):
         frames = [sources[name].rows(machine) for role in roles for name in needs[role].sources]

@@ -25,12 +25,10 @@ def verdicts(study):
 
 def grouped(claims):
     """Claims in three groups: those of the earlier study with a number, those of it without one, and our own."""
-    earlier = claims.get("earlier", [])
-    return {
-        "numbers": [claim for claim in earlier if has_number(claim.min, claim.max)],
-        "directions": [claim for claim in earlier if not has_number(claim.min, claim.max)],
-        "own": claims.get("own", []),
-    }
+    groups = {"numbers": [], "directions": [], "own": claims.get("own", [])}
+    for claim in claims.get("earlier", []):
+        groups["numbers" if has_number(claim.min, claim.max) else "directions"].append(claim)
+    return groups
 
 
 def decided(study, claim):

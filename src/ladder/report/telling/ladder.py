@@ -82,14 +82,9 @@ def groups_of(chapter):
 
 
 def label_of(chapter, key):
-    """The name of a line with what tells it from others of its variant."""
+    """The name of a line with what tells it from others of its variant, as it stands in figures."""
     line = chapter.line(key)
-    return ", ".join(filter(None, (line.variant, plain(line.label))))
-
-
-def plain(label):
-    """A line's label as it stands in figures."""
-    return label.replace("`", "")
+    return ", ".join(filter(None, (line.variant, line.label.replace("`", ""))))
 
 
 def rung(chapter, key, rows, above, colours=None):
@@ -100,7 +95,7 @@ def rung(chapter, key, rows, above, colours=None):
     resources = [place(rows.iloc[0])] if shows_place(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
-        ", ".join(filter(None, ("" if method else line.variant, plain(line.label), *resources))),
+        ", ".join(filter(None, ("" if method else line.variant, line.label.replace("`", ""), *resources))),
         method or line.variant,
         study.processes(rows),
         chapter.predict(key, rows),

@@ -77,7 +77,7 @@ class Needs:
 
     These contain all `variants` and, for each column in `min`, a value of at least that number. Roles with `separate`
     are assigned one by one; the others share one machine if possible. With `widest` it is the first machine with the
-    largest number in that column, such as ranks.
+    largest number in that column, such as ranks, above 1; its role is separate.
     """
 
     sources: tuple[str, ...]
@@ -99,13 +99,9 @@ class Needs:
 
     def are_met(self, rows):
         """Whether rows meet the needs."""
-        is_enough = all(max(values(rows, name), default=-math.inf) >= number for name, number in self.min.items())
+        numbers = self.min | ({self.widest: 2} if self.widest else {})
+        is_enough = all(max(values(rows, name), default=-math.inf) >= number for name, number in numbers.items())
         return len(rows) > 0 and self.variants <= set(values(rows, "variant")) and is_enough
-
-
-def widest(source, column):
-    """The need of a role for the machine with the largest number in a column, above 1."""
-    return Needs((source,), min={column: 2}, separate=True, widest=column)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, select, widest
+from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, select
 
 UNIT = "Epoch"
 # The size of the claims: the earlier study's network. On the host there are so many images that they exceed the caches,
@@ -32,7 +32,7 @@ SOURCES = {
     "learning on a GPU": Source("gpu", "backprop_learning", device="cuda"),
 }
 CORES = 4  # of the earlier study's CPU
-MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": widest("tuned", "threads")}
+MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": Needs(("tuned",), widest="threads")}
 MACHINES["threads"] = Needs(("threads",), min={"threads": CORES}, separate=True)
 # The bases of the variations of `openmp` and of the earlier study's kernels.
 SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}

@@ -1,6 +1,6 @@
 """Sources and lines of the chapter; `home` copies pictures to the host, `tma` loads inputs by the TMA."""
 
-from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, select, widest
+from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, select
 from ladder.store import collect, study
 from ladder.workloads.dcgan import layout
 
@@ -43,7 +43,7 @@ MACHINES = {
     "host": Needs(("host",)),
     "gpu": Needs(("rungs", "gpu"), frozenset({"cuda"})),
     "ranks": Needs(("ranks",), min={"ranks": 2}, separate=True),
-    "most": widest("threads", "gpus"),
+    "most": Needs(("threads",), widest="gpus"),
     "screen": Needs(("screen",), separate=True),
     "layers": Needs(("layers",), separate=True),
 }

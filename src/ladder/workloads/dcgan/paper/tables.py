@@ -4,7 +4,7 @@ from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median
 from ladder.report.figures import formats
 from ladder.report.latex import code, num
-from ladder.store.study import middle, values, where
+from ladder.store.study import values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
 from ladder.workloads.dcgan.paper.lines import IMAGES, cold, on_gpus
@@ -48,12 +48,6 @@ def layers(study):
 def of_method(study, name, h):
     """The rows of a method for the layer with input height `h`."""
     return where(study.frame("layers"), variant=name.partition(",")[0], h=h, **METHODS[name])
-
-
-def layers_time(study, name):
-    """Seconds of all layers but the last by a method; None if one of them wasn't measured."""
-    rows = [of_method(study, name, h) for h in HEIGHTS[:-1]]
-    return sum(map(middle, rows)) if all(map(len, rows)) else None
 
 
 def home(study):

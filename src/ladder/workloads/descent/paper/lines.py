@@ -16,11 +16,6 @@ KERNELS = ("descent_kernels", "descent_kernels_128", "descent_kernels_512")  # l
 MATERIALISED = 8192  # n of a matrix whose products are written to memory
 
 
-def by_iteration(rows):
-    """Solves with the seconds of one iteration, the mean over a solve."""
-    return rows.assign(seconds=rows["seconds"] / rows["steps"])
-
-
 def comparable_solves(rows):
     """The solves; on the host only those on the most threads that Cholesky used, so that all use as many."""
     if "threads" not in rows:
@@ -30,7 +25,8 @@ def comparable_solves(rows):
     return rows[~is_host | (rows["threads"] == rows.loc[is_reference, "threads"].max()).fillna(False)]
 
 
-iterations = partial(Source, prepare=by_iteration, dtype=DTYPE)
+# Of solves, with the seconds of one iteration, the mean over a solve.
+iterations = partial(Source, prepare=lambda rows: rows.assign(seconds=rows["seconds"] / rows["steps"]), dtype=DTYPE)
 SOURCES = {
     "ladder": iterations("host", "descent_ladder", n=N),
     "ladder on a GPU": iterations("host", "descent_ladder", n=N, device="cuda"),
@@ -52,8 +48,6 @@ MACHINES = {
     "solves": Needs(("direct on a GPU", "direct", "solves"), min={"n": 4096}, separate=True),
     "convergence": Needs(("worst",), separate=True),
 }
-
-
 BLOCKS = {"block": 512, "load": 8}  # of version 2 at this n
 STUDY, RIGHT = (BLOCKS | {"launch": launch} for launch in ("study", "right"))
 LINES = {

@@ -21,7 +21,6 @@ USES_CEILINGS = True
 DTYPE = "float64"
 GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of points by device, in the order of PROBLEMS
 PROBLEMS = ("square product", "training's products", "matrix-vector")
-COLUMNS = 2  # of panels
 
 
 def draw(study):
@@ -36,7 +35,7 @@ def draw(study):
                 panels[name if device == "host" else f"{name}, GPU"] = [(DTYPE, roofs, points)]
     if not panels:
         return layout.empty("ceilings")
-    figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, COLUMNS)
+    figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, max_columns=2)
     all_points = pd.concat([points for [(*_, points)] in panels.values()])
     handles = [layout.handle(method, line=False) for method in methods.ordered(all_points["method"])]
     layout.legend(figure, handles, all_points["converged"].all(), at_right=len(panels) == 1)

@@ -40,10 +40,10 @@ def square(study):
         for dtype in values(frame, "dtype")[::-1]:
             ceiling = rates.products(study.machine("host"), dtype, 1)
             for size in values(where(frame, dtype=dtype), "m"):
-                cases = variants(where(frame, dtype=dtype, m=size))
-                first = [[code(name), code(dtype), SHAPE.format(**rows.iloc[0])] for name, rows in cases]
-                forms = [form_cells(rows, median, ceiling) for _, rows in cases]
-                groups.append([names + cells for names, cells in zip(first, forms, strict=True)])
+                groups.append([])
+                for name, rows in variants(where(frame, dtype=dtype, m=size)):
+                    first = [code(name), code(dtype), SHAPE.format(**rows.iloc[0])]
+                    groups[-1].append([*first, *form_cells(rows, median, ceiling)])
     return by_form("lllrrrrrr", ["Variant", "Type", "Size"], "time", groups)
 
 

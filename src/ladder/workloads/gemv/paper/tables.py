@@ -107,16 +107,12 @@ def ranks(study):
         compute = where(study.phases_of(machine, case), phase=COMPUTE)
         has_imbalance = "imbalance" in compute and len(compute)
         imbalance = digits(compute["imbalance"].median()) if has_imbalance else NONE
-        return [*name_cells(case), place(case.iloc[0], LATEX_TIMES), *phase_cells(study, machine, case), imbalance]
+        name = [str(case["n"].iloc[0]), *codes(case, "mode", "variant"), place(case.iloc[0], LATEX_TIMES)]
+        return [*name, *phase_cells(study, machine, case), imbalance]
 
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]
     frame = where(study.frame("ranks, all sizes"), device="mpi")
     return latex.long_table("rllrrrrrrrr", head, rows_by_matrix(frame, row))
-
-
-def name_cells(case):
-    """The cells of a case's number of rows, mode and variant."""
-    return [str(case["n"].iloc[0]), *codes(case, "mode", "variant")]
 
 
 def gpu(study):
@@ -144,7 +140,8 @@ def gpus(study):
     def row(machine, case):
         first = case.iloc[0]
         pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-        return [*name_cells(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
+        name = [str(first["n"]), *codes(case, "mode", "variant"), pieces, f"{first['ranks']:.0f}"]
+        return [*name, *phase_cells(study, machine, case)]
 
     machines = {study.machine(role).subject: study.machine(role) for role in ("gpus", "widest")}
     for name, machine in machines.items():

@@ -93,7 +93,6 @@ LINES = {
 DEEP_LINES = [key for key, entry in LINES.items() if key.startswith("deep/")]
 TABLE = (PRODUCTS, tuple(TILES), (f"deep/blas/{BEST}", "deep/cuda_mma", "deep/pytorch_cuda"))
 FIGURE = [*PRODUCTS, "c_openmp", *TILES, *DEEP_LINES]
-# The panels of the waterfall, by the sources of their lines.
 PANELS = {
     "A product on the host": ("products",),
     "A product on the GPU": ("large",),
