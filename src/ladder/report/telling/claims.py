@@ -60,7 +60,7 @@ def cause(study, stated_cause, ratio):
 
 
 def several(*causes):
-    """The cause of a claim that consists of several: a function as they are."""
+    """The cause of a claim that joins several causes, all of them functions, as a function."""
     return lambda study, ratio: ", ".join(cause(study, ratio) for cause in causes)
 
 

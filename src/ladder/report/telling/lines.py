@@ -131,7 +131,7 @@ class Line:
 class Selection:
     """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source.
 
-    With `phases` it is these phases of the calls, or all `others`, added up; with a `column` its seconds are in that.
+    With `phases` it is these phases added up, or all `others` of the calls; with a `column` its seconds are in that.
     """
 
     line: str
@@ -146,7 +146,7 @@ class Selection:
         return replace(self, tuning=self.tuning | tuning)
 
     def part(self, *phases):
-        """These phases of the calls; without any the whole calls."""
+        """These phases, of the calls or before the first one; without any the whole calls."""
         return replace(self, phases=phases)
 
     def rest(self, *phases):

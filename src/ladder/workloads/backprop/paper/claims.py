@@ -12,7 +12,7 @@ CHANGE = "weight change"
 TUNED, NUMPY, BY_HAND = (select(key, threads=COMMON) for key in ("tuned", "numpy_loop", "by hand"))
 ONE_THREAD = select("tuned", threads=1)
 BEFORE = "before"
-# What the study's techniques are compared with, each with the loops before it: at `O2`, since the flags came last.
+# The study's techniques, each compared with the loops before it: at `O2`, since the study's flags came last.
 STEPS = {name: (above, name) for above, name in pairwise(("contiguous", *TECHNIQUES))}
 FLAGGED = {name: [select(line, flags="study") for line in lines] for name, lines in STEPS.items()}
 FIRST = select(BEFORE), select("loop_order")
@@ -28,7 +28,7 @@ def tuning(line, key, words, name, slower, faster, **options):
 ONE, OPENMP, ON_GPU = ({"place": place} for place in ("Monothread", "OpenMP", "CUDA"))
 NAME = "the name of the schedule, which the study does not give"
 THREADS = OPENMP | {"needs": "both on one machine"}
-# Over the rest, of "about 220 of more than 250 s", a share of 0.87 or so.
+# The time of the block over that of the rest: "about 220 of more than 250 s", a share of 0.87 or so.
 SHARE = {end: share / (1 - share) for end, share in (("min", 0.82), ("max", 0.92))}
 WHOLE, ORDER, BLOCK = map(exactly, (earlier.WHOLE_GAIN, earlier.ORDER_GAIN, earlier.BLOCK_GAIN))
 unoptimised, with_flags = (partial(Cause, f"{words}:") for words in ("unoptimised", "with its flags"))

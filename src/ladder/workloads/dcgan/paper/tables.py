@@ -76,7 +76,7 @@ def gpus(study):
 
 
 def most_gpus(study):
-    """The time of a call on one GPU and on more in each of WAYS, and the parallel efficiency on more than two GPUs."""
+    """The time of a call on one GPU and on more in each of WAYS, and the parallel efficiency; none with up to two."""
     largest, rows = max(values(study.frame("threads"), "gpus"), default=0), []
     if largest <= 2:
         return latex.table("", (), ())
