@@ -165,6 +165,6 @@ def test_a_machine_with_more_threads_is_told_beside_the_chapters():
     wide = made.study("backprop", drop=on_gpu, change=wider, machine="wide")
     text, words = (
         text_of("backprop", made_up.both(whole("backprop"), wide)),
-        "efficiency of \\code{tuned} is \\qty{2.1}{",
+        r"efficiency of \code{tuned} is \qty{2.1}{",
     )
     assert [one for one in (code("wide"), words) if one in told("backprop")[0] or one not in text] == []

@@ -86,6 +86,42 @@ def test_values_are_those_of_the_times(workload):
     assert {code: text for code, text in texts.items() if not text.startswith(VALUES[workload][code])} == {}
 
 
+# Of tables, {(chapter, table): parts of it, as plain text}.
+ROWS = {
+    ("mlp", "ladder"): [
+        "host , blas , 12 threads & the same",
+        "cuda , cuda_mma , graph & on a",
+        "pytorch_cuda , graph &",
+    ],
+    # Ours of `tn` are 0.3 of the products, which are 0.995 of a batch of 0.76 s on one thread.
+    ("mlp", "earlier"): [
+        "openmp & tn & then, s & 1084 (1.0) & 569 (1.9) & 305 (3.6) & 233 (4.7) & 141 (7.7) & 143 (7.6) "
+        "& & now, ms & 227 (1.0) & 113 (2.0) & 63.0 (3.6)"
+    ],
+    ("mlp", "earlier_gpu"): ["whole & 180 (1.0) & 85.8 (2.1) & 66.0 (2.7)"],
+    ("gemv", "ladder"): ["mpi_openmp , ship , 2 x 8 threads"],
+    ("gemv", "gpus"): ["1, graph"],
+    ("gemv", "sizes"): ["mpi & 4 ranks & 376 milli second & 53.7 milli second"],  # ranks compute for a seventh of it
+    # Of `product` 512 x 512 elements in 3.05 us, and three times as many bytes; then in 189 us. Last, of version 1.
+    ("descent", "elements"): ["29 & 1.3 & 29 & 1.4 & 86 ", "init & -- & 0.51"],
+    ("descent", "bandwidth"): ["& 10 & 230 & 11 & 690 "],
+    ("dcgan", "gpus"): [
+        "Pictures" + " & 1 GPU & 2 GPUs & 4 GPUs" * 3 + " midrule 10 & 39.0 milli second & 88.0 milli second",
+        "5248 & 1.01 second & 647 milli second & 504 milli second & 920 milli second & 960 milli second & 1.4 second "
+        "& 525 milli second & 262 milli second & 131 milli second",
+    ],
+    # Products gathered in memory take three times as long; 5248 pictures, pinned and hidden, 31.5 ms.
+    ("dcgan", "layers"): ["im2col , cublas" + " & 13.3" * 4, "implicit" + " & 40.0" * 4],
+    ("dcgan", "home"): ["pinned & 100 milli second & 101 milli second & 31.5 milli second ", "staged &", "pageable &"],
+}
+
+
+@pytest.mark.parametrize(("workload", "name"), ROWS)
+def test_rows_of_tables_are_those_of_the_times(workload, name):
+    table = chapter.all_tables(workload)[name].replace(r"\allowbreak{}", "").replace(r"\_", "_").replace(r"\texttt", "")
+    assert [part for part in ROWS[workload, name] if part not in chapter.plain(table)] == []
+
+
 IMAGES, CACHED, READ = 60000 * 784 * 4, 3 * 60000 * 45846 * 4 / 1e11, 512 * 512 * 4
 BATCH = {"workload": "mlp", "product": "cublas", "flops": 1e12, "images": 1000, "batch": 1, "layers": "784-300-10"}
 # Of a chapter, what its rows have by default, and of some the seconds that its model predicts, from a bandwidth of

@@ -26,7 +26,7 @@ from ladder.workloads.backprop.paper.tables import measured_changes
 from ladder.workloads.dcgan.paper import splits, timeline
 from ladder.workloads.dcgan.paper.lines import PHASES as LAYERS
 from ladder.workloads.dcgan.paper.lines import SPLITS, STAGED
-from ladder.workloads.dcgan.paper.tables import MEMORIES, WAYS
+from ladder.workloads.dcgan.paper.tables import WAYS
 from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper import lines as descent_lines
 from ladder.workloads.gemv.paper.lines import PHASES
@@ -110,23 +110,6 @@ def test_peers_are_compared_on_as_many_threads():
     assert claim.answer.ratio is None or "threads=2" not in str(claim.answer.ratio.cases)
 
 
-def test_every_training_of_the_ladder_says_on_how_many_threads_or_that_it_is_a_graph():
-    table = all_tables("mlp")["ladder"].replace(r"\allowbreak{}", "")
-    rows = [line.partition(" & ")[0].replace(r"\texttt", "") for line in table.splitlines()]
-    others = [r"{cuda}, {cuda\_mma}, {graph}", r"{pytorch\_cuda}, {graph}"]
-    assert rows[-5:-2] == ["{host}, {blas}, 12 threads", *others]
-
-
-def test_another_groups_numbers_stand_above_ours_of_the_same_form_and_threads():
-    """Ours of `tn` are 0.3 of the products, which are 0.995 of a batch of 0.76 s on one thread."""
-    then, now = [cells for cells in cells_of(all_tables("mlp")["earlier"], "") if len(cells) == 9][3:5]
-    assert then[:3] == [code("openmp"), "tn", "then, s"]
-    assert then[3:] == ["1084 (1.0)", "569 (1.9)", "305 (3.6)", "233 (4.7)", "141 (7.7)", "143 (7.6)"]
-    assert now[2:6] == ["now, ms", "227 (1.0)", "113 (2.0)", "63.0 (3.6)"]
-    (whole,) = cells_of(all_tables("mlp")["earlier_gpu"], "whole")
-    assert whole[1:4] == ["180 (1.0)", "85.8 (2.1)", "66.0 (2.7)"]
-
-
 def test_sample_digits_are_those_of_the_data_set():
     labels = np.array([3, 3, 7], np.uint8)
     images = np.stack([np.full((28, 28), shade, np.uint8) for shade in (10, 20, 30)])
@@ -198,11 +181,8 @@ def test_tables_of_products_of_matrix_and_vector_hold_every_case():
     every = all_tables("gemv")
     assert every["threads"].count(" \\\\\n") - 1 == len(made.measurements("gemv_threads"))
     assert every["ranks"].count("mpi") == sum("ranks" in one.case.tuning for one in made.measurements("gemv_mpi"))
-    assert "1, graph" in every["gpus"]
-    assert r"\texttt{mpi\_\allowbreak{}openmp}, \texttt{ship}, 2 $\times$ 8 threads" in every["ladder"]
-    largest = cells_of(every["sizes"], "32768")  # of which ranks compute for a seventh of the time
+    largest = cells_of(every["sizes"], "32768")
     assert [cells[1] for cells in largest] == [*map(code, ("mpi", "mpi_openmp", "mpi_cublas", "nccl_cublas"))]
-    assert [largest[0][index] for index in (3, 4)] == [rf"\qty{{{ms}}}{{\milli\second}}" for ms in (376, 53.7)]
 
 
 # Back-propagation.
@@ -243,13 +223,6 @@ def test_a_kernel_is_launched_as_in_the_earlier_study():
     rows, first_version = map(chapter.study("descent").find, kernels)
     assert (set(rows["launch"]), set(rows["n"]), set(rows["variant"])) == ({"study"}, {256}, {"cuda_version2"})
     assert set(first_version["variant"]) == {"cuda_version1"}
-
-
-def test_rates_of_kernels_are_of_elements_and_of_bytes():
-    """Of `product` 512 x 512 elements in 3.05 us, and three times as many bytes; then in 189 us."""
-    elements, bandwidth = (cells_of(all_tables("descent")[name], "product")[0] for name in ("elements", "bandwidth"))
-    assert [cells[-2:] for cells in (elements, bandwidth)] == [["1.4", "86"], ["11", "690"]]
-    assert cells_of(all_tables("descent")["elements"], "init")[0][1:3] == ["--", "0.51"]  # of version 1
 
 
 def test_an_iteration_is_what_the_earlier_study_and_the_theory_say():
@@ -323,16 +296,6 @@ def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
     assert "no measurement" in CHAPTERS["dcgan"].table("most_gpus", slow)
 
 
-def test_earlier_and_present_times_stand_side_by_side():
-    rows = all_tables("dcgan")["gpus"].splitlines()
-    by_pictures = {row.split("}")[0][5:]: row.split("&") for row in rows if row.startswith(r"\num{")}
-    assert list(by_pictures) == ["10", "100", "880", "1000", "2224", "2512", "4856", "5248"]
-    cells = [cell.split("}")[0].split("{")[-1] for cell in by_pictures["5248"]]
-    assert cells == ["5248", "1.01", "647", "504", "920", "960", "1.4", "525", "262", "131"]
-    titles = [title.strip(" \\") for title in rows[3].split("&")]
-    assert titles == ["Pictures", *["1 GPU", "2 GPUs", "4 GPUs"] * 3]
-
-
 def test_ways_of_the_most_gpus_stand_below_each_other():
     fewer = made.study("dcgan", drop=lambda case: case.tuning.get("math") == "float16" and count(case) == 2)
     table = CHAPTERS["dcgan"].table("most_gpus", fewer)
@@ -340,15 +303,6 @@ def test_ways_of_the_most_gpus_stand_below_each_other():
     shares = [row.split(" & ")[-1].split("}")[0] for row in table.splitlines() if row.startswith(tuple(WAYS))]
     assert shares == [rf"\qty{{{share}" for share in (100, 80, 50, 100, 25, 80)]
     assert "& 4 GPUs & efficiency on 4" in table
-
-
-def test_layers_are_rates_of_exact_products_and_copies_have_a_row_for_each_memory():
-    """Products gathered in memory take three times as long; 5248 pictures, pinned and hidden, 31.5 ms."""
-    layers, home = (all_tables("dcgan")[name].replace(r"\allowbreak{}", "") for name in ("layers", "home"))
-    assert r"im2col}, \texttt{cublas} & 13.3 & 13.3 & 13.3 & 13.3" in layers
-    assert r"implicit} & 40.0 & 40.0 & 40.0 & 40.0" in layers
-    assert all(memory in home for memory in MEMORIES)
-    assert r"\qty{31.5}{\milli\second}" in home
 
 
 def traced(machines, ways):
