@@ -163,8 +163,6 @@ def test_a_machine_with_more_threads_is_told_beside_the_chapters():
         return threads and replace(one, case=replace(one.case, tuning=one.case.tuning | {"threads": threads}))
 
     wide = made.study("backprop", drop=on_gpu, change=wider, machine="wide")
-    text, words = (
-        text_of("backprop", made_up.both(whole("backprop"), wide)),
-        r"efficiency of \code{tuned} is \qty{2.1}{",
-    )
+    text = text_of("backprop", made_up.both(whole("backprop"), wide))
+    words = r"efficiency of \code{tuned} is \qty{2.1}{"
     assert [one for one in (code("wide"), words) if one in told("backprop")[0] or one not in text] == []

@@ -88,11 +88,7 @@ def test_values_are_those_of_the_times(workload):
 
 # Of tables, {(chapter, table): parts of it, as plain text}.
 ROWS = {
-    ("mlp", "ladder"): [
-        "host , blas , 12 threads & the same",
-        "cuda , cuda_mma , graph & on a",
-        "pytorch_cuda , graph &",
-    ],
+    ("mlp", "ladder"): ["host , blas , 12 threads & the", "cuda , cuda_mma , graph & on", "pytorch_cuda , graph &"],
     # Ours of `tn` are 0.3 of the products, which are 0.995 of a batch of 0.76 s on one thread.
     ("mlp", "earlier"): [
         "openmp & tn & then, s & 1084 (1.0) & 569 (1.9) & 305 (3.6) & 233 (4.7) & 141 (7.7) & 143 (7.6) "

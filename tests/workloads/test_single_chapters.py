@@ -23,9 +23,7 @@ from ladder.workloads.backprop.paper import earlier as backprop_earlier
 from ladder.workloads.backprop.paper import text
 from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, part_of
 from ladder.workloads.backprop.paper.tables import measured_changes
-from ladder.workloads.dcgan.paper import splits, timeline
-from ladder.workloads.dcgan.paper.lines import PHASES as LAYERS
-from ladder.workloads.dcgan.paper.lines import SPLITS, STAGED
+from ladder.workloads.dcgan.paper import lines, splits, timeline
 from ladder.workloads.dcgan.paper.tables import WAYS
 from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper import lines as descent_lines
@@ -42,8 +40,8 @@ def changed(workload, experiment, samples):
 # Products and streams on a GPU.
 def cells_of(table, *names):
     """The cells of the lines of a table in which these names stand."""
-    lines = [line.removesuffix(r" \\") for line in table.splitlines()]
-    return [line.split(" & ") for line in lines if all(name in line for name in names)]
+    rows = [line.removesuffix(r" \\") for line in table.splitlines()]
+    return [row.split(" & ") for row in rows if all(name in row for name in names)]
 
 
 def test_a_precision_is_held_against_its_own_ceiling_and_the_library_in_it():
@@ -318,21 +316,21 @@ def traced(machines, ways):
 def test_timelines_are_of_every_machine_that_was_traced():
     every = traced(("a", "b"), splits.WAYS.values())
     some = every[(every["machine"] == "b") | (every["split"] == 2)]
-    study = chapter_study.of_chapter("dcgan", Study({SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
-    titled = study.traces(SPLITS, splits.WAYS)
+    study = chapter_study.of_chapter("dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
+    titled = study.traces(lines.SPLITS, splits.WAYS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
     assert {len(rows) for rows in titled.values()} == {1}  # of one process
 
 
 def test_the_timeline_is_of_the_chapters_gpu():
     shown = {name: dict(whole("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
-    shown[STAGED] |= {"traces": traced(("a", MACHINE), timeline.WAYS.values())}
+    shown[lines.STAGED] |= {"traces": traced(("a", MACHINE), timeline.WAYS.values())}
     drawn = " ".join(words(draw("dcgan_timeline", shown)))
     assert f"{MACHINE}: copies after each batch" in drawn
     assert " a: copies" not in drawn
 
 
 def test_shares_of_a_rung_stand_in_the_order_of_their_colours():
-    study, colours = chapter.study("dcgan"), dict.fromkeys(reversed(LAYERS), "red")
+    study, colours = chapter.study("dcgan"), dict.fromkeys(reversed(lines.PHASES), "red")
     rung = ladder.rung(study, "loops", study.find("loops"), (), colours)
     assert list(rung.parts) == [phase for phase in colours if phase != "epilogues"]
