@@ -19,14 +19,13 @@ from ladder.report.telling import chapter_study, ladder
 from ladder.report.telling.chapter_study import NotMeasured, parts
 from ladder.report.telling.lines import select
 from ladder.store.study import NO_ROWS, Study
-from ladder.workloads.backprop.paper import earlier as backprop_earlier
 from ladder.workloads.backprop.paper import text
 from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, part_of
 from ladder.workloads.backprop.paper.tables import measured_changes
 from ladder.workloads.dcgan.paper import lines, splits, timeline
 from ladder.workloads.dcgan.paper.tables import WAYS
-from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper import lines as descent_lines
+from ladder.workloads.descent.paper import residuals
 from ladder.workloads.gemv.paper.lines import PHASES
 from made_up import MACHINE
 from made_up import chapters as made
@@ -42,20 +41,6 @@ def cells_of(table, *names):
     """The cells of the lines of a table in which these names stand."""
     rows = [line.removesuffix(r" \\") for line in table.splitlines()]
     return [row.split(" & ") for row in rows if all(name in row for name in names)]
-
-
-def test_a_precision_is_held_against_its_own_ceiling_and_the_library_in_it():
-    """In float32 the tensor cores work in TF32, half as fast as cuBLAS; three products for one have no ceiling."""
-    products = all_tables("gemm")
-    tunings = cells_of(products["gpu"], code("cuda_mma"), code("tf32"))
-    assert {cells[4] for cells in tunings} == {r"\qty{49.9}{\percent}"}
-    single, rounded = (cells_of(products["gpu_training"], name) for name in (code("float32"), code("tf32")))
-    assert {cells[-1] for cells in single} == {"--"}
-    assert {(cells[6], cells[-1]) for cells in rounded} == {("--", "0.500")}
-    rows = cells_of(products["gpu_mixed"], "texttt")
-    assert [cells[4] == "--" for cells in rows] == [False] * 4 + [True]
-    assert [cells[5] == "--" for cells in rows] == [True] + [False] * 4
-    assert [cells[0] for cells in cells_of(all_tables("mlp")["gpu"], "TF32")] == [f"{code('cuda_mma')}, TF32"]
 
 
 def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
@@ -204,12 +189,6 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
 
 
-def test_the_gain_of_code_since_the_earlier_study_is_over_its_last_program():
-    (then,) = backprop_earlier.THEN
-    assert then.seconds is None  # for unknown numbers of images and epochs
-    assert chapter.study("backprop").ratio(then.theirs, then.best).value == pytest.approx(2 / 2**0.5 / 0.25, rel=2e-3)
-
-
 def test_an_error_may_not_be_reached(monkeypatch):
     monkeypatch.setattr(text, "ERROR", 1 / 200)
     assert text.epochs_to_error(chapter.study("backprop")) is None
@@ -221,15 +200,6 @@ def test_a_kernel_is_launched_as_in_the_earlier_study():
     rows, first_version = map(chapter.study("descent").find, kernels)
     assert (set(rows["launch"]), set(rows["n"]), set(rows["variant"])) == ({"study"}, {256}, {"cuda_version2"})
     assert set(first_version["variant"]) == {"cuda_version1"}
-
-
-def test_an_iteration_is_what_the_earlier_study_and_the_theory_say():
-    """Two products of A and two of a row, each summed up in three passes of eight, and four kernels on vectors."""
-    assert model.kernels("cuda_version2", 512) == 4 * (1 + 3) + 4
-    totals = [earlier.total(earlier.calls(count)) for count in (1, 2)]
-    assert totals == pytest.approx([0.50e-3, 0.81e-3], rel=0.01)
-    np.testing.assert_allclose(residuals.steepest_error(3.0, [0, 1, 3]), [1, 0.5, 0.125])
-    np.testing.assert_allclose(residuals.conjugate_bound(9.0, [0, 1, 3]), [1, 1, 0.25])
 
 
 def test_recomputing_has_an_effect_beyond_a_factor_of_two(monkeypatch):
