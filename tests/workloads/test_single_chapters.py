@@ -119,9 +119,8 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
 
 def test_first_touch_is_not_tested_where_no_memory_is_far():
     def of_nodes(study, count):
-        about = made_up.description()
-        cpu = about["cpu"] | {"NUMA node(s)": count}
-        return replace(study, descriptions={study.subject: about | {"cpu": cpu}})
+        cpu = made_up.description()["cpu"] | {"NUMA node(s)": count}
+        return replace(study, descriptions={study.subject: made_up.description() | {"cpu": cpu}})
 
     one, two = (of_nodes(whole("gemv"), count) for count in "12")
     for untested in chapter.answers("gemv", one, "sockets", "binding").values():
