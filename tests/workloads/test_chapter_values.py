@@ -119,6 +119,7 @@ ROWS = {
     ("gemv", "ladder"): ["mpi_openmp , ship , 2 x 8 threads"],
     ("gemv", "gpus"): ["1, graph"],
     ("gemv", "sizes"): ["mpi & 4 ranks & 376 milli second & 53.7 milli second"],  # ranks compute for a seventh of it
+    ("backprop", "kernels"): ["3000 10 update & 1500", "1500 give back & 500"],  # by number, then those without one
     # Of `product` 512 x 512 elements in 3.05 us, and three times as many bytes; then in 189 us. Last, of version 1.
     ("descent", "elements"): ["29 & 1.3 & 29 & 1.4 & 86 ", "init & -- & 0.51"],
     ("descent", "bandwidth"): ["& 10 & 230 & 11 & 690 "],

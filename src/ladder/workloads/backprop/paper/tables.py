@@ -62,7 +62,7 @@ def kernels(study):
     times = pd.DataFrame({name: seconds for name, rows in cases if len(seconds := kernel_times(study, rows))})
     rows = [
         [latex.prose(phase), *times.loc[phase].map(lambda seconds: latex.digits(1e6 * seconds), "ignore").fillna(NONE)]
-        for phase in sorted(times.index, key=lambda phase: int(phase.split(" ")[0]))
+        for phase in sorted(times.index, key=phase_order)
     ]
     head = ["Kernel", *(rf"\rotatebox{{60}}{{{latex.prose(name)}}}" for name in times)]
     return latex.table("l" + "r" * len(head[1:]), head, rows)
@@ -83,3 +83,9 @@ def kernel_times(study, rows):
     phases = study.machine("gpu").of_case("samples", rows)
     phases = phases[~phases["phase"].isin(("total", *OUTSIDE["phase"]))]
     return phases.groupby("phase")["seconds"].median()
+
+
+def phase_order(phase):
+    """A sort key: kernels by their numbers, then other phases."""
+    number = phase.split(" ")[0]
+    return int(number) if number.isdigit() else 99, phase

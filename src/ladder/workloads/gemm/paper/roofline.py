@@ -1,7 +1,4 @@
-"""Roofline of each machine from its measured ceilings, with matrix-matrix and matrix-vector products as points.
-
-The intensity counts each operand once, as if caches were infinite.
-"""
+"""Roofline of each machine from its measured ceilings, with matrix-matrix and matrix-vector products as points."""
 
 import pandas as pd
 
@@ -62,7 +59,7 @@ def roofs_of_gpu(machine):
 
 
 def fastest(tables, machine):
-    """A row per method and problem, on its fastest number of threads: GFLOP/s and intensity, in FLOP per byte."""
+    """A row per method and problem, on its fastest number of threads: GFLOP/s, and FLOP/byte with infinite caches."""
     frame = medians.samples(tables)
     rows = [pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])]
     for first, problem in medians.problems(frame[frame["machine"] == machine]):
