@@ -235,6 +235,21 @@ def passes(phases: pd.DataFrame) -> pd.DataFrame:
     return phases.assign(seconds=phases.groupby(keys)["seconds"].transform("sum")).drop_duplicates(keys)
 
 
+def phase_times(phases: pd.DataFrame) -> dict[str, float]:
+    """{phase: seconds} of a case, the medians over processes; parts of a pass with the same phase are added up."""
+    times: dict[str, dict[Any, dict[Any, float]]] = {}
+    if len(phases):
+        rows = first_case(phases)
+        columns = (rows[name].tolist() for name in ("phase", "process", "sample", "seconds"))
+        for phase, process, sample, seconds in zip(*columns, strict=True):
+            of_process = times.setdefault(phase, {}).setdefault(process, {})
+            of_process[sample] = of_process.get(sample, 0.0) + seconds
+    return {
+        phase: quotients.median_time([[*by_sample.values()] for _, by_sample in sorted(by_process.items())])
+        for phase, by_process in times.items()
+    }
+
+
 def middle(rows: pd.DataFrame) -> float | None:
     """Seconds of a case: the median over processes of each process's median; None without rows."""
     return quotients.median_time(processes(rows)) if len(rows) else None

@@ -215,19 +215,13 @@ def of_first_processes(rows):
     return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
 
 
-def phase_times(phases):
-    """{phase: seconds}, the medians over processes; several phases of a call with the same name are added up."""
-    names = phases["phase"].unique() if len(phases) else ()
-    return {name: queries.middle(queries.passes(queries.where(phases, phase=name))) for name in names}
-
-
 def phases_over_call(rows, phases):
     """The sum of all phases of a case over the time of its call; None without phases."""
-    times = phase_times(phases)
+    times = queries.phase_times(phases)
     return sum(times.values()) / queries.middle(rows) if times else None
 
 
 def parts(rows, phases):
     """{phase: seconds} if the phases add up to the call (within CLOSE); {} if not, because they aren't its parts."""
     share = phases_over_call(rows, phases)
-    return phase_times(phases) if share and 1 / CLOSE < share < CLOSE else {}
+    return queries.phase_times(phases) if share and 1 / CLOSE < share < CLOSE else {}

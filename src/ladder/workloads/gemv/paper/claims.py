@@ -3,9 +3,10 @@
 from functools import partial
 
 from ladder.report.latex import percent
-from ladder.report.telling.chapter_study import NotMeasured, phase_times
+from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.claims import at_floor
 from ladder.report.telling.lines import SEVERAL, Cause, Claim, select
+from ladder.store.study import phase_times
 
 COMPUTE, COMMUNICATE = "compute", ("scatter", "broadcast", "gather")
 SHIP, RESIDENT = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))

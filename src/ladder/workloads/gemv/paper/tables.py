@@ -9,11 +9,11 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import phase_times, phases_over_call
+from ladder.report.telling.chapter_study import phases_over_call
 from ladder.report.telling.ladder import with_rules
 from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.store import collect
-from ladder.store.study import middle, where
+from ladder.store.study import middle, phase_times, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 
