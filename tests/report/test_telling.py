@@ -10,7 +10,7 @@ from ladder.errors import LadderError
 from ladder.report import verdict_table
 from ladder.report.latex import code
 from ladder.report.telling import chapter_study, claims, functions
-from ladder.report.telling.chapter_study import NotMeasured, of_first_processes, parts, pick_machines
+from ladder.report.telling.chapter_study import NotMeasured, parts, pick_machines
 from ladder.report.telling.lines import (
     MAX,
     OFF,
@@ -25,7 +25,7 @@ from ladder.report.telling.lines import (
     select,
 )
 from ladder.store import study as queries
-from ladder.store.study import Study, phase_times
+from ladder.store.study import Study, of_first_processes, phase_times
 from made_up import MACHINE
 from made_up import chapters as made
 

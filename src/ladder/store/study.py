@@ -212,6 +212,11 @@ def processes(rows: pd.DataFrame) -> list[list[float]]:
     return [by_process[process] for process in sorted(by_process)]
 
 
+def of_first_processes(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the first process of each case; later campaigns have larger numbers of processes."""
+    return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
+
+
 def by_campaign(rows: pd.DataFrame) -> dict[str | None, pd.DataFrame]:
     """The times of a case by campaign, {campaign: as in `processes`}; the campaign is None where no row names one."""
     if rows.empty or "campaign" not in rows:

@@ -199,7 +199,7 @@ class ChapterStudy:
         """The first processes' traces, {"machine: title": rows}, of {title: selection}; by default on all machines."""
         traces = self.study.tables.get(experiment, {}).get("traces", queries.NO_ROWS)
         machines = queries.ordered(queries.values(traces, "machine")) if machines is None else machines
-        first = {name: of_first_processes(queries.where(traces, machine=name)) for name in machines}
+        first = {name: queries.of_first_processes(queries.where(traces, machine=name)) for name in machines}
         lines = {title: self.line(selection) for title, selection in selections.items()}
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
         return {title: trace for title, trace in rows.items() if len(trace)}
@@ -208,11 +208,6 @@ class ChapterStudy:
 def selection_of(selection):
     """A Selection; the key of a line is its short form."""
     return selection if isinstance(selection, Selection) else Selection(selection)
-
-
-def of_first_processes(rows):
-    """The rows of the first process of each case; later campaigns have larger numbers of processes."""
-    return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
 
 
 def phases_over_call(rows, phases):

@@ -60,7 +60,8 @@ def plain_conditions(conditions):
 
 
 def select_rows(rows, conditions):
-    """The rows that meet the conditions with one of COUNTS, OFF or UNSTATED."""
+    """The rows that meet conditions, which may be one of COUNTS, OFF or UNSTATED."""
+    rows = where(rows, **plain_conditions(conditions))
     for name, value in conditions.items():
         if value in COUNTS:
             counts = values(rows, name)
@@ -123,7 +124,7 @@ class Line:
 
     def rows(self, frame):
         """The rows of the line's first case among those of a source."""
-        rows = select_rows(where(frame, variant=self.variant, **plain_conditions(self.tuning)), self.tuning)
+        rows = select_rows(frame, {"variant": self.variant} | self.tuning)
         return where(rows, case=min(rows["case"])) if len(rows) else rows
 
 

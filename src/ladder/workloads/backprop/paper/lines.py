@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, select
+from ladder.report.telling.lines import COMMON, MAX, OFF, Line, Needs, Source, select
 
 UNIT = "Epoch"
 # The size of the claims: the earlier study's network. On the host there are so many images that they exceed the caches,
@@ -41,7 +41,8 @@ THREADS, FLAT = {"threads": MAX}, {"index": "offsets"}
 O2, STUDY, NATIVE = ({"flags": flags} for flags in ("O2", "study", "native"))
 CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"}, {"math": "tf32"}
 COMPILED = {"graph": "on", "compiled": "on"}
-AUTOGRAD, BY_HAND = ({"gradients": gradients} | THREADS for gradients in ("autograd", "by_hand"))
+EAGER: dict[str, Any] = {"compiled": OFF, **THREADS}
+AUTOGRAD, BY_HAND = (EAGER | {"gradients": gradients} for gradients in ("autograd", "by_hand"))
 LINES = {
     "before": Line("before", O2, "steps", "the loop over patterns innermost in the weight change"),
     "loop_order": Line("loop_order", O2, "steps", "the loop over patterns moved out of it", "caches"),
@@ -62,7 +63,8 @@ LINES = {
     "cuda_fused": Line("cuda_fused", DEFAULT, "gpu", "three kernels, units in shared memory", "memory, launches"),
     "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "memory, launches", "`tf32`"),
     "numpy_loop": Line("numpy_loop", THREADS, "steps", "written by hand in NumPy"),
-    "by hand": Line("pytorch", BY_HAND, "steps", "PyTorch, gradients by hand: its fastest form", label="`by_hand`"),
+    "by hand": Line("pytorch", BY_HAND, "steps", "PyTorch, gradients by hand", label="`by_hand`"),
+    "compiled": Line("pytorch", BY_HAND | {"compiled": "on"}, "steps", "the same, compiled", label="`compiled`"),
     "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "gpu", "PyTorch, compiled and as a CUDA graph"),
 }
 # Three ladders: threads are on a machine with as many cores as the study had, and a GPU gets more images.

@@ -67,6 +67,7 @@ OWN = [
     # The branch is for every tap, of which ZEROS - 1 in ZEROS are at zeros.
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", ZEROS, cause="vectors too"),
     Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both"),
+    Claim("host-peer/compiled", "`tuned` over PyTorch, compiled", "pytorch-compiled", "tuned", needs="both"),
     # As many multiply-adds as with zeros, and nothing gathered.
     Claim("implicit", "Implicit products over gathered ones", "columns", "implicit", ZEROS, cause="no zeros"),
     at_floor("ceiling", "`window` at the model's time", "window", needs="the rung"),

@@ -1,6 +1,6 @@
 """Sources and lines of the chapter; `home` copies pictures to the host, `tma` loads inputs by the TMA."""
 
-from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, select
+from ladder.report.telling.lines import MAX, OFF, UNSTATED, Line, Needs, Source, select
 from ladder.store import collect, study
 from ladder.workloads.dcgan import layout
 
@@ -67,6 +67,7 @@ ON_ONE_GPU, ON_ONE_STREAM = {"gpus": 1}, {"streams": 1, "graph": "on"}
 OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
 HIDDEN, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
 TMA_TF32, TMA_FLOAT16 = TMA | TAPERED | ON_ONE_GPU, TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL | ON_ONE_GPU
+ON_HOST = {"threads": MAX, "batch": HOST_IMAGES, "turned": OFF}  # of PyTorch
 PEER, COPIED = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
 LINES = {
     "loops": Line("host", LOOPS, "host", "a branch for every zero", "", "loops"),
@@ -88,7 +89,8 @@ LINES = {
     "home-graph": Line("home", ON_ONE_GPU | GRAPHED, "gpu", "two streams, one graph", "launches", "float32, graph"),
     "home-tma-tf32": Line("home", TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"),
     "home-tma": Line("home", TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
-    "pytorch": Line("pytorch", {"threads": MAX, "batch": HOST_IMAGES}, "host", begins=True),
+    "pytorch": Line("pytorch", ON_HOST | {"compiled": OFF}, "host", begins=True),
+    "pytorch-compiled": Line("pytorch", ON_HOST | {"compiled": "on"}, "host", label="compiled"),
     "peer-home": Line("pytorch_home", PEER | {"math": "default"}, "gpu", COPIED, label="float32", begins=True),
     "peer-home-tf32": Line("pytorch_home", PEER | TF32, "gpu", COPIED, label="TF32"),
 }

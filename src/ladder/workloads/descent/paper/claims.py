@@ -69,9 +69,7 @@ def group_gains(study):
 
 def of_matrices(study):
     """The gain of kernels on matrices over that of kernels on vectors, with an interval wide enough for both."""
-    ours, theirs = group_gains(study)
-    low, high = ours.low / theirs.high, ours.high / theirs.low
-    return replace(ours, value=ours.value / theirs.value, low=low, high=high, cases=ours.cases + theirs.cases)
+    return ratios.quotient(*group_gains(study))
 
 
 def over_bandwidth(study):

@@ -40,10 +40,7 @@ def draw(study):
 
 
 def roofs_of_threads(machine):
-    """The roofs on the fewest threads and on the number with the highest FLOP/s: [(label, FLOP/s, B/s)].
-
-    Only numbers of threads count on which both ceilings were measured.
-    """
+    """Roofs on the fewest threads with both ceilings and on those with the highest FLOP/s: [(label, FLOP/s, B/s)]."""
     memory = rates.bandwidths(machine)
     products = {threads: rates.products(machine, DTYPE, threads) for threads in memory}
     roofs = [(threads, rate, memory[threads]) for threads, rate in products.items() if rate]

@@ -10,7 +10,7 @@ from ladder.report.telling.chapter_study import NotMeasured, parts, required, se
 from ladder.report.telling.claims import several
 from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
 from ladder.workloads.mlp.paper import model
-from ladder.workloads.mlp.paper.lines import BEST, FORMS, LEVEL, THREADS
+from ladder.workloads.mlp.paper.lines import BEST, FORMS, LEVEL, LINES, THREADS
 
 SHARE = 0.99  # the minimum share of products in a training
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
@@ -119,8 +119,8 @@ EARLIER = [
 ]
 GRAPHS = [select("small/cublas", graph=graph) for graph in ("off", "on")]
 WITH_SHARED = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))
-MMA, PYTORCH = "deep/cuda_mma", "deep/pytorch_cuda"
-TILED, *PEERS = (select(f"peers/{name}", threads=COMMON) for name in ("tiled", "numpy_loop", "pytorch"))
+MMA, PYTORCH, COMPILED = "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled"
+TILED, *PEERS = (select(key, threads=COMMON) for key in LINES if key.startswith("peers/"))
 EAGER = Cause("over its kernel launches:", one_by_one("pytorch_cuda"), MMA)
 OWN = [
     claim("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTORS),
@@ -137,6 +137,8 @@ OWN = [
     share_claim("share/small", "the small network's training", "small/openmp", "small/blas"),
     claim("peer/numpy_loop", "Training with `tiled` over `numpy_loop`", PEERS[0], TILED),
     claim("peer/pytorch", "Training with `tiled` over `pytorch`", PEERS[1], TILED),
+    claim("peer/pytorch/compiled", "Training with `tiled` over `pytorch`, compiled", PEERS[2], TILED),
     claim("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", PYTORCH, MMA, EAGER),
+    claim("peer/pytorch_cuda/compiled", "Training with `cuda_mma` over PyTorch's compiled graph", COMPILED, MMA),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}

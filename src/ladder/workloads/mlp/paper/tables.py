@@ -4,15 +4,18 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median, share
 from ladder.report.latex import code, digits
 from ladder.report.telling.ladder import with_rules
+from ladder.report.telling.lines import select_rows
 from ladder.store import rates, study
 from ladder.workloads.mlp.paper import earlier as then
 from ladder.workloads.mlp.paper.claims import PARTS, deep, one_by_one
-from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, THREADS
+from ladder.workloads.mlp.paper.lines import COMPILED, DTYPE, EAGER, GPU_PRODUCTS, THREADS
 
-PEERS = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
-PEERS |= {name: {"variant": name} for name in ("numpy_loop", "pytorch")}
-ON_GPU = {name: {"variant": "cuda", "product": name} for name in GPU_PRODUCTS}
-ON_GPU |= {"pytorch_cuda": {"variant": "pytorch_cuda"}}
+PEERS: dict[str, dict] = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
+PEERS |= {"numpy_loop": {"variant": "numpy_loop"}, "pytorch": {"variant": "pytorch"} | EAGER}
+PEERS |= {"pytorch, compiled": {"variant": "pytorch"} | COMPILED}
+ON_GPU: dict[str, dict] = {name: {"variant": "cuda", "product": name} for name in GPU_PRODUCTS}
+ON_GPU |= {"pytorch_cuda": {"variant": "pytorch_cuda"} | EAGER}
+ON_GPU |= {"pytorch_cuda, compiled": {"variant": "pytorch_cuda"} | COMPILED}
 
 
 def peers(chapter):
@@ -22,7 +25,7 @@ def peers(chapter):
     for batch in study.values(frame, "batch"):
         rows, group = study.largest_size(study.where(frame, batch=batch)), []
         for name, tuning in PEERS.items():
-            for count, case in study.by_threads(study.where(rows, **tuning)).items():
+            for count, case in study.by_threads(select_rows(rows, tuning)).items():
                 of_ceiling = share(case, rates.products(host, DTYPE, count), 2)
                 group.append([str(batch), code(name), str(count), median(case), of_ceiling])
         groups.append(group)
@@ -35,7 +38,7 @@ def gpu(chapter):
     for dtype in study.values(frame, "dtype")[::-1]:
         groups.append([])
         for name, tuning in ON_GPU.items():
-            if len(rows := study.where(frame, dtype=dtype, **tuning)):
+            if len(rows := select_rows(study.where(frame, dtype=dtype), tuning)):
                 words = code(name) + (", TF32" if rows["precision"].iloc[0] == "tf32" else "")
                 times = (median(study.where(rows, graph=graph)) for graph in ("off", "on"))
                 groups[-1].append([words, code(dtype), *times])
