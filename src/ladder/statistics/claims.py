@@ -1,11 +1,14 @@
 """Verdicts on claims about ratios.
 
+The first row that holds gives the verdict; `docs/how-to/verdict.md` has the same table for readers.
+
 | verdict | the interval of the ratio |
 | --- | --- |
-| as claimed | lies within MARGIN of the claim, and isn't wholly short of a bound |
-| less than claimed, more than claimed | lies wholly short of, or beyond, the number that is claimed |
-| no effect | lies within MARGIN of 1, and doesn't show the claimed direction |
-| the opposite | lies wholly on the other side of 1 or, for a claim of equality, wholly beyond MARGIN |
+| the opposite | has the other direction than a claimed speed-up or, for a claimed equality, lies wholly beyond MARGIN |
+| no effect | lies within MARGIN of 1 and has no direction, where a speed-up is claimed |
+| as claimed | agrees within MARGIN, and isn't wholly short of a bound; without a number, has the claimed direction |
+| less than claimed | lies wholly short of a bound, or wholly more than MARGIN short of the number |
+| more than claimed | lies wholly more than MARGIN beyond the number |
 | undecided | says none of these |
 | not tested | there is none |
 
