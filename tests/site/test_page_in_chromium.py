@@ -240,6 +240,20 @@ def test_a_claim_is_marked_and_in_the_window(browser):
     assert 0 <= browser.run("return document.querySelector('.marked').getBoundingClientRect().top") < 900
 
 
+def test_a_verdict_explains_itself_and_leads_to_its_cases_and_the_rules(browser):
+    browser.open("results")
+    rows = "[...document.querySelectorAll('#verdict-table tbody tr')]"
+    claim = browser.run(f"return {rows}.find((row) => row.querySelector('.why a[href^=\"#case\"]')).dataset.claim")
+    browser.go(f"verdicts?claim={claim}")
+    assert browser.run("return document.querySelector('.marked .why').innerText").count("claimed;") == 1
+    browser.run("document.querySelector('.marked .why a[href^=\"#case\"]').click()")
+    browser.wait()
+    assert "Samples" in browser.run("return document.querySelector('#case').innerText")
+    browser.open("rules")
+    table = dict(browser.table("#rules table")[1:])
+    assert table == claims.RULES
+
+
 def test_verdicts_sort_from_as_claimed_to_not_tested(browser):
     browser.open("results")
     browser.run("document.querySelectorAll('#verdict-table th button')[4].click()")
