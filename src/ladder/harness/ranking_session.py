@@ -6,7 +6,7 @@ from ladder.catalogue import soundness
 from ladder.errors import enumerate_words, pluralize
 from ladder.harness import case_files, ranking_report, sweeps
 from ladder.harness.case_arguments import cases_of
-from ladder.harness.leases import hold_machine
+from ladder.harness.leases import hold_machine, require_devices
 from ladder.harness.preconditions import require_cpus, require_met
 from ladder.harness.ranking import Ranking, admit, rank
 from ladder.machine import programs
@@ -31,7 +31,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None):
     swept = None
     was_interrupted = False
     try:
-        with hold_machine(*cases):
+        with hold_machine(*ranking.remaining):
             if sweep:
                 if budget is not None:
                     report.say(f"Tries combinations for {budget:g} s; the fastest are measured again afterwards.")
@@ -52,8 +52,9 @@ def run(words, sweep, limits, rate, budget=None, launcher=None):
 
 
 def require_possible(case, launcher):
-    """Refuse a case that can't exist, or, unless a launcher starts it elsewhere, has more threads than CPUs."""
+    """Refuse a case that can't exist or lacks its GPUs or, unless a launcher starts it elsewhere, has too few CPUs."""
     soundness.require_sound(case)
+    require_devices(case)
     if not launcher:
         require_cpus(case)
 
