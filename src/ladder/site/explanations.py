@@ -1,5 +1,7 @@
 """Why a claim has its verdict, in a sentence, and the cases that it rests on: additions to the rows of verdicts."""
 
+import pandas as pd
+
 from ladder.statistics import claims
 from ladder.statistics.verdicts import MARGIN, THRESHOLD
 from ladder.store import PUBLISHED
@@ -52,8 +54,7 @@ def explanation(row):
 
 def kind_of(row):
     """What a row claims: EQUALITY, a direction without a number, or a NUMBER."""
-    least, most = (row[name] if row[name] == row[name] else None for name in ("least", "most"))  # NaN is no end
-    ends = (least or None, most)
+    ends = tuple(None if pd.isna(row[name]) else row[name] for name in ("least", "most"))
     return {(1, 1): EQUALITY, (1, None): UPWARDS, (None, 1): DOWNWARDS}.get(ends, NUMBER)
 
 
@@ -63,12 +64,12 @@ def links(row, index):
     pairs = {key: dict(pair.split("=", 1) for pair in key[-1].split(",")) for key in keys}
     names = dict.fromkeys(name for values in pairs.values() for name in values)
     differing = [name for name in names if len({values.get(name) for values in pairs.values()}) > 1]
-    found = []
+    links_of_cases = []
     for key, values in pairs.items():
         number = number_of(key, row["machines"].split(), index)
         text = ", ".join([key[1], *(f"{name}={values[name]}" for name in differing if name in values)])
-        found += [] if number is None else [(text, number)]
-    return found
+        links_of_cases += [] if number is None else [(text, number)]
+    return links_of_cases
 
 
 def number_of(key, machines, index):
