@@ -285,6 +285,29 @@ def test_ctrl_c_gives_the_ranking_so_far(workers, capsys):
     assert json.loads(Path("ranked.json").read_text(encoding="utf-8"))["interrupted"] is True
 
 
+def test_ctrl_c_names_what_was_not_measured(workers, capsys):
+    def press(case, number):
+        if case.variant == "interchanged":
+            raise KeyboardInterrupt
+
+    workers.fail = press
+    assert run("gemm/openmp", "gemm/interchanged", "gemm/tiled", *WORDS) == 130
+    printed = capsys.readouterr().out
+    assert "1.  gemm/openmp" in printed
+    assert "Not measured: gemm/interchanged and gemm/tiled." in printed
+
+
+def test_a_variant_that_is_wrong_at_other_sizes_is_not_ranked_as_right(workers, capsys, monkeypatch):
+    """Though it is the fastest."""
+    monkeypatch.setattr(ranking.spot_checks, "warnings", lambda cases, *others: {cases[1]: "It is wrong there."})
+    assert run("gemm/openmp", "gemm/tiled", "gemm/interchanged", *WORDS, "--quick", "--json", "ranked.json") == 1
+    printed = capsys.readouterr()
+    rows = [line.split()[:2] for line in printed.out.splitlines() if line.lstrip().startswith(("1.", "2.", "wrong"))]
+    assert rows == [["1.", "gemm/interchanged"], ["2.", "gemm/openmp"], ["wrong", "gemm/tiled"]]
+    assert "gemm/tiled: It is wrong there." in printed.out
+    assert "right on 1 thread, with" in printed.err
+
+
 def test_ctrl_c_before_any_result_is_a_sentence(workers, capsys):
     def press(case, number):
         raise KeyboardInterrupt

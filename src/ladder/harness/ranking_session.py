@@ -11,6 +11,8 @@ from ladder.harness.preconditions import require_cpus, require_met
 from ladder.harness.ranking import Ranking, admit, rank
 from ladder.machine import programs
 
+NAMED = 6  # the cases of a sweep that are named if they weren't reached; the others are counted
+
 
 def run(words, sweep, limits, rate, budget=None, launcher=None):
     """Measure the cases of a command line and print their ranking; returns it, if Ctrl-C ended it, and all as JSON.
@@ -78,6 +80,9 @@ def print_ranking(ranking, rate, was_interrupted):
     print(*ranking_report.table(ranking, rate), sep="\n")
     for case, reason in {**ranking.warnings, **ranking.failures}.items():
         print(f"{ranking.labels[case]}: {reason}")
+    if names := [ranking.labels[case] for case in ranking.unreached]:
+        more = [f"{len(names) - NAMED} more"] * (len(names) > NAMED)
+        print(f"Not measured: {enumerate_words([*names[:NAMED], *more])}.")
     counts = sorted({len(ranking.results[case]) for case in ranking.measured})
     processes = pluralize(counts[-1], "process") if len(counts) == 1 else f"{counts[0]} or {counts[-1]} processes"
     end = "Interrupted: this is the ranking so far." if was_interrupted else ranking.end
