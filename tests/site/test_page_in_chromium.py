@@ -297,6 +297,19 @@ def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser,
     assert (options.workload, options.variant, options.case) == (row["workload"], row["variant"], row["case"])
 
 
+def test_the_same_case_elsewhere_has_its_days(browser, rows):
+    case = "n=16384,m=32768,dtype=float64,seed=1,cache=cold"
+    number = next(
+        i
+        for i, row in enumerate(rows)
+        if row["machine"].startswith("nvidia-h200 ") and (row["variant"], row["case"]) == ("cuda_warp", case)
+    )
+    browser.open(f"case?row={number}")
+    head, *others = browser.table("#case table:last-of-type")
+    at = next(index for index, name in enumerate(head) if name.startswith("Measured on"))
+    assert any(row[at].startswith("2026-11-28, when its campaign began") for row in others)
+
+
 def test_trainings_that_learn_come_first_with_the_answer_and_runs_that_only_time_apart(browser):
     browser.open("learning")
     text = browser.run("return document.querySelector('#learning').innerText")

@@ -49,9 +49,9 @@ def never_measured(each):
         yield from wrapped(f"Never measured on {each.machine}: {', '.join(names)}.")
 
 
-def campaigns_elsewhere(shown, others):
-    """Yield lines on machines, {machine: Rankings}, whose campaigns have ratios that the rankings `shown` lack."""
-    for each in shown:
+def campaigns_elsewhere(full, others):
+    """Yield lines on machines, {machine: Rankings}, whose campaigns have ratios that the full rankings lack."""
+    for each in full:
         if is_paired(each) or len(each.entries) == 1:
             continue
         same = [

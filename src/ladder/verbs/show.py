@@ -29,17 +29,17 @@ def run(options):
     for machine, of_machine in rankings.items():
         if of_machine:
             print(*lines(options.workload, stored[machine], of_machine, is_detailed, is_only), sep="\n", end="\n\n")
-    shown = [each for of_machine in rankings.values() for each in (of_machine if is_detailed else of_machine[-1:])]
-    if options.machine and not all(map(ranking_notes.is_paired, shown)):
-        for line in campaigns_elsewhere(options.workload, shown, stored):
+    full = [each for of_machine in rankings.values() for each in (of_machine if is_detailed else of_machine[-1:])]
+    if options.machine and not all(map(ranking_notes.is_paired, full)):
+        for line in campaigns_elsewhere(options.workload, full, stored):
             print(line)
 
 
-def campaigns_elsewhere(workload, shown, stored):
+def campaigns_elsewhere(workload, full, stored):
     """The lines on other machines whose campaigns have measured what the machines `stored` have not."""
     others = {machine: each for machine, each in results.load(workload).items() if machine not in stored}
     rankings = {machine: ranking.rankings(each) for machine, each in others.items()}
-    return ranking_notes.campaigns_elsewhere(shown, rankings)
+    return ranking_notes.campaigns_elsewhere(full, rankings)
 
 
 def lines(workload, of_machine, rankings, is_detailed, is_only):
