@@ -57,7 +57,10 @@ def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, described
 
 @pytest.mark.parametrize(
     ("kind", "sentence"),
-    [({"gpus": None}, "nodes.gpu.gpus: None is not of type"), ({}, "nodes.gpu: 'gpus' is a required property")],
+    [
+        pytest.param({"gpus": None}, "nodes.gpu.gpus: None is not of type", marks=pytest.mark.slow),
+        ({}, "nodes.gpu: 'gpus' is a required property"),
+    ],
 )
 def test_a_dry_run_refuses_a_kind_of_nodes_for_gpus_without_any(project, described, kind, sentence):
     described(gpu={"partition": "gpu", "machine": "g", "cores": 2, "memory": 3000} | kind)

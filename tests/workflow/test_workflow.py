@@ -364,6 +364,7 @@ def test_a_target_that_cannot_be_is_one_sentence(study):
     assert "Traceback" not in out
 
 
+@pytest.mark.slow
 def test_a_folder_that_snakemake_cannot_work_in_is_one_sentence(tmp_path):
     out, status = Study(tmp_path, "in {braces}").snakemake("-n")
     assert status != 0

@@ -208,6 +208,7 @@ def test_a_failure_keeps_the_old_file_and_leaves_no_partial_one(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["pictures.txt"]
 
 
+@pytest.mark.slow
 def test_the_verb_draws_and_says_what_is_wrong(tmp_path):
     files(tmp_path, 2)
     command = [sys.executable, "-m", "ladder", "generate", "dcgan", "network.bin", "latents.txt"]

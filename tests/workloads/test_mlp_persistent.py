@@ -94,7 +94,7 @@ def train(dtype="float32", tile=TILE, device=None, **changes):
     return failed, b"".join(array.tobytes() for array in (*inputs.values(), *outputs.values()))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_every_epoch_is_that_of_the_reference(gpu, dtype):
     assert train(dtype)[0] == set()
 
@@ -160,12 +160,17 @@ def test_a_fault_in_the_kernel_is_noticed(gpu, fault):
         ({"layers": "784-2-2-2-2-2-2-2-10"}, TILE, "networks of 1 to 6"),
         ({"layers": "784-65-10"}, TILE, "10 units of the widest layer .*raise groups"),
         ({"layers": "784-6000-10"}, {}, "858 units"),
-        ({"layers": "784-28-5000-10"}, {"block": 64, "groups": 200}, "bytes of shared memory"),
     ],
 )
 def test_a_network_that_does_not_fit_is_refused(gpu, changes, tile, message):
     with pytest.raises(LadderError, match=message):
         train(tile=tile, **changes)
+
+
+def test_a_share_beyond_the_shared_memory_is_refused(gpu):
+    gpu.shared = 20_000
+    with pytest.raises(LadderError, match="bytes of shared memory in mlp/cuda_persistent, but the GPU has 20000"):
+        train()
 
 
 def test_a_grid_that_does_not_run_at_once_is_refused(gpu):
