@@ -72,6 +72,11 @@ def require_workload(workload: str) -> Path:
     raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.{hint}")
 
 
+def is_users(workload: str) -> bool:
+    """Whether a workload is in a folder of the user's; the tests check the project's own."""
+    return not require_workload(workload).is_relative_to(locations.HOME)
+
+
 @functools.cache
 def variant_path(workload: str, variant: str) -> Path:
     """The file of a variant. Raises LadderError if it doesn't exist or has no DEVICE."""

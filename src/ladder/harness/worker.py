@@ -10,6 +10,7 @@ import contextlib
 import errno
 import faulthandler
 import gc
+import inspect
 import json
 import os
 import sys
@@ -21,7 +22,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import blame, datasets, traits, workloads
+from ladder.catalogue import blame, datasets, planted, traits, workloads
 from ladder.catalogue.declarations import Declarations
 from ladder.errors import LadderError
 from ladder.harness import crashes, curves, traces, validation
@@ -37,6 +38,11 @@ KEPT_INPUTS = (
     "something computed from them. Do that in the timed function, or in a step of `prepare`, as `Steps` has in "
     "docs/contracts.md."
 )
+CHANGED_INPUT = (
+    "The variant has changed its input {!r}, which its other calls and the check read: write into arrays of your own."
+)
+# Inputs up to this size are compared with what the workload writes.
+MAX_COMPARED_BYTES = 2**24
 # Error numbers of a disk that is full or read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -176,9 +182,33 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
         results = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
         declarations.require_checks(results, round)
         new_checks, points = results
-        hints = [validation.hint_on_poison(outputs), KEPT_INPUTS if round else ""]
+        changed = changed_input(round)
+        hints = [validation.hint_on_poison(outputs), changed or (KEPT_INPUTS if round else "")]
         validation.require(new_checks, f"round {round + 1}", " ".join(filter(None, hints)))
+        if changed:
+            raise LadderError(changed)
         return new_checks, points
+
+    def changed_input(round):
+        """A sentence on an input that differs from what the workload writes for a round; else empty.
+
+        Large inputs aren't compared, because that would need as much memory again.
+        """
+        if workload.STATEFUL or sum(array.nbytes for array in staged.values()) > MAX_COMPARED_BYTES:
+            return ""
+        written = {name: np.zeros(array.shape, array.dtype) for name, array in staged.items()}
+        for number in sorted({0, round}):
+            workload.fill(written, case.sizes, number, data)
+        changed = (name for name, array in written.items() if not np.array_equal(array, device.to_host(inputs[name])))
+        return next((CHANGED_INPUT.format(name) for name in changed), "")
+
+    def require_refusal(outputs, check_inputs=staged):
+        """Refuse a user's own `check` that accepts wrong outputs, into which it turns these."""
+        if problem.outputs and inspect.isfunction(workload.check) and workloads.is_users(case.workload):
+            planted.spoil(outputs)
+            results = workload.check(case.sizes, check_inputs, outputs, 0, data, reference, precision)
+            if all(check.passed for check in results[0]):
+                declarations.refuse("check", planted.ACCEPTED)
 
     begin(0)
     pause()
@@ -220,8 +250,11 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
             begin(round)
             validation.poison(problem.outputs)
             run()
-        new_checks, points = check(round, *(run_results() if round else first_results))
+        results = run_results() if round else first_results
+        new_checks, points = check(round, *results)
         checks += new_checks
+        if not round:
+            require_refusal(*results)
         curve += [points] if isinstance(points, dict) else points or []
     check_end = time.perf_counter()
     return {
