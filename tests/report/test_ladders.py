@@ -67,6 +67,8 @@ def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
     )
     nothing = ratios.comparison(Ratio(2.0, 0.0, math.inf), "it")
     assert nothing == "does not differ significantly from it (too few processes to detect any difference)"
+    noisy = ratios.comparison(Ratio(2.0, 0.05, 80.0), "it")
+    assert noisy.endswith("from it (times of processes differ too much to detect any difference)")
     # A difference of less than one per cent is none, as in every comparison of the paper.
     for ratio in (Ratio(1.006, 1.004, 1.009), Ratio(0.994, 0.992, 0.996)):
         assert ratios.comparison(ratio, "it") == r"ties with it within \qty{1}{\percent}"
@@ -136,6 +138,8 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     ]
     cells = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
     assert cells[-1] == "too few processes to detect any change"
+    noisy = verdict_table.cells(claim(Ratio(2.0, 0.05, 80.0)))
+    assert noisy[-1] == "times of processes differ too much to detect any change"
 
 
 @pytest.mark.parametrize(
