@@ -292,6 +292,6 @@ def test_the_page_on_chapters_writes_the_example_file_by_file():
     assert written == files | {"lines.py": files["lines.py"].replace("elements=1000)", "elements=1000000)")}
     config, claims = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
     assert config["claims"] == ["axpy_claims.yaml"]
-    for experiments in (config["experiments"], claims["experiments"]):
-        validated = configuration.validate({"experiments": experiments})
+    for page_config in ({"experiments": config["experiments"]}, claims):
+        validated = configuration.validate(page_config)
         assert validated["experiments"]["axpy_threads"]["sizes"] == {"elements": 1000000}
