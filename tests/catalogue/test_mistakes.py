@@ -335,6 +335,52 @@ def test_a_mistake_in_a_variant_is_refused_when_planning_and_blames_it(spmv, old
     assert "__init__.py" not in message
 
 
+IMPORTS = [
+    ("import nunpy as np", "line 3 of {path} imports 'nunpy', which isn't installed. Install nunpy; with REQUIRES"),
+    ("from nunpy.linalg import norm", "imports 'nunpy', which isn't installed"),
+    ("from ladder.harnes import steps", "line 3 of {path} imports ladder.harnes, which doesn't exist"),
+    ("from ladder.workloads.spmv.by_rwo import DEVICE", "spmv.by_rwo, which doesn't exist. Did you mean 'by_row'"),
+    ("from .by_rwo import DEVICE", "imports ladder.workloads.spmv.by_rwo, which doesn't exist. Did you mean 'by_row'"),
+    ("from ladder.workloads.spmv import helper", "line 1 of {folder}/helper.py imports 'absent', which isn't"),
+    ("from . import helper", "line 1 of {folder}/helper.py imports 'absent', which isn't installed"),
+]
+
+
+@pytest.mark.parametrize(("statement", "sentence"), IMPORTS)
+def test_an_import_of_what_is_missing_is_refused_when_planning(spmv, statement, sentence):
+    path = spmv / "gathered.py"
+    edit(path, "import numpy as np", f"{statement}\nimport numpy as np")
+    (spmv / "helper.py").write_text("import absent\n")
+    assert sentence.format(path=path, folder=spmv)[1:] in refusal()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'import nunpy\n\nREQUIRES = ("nunpy",)',
+        "try:\n    import nunpy\nexcept ImportError:\n    nunpy = None",
+        "import numpy.linalg, cupy",
+        "from ladder.workloads.gemm import vectors",
+        "from ladder.workloads import spmv",
+        "import ladder.harness.steps",
+        "from . import by_row",
+        "from .by_row import DEVICE as OTHER",
+    ],
+)
+def test_optional_and_present_imports_are_planned(spmv, statement):
+    edit(spmv / "gathered.py", "import numpy as np", f"import numpy as np\n{statement}")
+    gathered = plan_copy()[0]
+    assert str(gathered.skipped) == ("nunpy is not installed" if "REQUIRES" in statement else "None")
+
+
+def test_modules_that_import_each_other_are_refused_with_a_cure(spmv, monkeypatch):
+    edit(spmv / "gathered.py", "import numpy as np", "import numpy as np\n\nfrom ladder.workloads.spmv.a import ONE")
+    (spmv / "a.py").write_text("from ladder.workloads.spmv.b import TWO\n\nONE = 1\n")
+    (spmv / "b.py").write_text("from ladder.workloads.spmv.a import ONE\n\nTWO = 2\n")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert f"(line 1 of {spmv}/b.py). Two modules import each other: move what both use to a third one" in message
+
+
 NAMES = [
     ({"row": 30, "columns": 20, "per_row": 5}, None, "spmv has no size named row: its sizes are rows"),
     (SIZES | {"per_row": 21}, None, "per_row=21 of spmv exceeds columns=20"),

@@ -130,7 +130,9 @@ def report_crash(send, error, path):
 
 
 def advice_on_import(error):
-    """What to do about a library that is missing, with a space before it; empty for any other error."""
+    """What to do about a missing library or a circular import, with a space before it; empty for any other error."""
+    if isinstance(error, ImportError) and "partially initialized module" in str(error):
+        return " Two modules import each other: move what both use to a third one, or import it within a function."
     if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.startswith("ladder."):
         return ""
     name = error.name.partition(".")[0]
