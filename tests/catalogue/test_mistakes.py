@@ -585,6 +585,33 @@ def test_a_variant_that_stops_is_blamed_with_its_line(spmv, monkeypatch, old, ne
     assert (f"(line {line} of {path})." if line else f"({path}).") in message
 
 
+COMPILED = [
+    ("x[i].foo(3)", "TypingError: Unknown attribute 'foo' of type float64", 10),
+    (
+        'add(x[i], "a")',
+        "TypingError: No implementation of function Function(<built-in function add>) found for signature: "
+        "add(float64, Literal[str](a))",
+        15,
+    ),
+]
+
+
+@pytest.mark.parametrize(("expression", "sentence", "line"), COMPILED)
+def test_what_numba_cannot_compile_is_one_sentence_with_its_line(spmv, monkeypatch, expression, sentence, line):
+    edit(spmv / "gathered.py", PASS, "fill(problem.out, problem.x)")
+    edit(
+        spmv / "gathered.py",
+        "import numpy as np",
+        "\nfrom numba import njit\n\n\n@njit\ndef fill(out, x):\n    for i in range(len(out)):\n"
+        f"        out[i] = {expression}\n\n\n@njit\ndef add(a, b):\n    return a + b\n\n\nimport numpy as np",
+    )
+    answer = answers_of_worker(monkeypatch)[-1]
+    assert answer["error"].startswith(f"The variant stopped with {sentence}"), answer["error"]
+    assert "\n" not in answer["error"]
+    assert f"(line {line} of {spmv}/gathered.py)" in answer["error"]
+    assert "Failed in nopython mode" in answer["traceback"]
+
+
 def test_a_workload_that_stops_in_a_worker_is_blamed(spmv, monkeypatch):
     path = spmv / "__init__.py"
     line = edit(path, "    products = inputs", "    products = undefined + inputs")

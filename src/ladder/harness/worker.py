@@ -41,7 +41,7 @@ KEPT_INPUTS = (
 CHANGED_INPUT = (
     "The variant has changed its input {!r}, which its other calls and the check read: write into arrays of your own."
 )
-# Inputs up to this size are compared with what the workload writes.
+# Inputs up to this size in all are compared after the calls with what they were before.
 MAX_COMPARED_BYTES = 2**24
 # Error numbers of a disk that is full or read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -157,16 +157,20 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
     staged = device.staging(inputs)
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
+    is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
+    written = staged if is_compared and staged is not inputs else {}
 
     def begin(round):
         """Write the inputs of a round, and prepare its run."""
-        nonlocal last_fill
+        nonlocal last_fill, written
         if problem.inputs:
             # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
                 last_fill = round, workload.fill(staged, case.sizes, round, data)
                 declarations.require_names(last_fill[1], staged)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
+            if is_compared and staged is inputs:
+                written = {name: array.copy() for name, array in inputs.items()}
         if workload.GENERATED:
             workload.generate(problem, round)
         in_order(steps.prepare)()
@@ -184,24 +188,18 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
         results = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
         declarations.require_checks(results, round)
         new_checks, points = results
-        changed = changed_input(round)
+        changed = changed_input()
         hints = [validation.hint_on_poison(outputs), changed or (KEPT_INPUTS if round else "")]
         validation.require(new_checks, f"round {round + 1}", " ".join(filter(None, hints)))
         if changed:
             raise LadderError(changed)
         return new_checks, points
 
-    def changed_input(round):
-        """A sentence on an input that differs from what the workload writes for a round; else empty.
-
-        Large inputs aren't compared, because that would need as much memory again.
-        """
-        if workload.STATEFUL or sum(array.nbytes for array in staged.values()) > MAX_COMPARED_BYTES:
-            return ""
-        written = {name: np.zeros(array.shape, array.dtype) for name, array in staged.items()}
-        for number in sorted({0, round}):
-            workload.fill(written, case.sizes, number, data)
-        changed = (name for name, array in written.items() if not np.array_equal(array, device.to_host(inputs[name])))
+    def changed_input():
+        """A sentence on an input that differs from what was written at the beginning of the round; else empty."""
+        changed = (
+            name for name in written if not np.array_equal(written[name], device.to_host(inputs[name]), equal_nan=True)
+        )
         return next((CHANGED_INPUT.format(name) for name in changed), "")
 
     def require_refusal(outputs, check_inputs=staged):
