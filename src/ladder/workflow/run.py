@@ -79,7 +79,8 @@ class Run:
     def announce(self):
         """Once the jobs are known: print what a cluster would have to do."""
         if self.plan.site and self.plan.config["measure"] and self.workflow.dag is not None:
-            logger.info("\n".join(totals.summary(self.plan, list(self.workflow.dag.needrun_jobs()))))
+            jobs, at_once = list(self.workflow.dag.needrun_jobs()), self.workflow.resource_settings.nodes
+            logger.info("\n".join(totals.summary(self.plan, jobs, at_once)))
 
     def start(self):
         """Before the first job: end the run if its jobs would fail, and write the cases to be measured."""
