@@ -78,10 +78,13 @@ def kind_line(kind, jobs, target):
 
 
 def wall_line(jobs, at_once):
-    """The line on the wall time at most, if every job lasts as long as its limit (R. Graham, 1969)."""
+    """The line on the wall time at most, if every job lasts as long as its limit.
+
+    The bound for more jobs than at a time is R. Graham's (Bounds on Multiprocessing Timing Anomalies, 1969).
+    """
     at_once = min(at_once, len(jobs))
     sum_of_hours, longest = sum(job.hours for job in jobs), max(job.hours for job in jobs)
-    wall = sum_of_hours / at_once + longest * (1 - 1 / at_once)
+    wall = sum_of_hours / at_once + longest * (1 - 1 / at_once) if at_once < len(jobs) else longest
     return f"  With {pluralize(at_once, 'job')} at a time at most {wall:.3g} h, without waiting in the queue."
 
 
