@@ -98,7 +98,12 @@ WORKLOAD = [
     ("RUNGS = {", 'CEILING = "memory"\nRUNGS = {', "`CEILING` .*is 'memory': it must be one of flops", 0),
     ("RUNGS = {", 'STATEFUL = "no"\nRUNGS = {', "`STATEFUL` .*is 'no': it must be `True` or `False`", 0),
     ("RUNGS = {", "width = undefined\nRUNGS = {", "The import of the workload spmv stopped with NameError", 0),
-    ("import numpy as np", "import nunpy as np", "The import of the workload spmv stopped with ModuleNotFoundError", 0),
+    (
+        "import numpy as np",
+        "import nunpy as np",
+        "The import of the workload spmv stopped with ModuleNotFoundError: .* Install nunpy.",
+        0,
+    ),
     # Functions that stop.
     ('sizes["per_row"] > sizes', 'sizes["row"] > sizes', r"`refuse(sizes)` .* stopped with KeyError: 'row'", 0),
     ('    entries = sizes["rows"] *', '    entries = size["rows"] *', r"`arrays(sizes)` .* stopped with NameError", 0),

@@ -67,6 +67,17 @@ def summary(error: BaseException) -> str:
     return f"{first.rstrip('.')}{signature}"
 
 
+def advice_on_import(error: BaseException, is_variant: bool = False) -> str:
+    """What to do about a missing library or a circular import, with a space before it; empty for any other error."""
+    if isinstance(error, ImportError) and "partially initialized module" in str(error):
+        return " Two modules import each other: move what both use to a third one, or import it within a function."
+    if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.startswith("ladder."):
+        return ""
+    name = error.name.partition(".")[0]
+    advice = f'; with REQUIRES = ("{name}",) the variant is skipped where it is missing' * is_variant
+    return f" Install {name}{advice}."
+
+
 def guarded(function: Callable[..., Any], signature: str, path: Path) -> Callable[..., Any]:
     """A workload's function whose mistakes are raised as LadderError; `signature` is the contract's."""
 

@@ -50,7 +50,7 @@ def imports_of(path: Path) -> Iterator[tuple[int, str, list[str]]]:
                 yield node.lineno, ".".join(filter(None, [package, node.module])), [item.name for item in node.names]
 
 
-def own_modules(file: Path, line: int, name: str, members: list[str]) -> list[Path]:
+def own_modules(importer: Path, line: int, name: str, members: list[str]) -> list[Path]:
     """The files in users' folders that an import of ladder's or a user's module reads."""
     path = imports.module_path(name)
     folder = path_of_package(name)
@@ -58,10 +58,10 @@ def own_modules(file: Path, line: int, name: str, members: list[str]) -> list[Pa
         parent = path_of_package(name.rpartition(".")[0])
         known = [module.stem for module in locations.modules(parent, "*.py")] if parent else []
         raise LadderError(
-            f"Line {line} of {file} imports {name}, which doesn't exist.{did_you_mean(name.rpartition('.')[2], known)}"
+            f"Line {line} of {importer} imports {name}, which doesn't exist.{did_you_mean(name.rpartition('.')[2], known)}"
         )
     paths = [path, *(imports.module_path(f"{name}.{member}") for member in members)]
-    return [found for found in paths if found and not found.is_relative_to(imports.HOME)]
+    return [file for file in paths if file and not file.is_relative_to(imports.HOME)]
 
 
 def path_of_package(name: str) -> Path | None:

@@ -34,7 +34,8 @@ def load(workload: str) -> ModuleType:
         try:
             importlib.import_module(name).__path__[:] = paths
         except blame.MISTAKES as error:
-            raise LadderError(f"{blame.sentence(error, f'The import of the workload {workload}', path)}.") from error
+            sentence = blame.sentence(error, f"The import of the workload {workload}", path)
+            raise LadderError(f"{sentence}.{blame.advice_on_import(error)}") from error
         forms.require_sizes(path, sys.modules[name].SIZES)
         guard_functions(sys.modules[name], path)
     fill_defaults(sys.modules[name])

@@ -125,18 +125,8 @@ def refusal_of_system(error):
 
 def report_crash(send, error, path):
     """Send the error that has stopped the variant in the file `path`, and its traceback."""
-    sentence = f"{blame.sentence(error, 'The variant', path)}.{advice_on_import(error)}"
+    sentence = f"{blame.sentence(error, 'The variant', path)}.{blame.advice_on_import(error, is_variant=True)}"
     send(json.dumps({"error": sentence, "traceback": crashes.traceback_of(error, path)}))
-
-
-def advice_on_import(error):
-    """What to do about a missing library or a circular import, with a space before it; empty for any other error."""
-    if isinstance(error, ImportError) and "partially initialized module" in str(error):
-        return " Two modules import each other: move what both use to a third one, or import it within a function."
-    if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.startswith("ladder."):
-        return ""
-    name = error.name.partition(".")[0]
-    return f' Install {name}; with REQUIRES = ("{name}",) the variant is skipped where it is missing.'
 
 
 def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=lambda: None):

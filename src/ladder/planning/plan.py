@@ -263,9 +263,9 @@ def published_folders(choice: Sequence[str]) -> list[str]:
     if missing := sorted(set(choice) - set(known)):
         contents = ", ".join(known) or "none yet"
         raise LadderError(f"No measurements are published for {', '.join(missing)}; results/published has {contents}.")
-    shown = [
+    selected = [
         name
         for name, note in of_campaigns.items()
         if note["machine"] in choice or (campaigns.folder(Path(name).name) / campaigns.NOTE).is_file()
     ]
-    return [*(name for name in choice if name in machines), *shown]
+    return [*(name for name in choice if name in machines), *selected]

@@ -33,9 +33,7 @@ def run(options):
     config = read_configuration(options.configfile)
     changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
     if options.cluster and changes:
-        raise LadderError(
-            "--cluster takes cores and GPUs from the cluster's description: leave out --cores and --gpus."
-        )
+        raise LadderError("--cluster takes cores and GPUs from the cluster's description: remove --cores and --gpus.")
     machine = targets.of_cluster(targets.site()) if options.cluster else targets.this_machine(config | changes)
     planned = plan.plan(config, machine)
     if options.json:
