@@ -57,9 +57,8 @@ def own_modules(importer: Path, line: int, name: str, members: list[str]) -> lis
     if path is None and folder is None:
         parent = path_of_package(name.rpartition(".")[0])
         known = [module.stem for module in locations.modules(parent, "*.py")] if parent else []
-        raise LadderError(
-            f"Line {line} of {importer} imports {name}, which doesn't exist.{did_you_mean(name.rpartition('.')[2], known)}"
-        )
+        hint = did_you_mean(name.rpartition(".")[2], known)
+        raise LadderError(f"Line {line} of {importer} imports {name}, which doesn't exist.{hint}")
     paths = [path, *(imports.module_path(f"{name}.{member}") for member in members)]
     return [file for file in paths if file and not file.is_relative_to(imports.HOME)]
 
