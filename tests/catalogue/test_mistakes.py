@@ -420,10 +420,21 @@ def test_the_small_sizes_of_large_arrays_differ_so_that_swapped_shapes_show(spmv
     assert "The sizes were" not in message
 
 
-def test_small_sizes_are_equal_if_those_of_the_case_are(spmv):
+def test_small_sizes_are_equal_only_if_the_workload_refuses_others(spmv):
     sizes = workloads.complete("spmv", {"rows": 10**6, "columns": 10**6, "per_row": 7})
-    small = trial.small_sizes("spmv", sizes, 3)
-    assert [small[name] for name in SIZES] == [4, 4, 3]
+    assert [trial.small_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 5, 3]
+    assert [trial.tied_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 4, 3]
+    edit(spmv / "__init__.py", 'if sizes["per_row"] > sizes["columns"]', 'if sizes["rows"] != sizes["columns"]')
+    forget()
+    assert [trial.small_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 4, 3]
+
+
+def test_a_shape_that_is_right_for_equal_sizes_alone_names_the_sizes(spmv):
+    """It is a mistake, or `refuse` must say that sizes are equal."""
+    edit(spmv / "__init__.py", '{"out": ((sizes["rows"],)', '{"out": ((sizes["columns"],)')
+    message = refusal({"rows": 10**6, "columns": 10**6, "per_row": 7})
+    assert "returns an array of the shape (4,) for 'out', which has (5,)" in message
+    assert "The sizes were rows=4, columns=5, per_row=3" in message
 
 
 CHECK = """

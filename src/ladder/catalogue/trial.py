@@ -47,7 +47,8 @@ def check(workload: str, sizes: Mapping[str, Any]) -> None:
         try:
             trial.require_rounds(small)
         except LadderError as error:
-            if not passes(trial, small_sizes(workload, sizes, OTHER_SMALL)):
+            others = [small_sizes(workload, sizes, OTHER_SMALL), tied_sizes(workload, sizes, SMALL)]
+            if not any(passes(trial, other) for other in others):
                 raise
             values = ", ".join(f"{name}={value}" for name, value in small.items())
             raise LadderError(
@@ -69,13 +70,31 @@ def passes(trial: "Trial", sizes: Mapping[str, Any] | None) -> bool:
 def small_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str, Any] | None:
     """The sizes with small ones in place of the required ones; None if the workload refuses them.
 
-    They are numbers from `count` on, in the order of the sizes, and differ if these do, so that swapped shapes show.
+    They are numbers from `count` on, in the order of the sizes. All differ, so that swapped shapes show, unless the
+    workload refuses that.
     """
-    required = {name: kind for name, kind in workloads.load(workload).SIZES.items() if isinstance(kind, type)}
-    values = sorted({sizes[name] for name in required})
-    small = {name: kind(count + values.index(sizes[name])) for name, kind in required.items()}
+    required = required_sizes(workload, sizes)
+    ranks = {name: rank for rank, name in enumerate(sorted(required, key=required.__getitem__))}
+    return completed(workload, sizes, ranks, count) or tied_sizes(workload, sizes, count)
+
+
+def tied_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str, Any] | None:
+    """As `small_sizes`, but sizes that are equal stay equal."""
+    required = required_sizes(workload, sizes)
+    values = sorted({*required.values()})
+    return completed(workload, sizes, {name: values.index(value) for name, value in required.items()}, count)
+
+
+def required_sizes(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """The sizes that have no default."""
+    return {name: sizes[name] for name, kind in workloads.load(workload).SIZES.items() if isinstance(kind, type)}
+
+
+def completed(workload: str, sizes: Mapping[str, Any], ranks: Mapping[str, int], count: int) -> dict[str, Any] | None:
+    """The sizes with `count` plus its rank in place of each ranked one; None if the workload refuses them."""
+    kinds = workloads.load(workload).SIZES
     try:
-        return workloads.complete(workload, {**sizes, **small})
+        return workloads.complete(workload, {**sizes, **{name: kinds[name](count + ranks[name]) for name in ranks}})
     except LadderError:
         return None
 
