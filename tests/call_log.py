@@ -177,6 +177,7 @@ def torch():
     module = anything("torch")
     module.reset_mock()
     module.no_grad = module.inference_mode = lambda: lambda function: function
+    module.compile.side_effect = lambda function, **options: function
     module.backends.cuda.matmul.allow_tf32, module.backends.cudnn.allow_tf32 = False, True
     return module
 

@@ -86,6 +86,21 @@ def restored_environment():
     os.environ.update(before)
 
 
+@pytest.fixture(scope="session")
+def inductor_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("inductor")
+
+
+@pytest.fixture
+def torch_compiler(monkeypatch, inductor_folder):
+    """`torch.compiler` without anything compiled, because it compiles a function for a few shapes only."""
+    import torch
+
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(inductor_folder))
+    torch.compiler.reset()
+    return torch.compiler
+
+
 class Study:
     """A copy of the project with a configuration that drops the project's experiments, so that a test adds its own.
 

@@ -55,16 +55,16 @@ class Kernels:
     """The kernels of a variant's source for one dtype and tuning; `get` replaces `cuda.kernel`.
 
     `program` is the file in `emulated/` that includes the source; `defined` has further macros, such as SOURCE, the
-    path of another source than the variant's.
+    path of another source than the variant's; `options` are further ones of g++.
     """
 
-    def __init__(self, folder, program, workload, variant, dtype, defined=None, **tuning):
+    def __init__(self, folder, program, workload, variant, dtype, defined=None, options=(), **tuning):
         self.variant, self.dtype, self.tuning, self.launches = variant, dtype, tuning, []
         source = binaries.source_of(workload, variant)
         macros = binaries.macros(binaries.slug(workload, variant, dtype, tuning))
         macros |= {"SOURCE": f'"{source}"'} | (defined or {})
         library = folder / "kernels.so"
-        compile_program(EMULATED / program, library, macros, "-shared", f"-I{source.parent}")
+        compile_program(EMULATED / program, library, macros, "-shared", *options, f"-I{source.parent}")
         self.library = ctypes.CDLL(str(library))
         self.library.emulate.restype = ctypes.c_bool
 

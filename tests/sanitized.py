@@ -44,6 +44,7 @@ CHOICES_OF_BACKPROP = {
 }
 SHAPES_OF_IMAGES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
+LARGE_BATCH = SHAPE_OF_TRAINING | {"layers": "784-300-10", "images": 700, "batch": 650}  # a block has it in parts
 EPOCH = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
 
 
@@ -69,6 +70,8 @@ def cases(own=False):
     for dtype, activation in itertools.product(DTYPES, ("sigmoid", "relu")):
         tuning = {"product": "cuda_naive"}
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **SHAPE_OF_TRAINING)
+        for sizes in (SHAPE_OF_TRAINING, LARGE_BATCH):
+            yield case("mlp", "cuda_persistent", {}, activation=activation, dtype=dtype, **sizes)
 
     yield from of_descent(own)
     yield from of_backprop()

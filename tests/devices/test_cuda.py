@@ -112,10 +112,13 @@ def run_training(tmp_path):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("compiled", ["off", "on"])
 @pytest.mark.parametrize("graph", ["off", "on"])
-def test_pytorch_follows_the_reference(run_training, graph):
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_pytorch_follows_the_reference(run_training, dtype, graph, compiled):
+    """The last batch is smaller."""
     pytest.importorskip("torch", reason="requires PyTorch")
-    run_training("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
+    run_training("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, dtype, graph=graph, compiled=compiled)
 
 
 @pytest.mark.gpu

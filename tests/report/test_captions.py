@@ -68,7 +68,7 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
         256: "256 threads per block",
     }
     words |= {"offsets": "of `cuda_flat` has stored offsets"}
-    bases = (backprop_lines.SHARED, backprop_lines.MEMORIES, backprop_lines.OFFSETS)
+    bases = (backprop_lines.SHARED, backprop_lines.MEMORIES, backprop_lines.FLAT)
     base = [value for tuning in bases for value in tuning.values()]
     assert {words[value] for value in base} == {word for word in words.values() if word in text}
     places = [text.index(words[value]) for value in base]

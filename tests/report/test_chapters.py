@@ -19,12 +19,22 @@ def test_the_projects_chapters_stand_in_their_order():
     assert [item.workload for item in chapters.chapters()] == order
 
 
-def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(tmp_path, monkeypatch):
-    for workload, text in (("gemm", 'TITLE = "Products"\nORDER = 2\n'), ("gemv", "ORDER = 1\n")):
-        (tmp_path / workload / "paper").mkdir(parents=True)
-        (tmp_path / workload / "paper/__init__.py").write_text(text)
-    monkeypatch.setattr(chapters.workloads, "names", lambda: ["gemm", "gemv"])
-    monkeypatch.setattr(chapters.locations, "folders", lambda workload: [tmp_path / workload])
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """A function that writes the only chapters, {workload: literals}."""
+
+    def write(texts):
+        for workload, text in texts.items():
+            (tmp_path / workload / "paper").mkdir(parents=True)
+            (tmp_path / workload / "paper/__init__.py").write_text(text)
+        monkeypatch.setattr(chapters.workloads, "names", lambda: [*texts])
+        monkeypatch.setattr(chapters.locations, "folders", lambda workload: [tmp_path / workload])
+
+    return write
+
+
+def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(write):
+    write({"gemm": 'TITLE = "Products"\nORDER = 2\n', "gemv": "ORDER = 1\n"})
     assert [(item.title, item.order) for item in chapters.chapters()] == [("gemv", 1), ("Products", 2)]
 
 
@@ -61,19 +71,10 @@ def test_texts_come_in_order_and_a_work_has_one_home(tmp_path, monkeypatch):
         chapters.texts()
 
 
-@pytest.mark.parametrize(
-    ("literal", "sentence"),
-    [
-        ('ORDER = "first"', "ORDER in .* must be a whole number"),
-        ('TABLES = "square"', "TABLES in .* must be a tuple"),
-    ],
-)
-def test_a_literal_of_another_kind_is_refused(tmp_path, monkeypatch, literal, sentence):
-    (tmp_path / "own/paper").mkdir(parents=True)
-    (tmp_path / "own/paper/__init__.py").write_text(literal + "\n")
-    monkeypatch.setattr(chapters.workloads, "names", lambda: ["own"])
-    monkeypatch.setattr(chapters.locations, "folders", lambda workload: [tmp_path / workload])
-    with pytest.raises(LadderError, match=sentence):
+@pytest.mark.parametrize(("literal", "kind"), [('ORDER = "first"', "a whole number"), ('TABLES = "square"', "a tuple")])
+def test_a_literal_of_another_kind_is_refused(write, literal, kind):
+    write({"own": literal + "\n"})
+    with pytest.raises(LadderError, match=f"{literal.split()[0]} in .* must be {kind}"):
         chapters.chapters()
 
 

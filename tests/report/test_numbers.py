@@ -183,9 +183,9 @@ def test_text_is_escaped():
 
 
 def test_left_out_cases_are_named_by_products():
-    columns = ["variant", "threads"]
-    assert len(plan_table.combine(columns, [("a", 4), ("a", 6), ("b", 4), ("b", 6)])) == 1
-    parts = plan_table.combine(columns, [("a", 4), ("a", 6), ("b", 4)])
+    columns = ("variant", "threads")
+    assert len(plan_table.combine(columns, (("a", 4), ("a", 6), ("b", 4), ("b", 6)))) == 1
+    parts = plan_table.combine(columns, (("a", 4), ("a", 6), ("b", 4)))
     assert len(parts) == 2
     assert all("6" not in part for part in parts if "texttt{b}" in part)
 

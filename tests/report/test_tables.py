@@ -68,11 +68,11 @@ def test_cases_of_the_plan_are_named_by_the_fewest_columns_words_first():
     assert plan_table.naming_columns(rows) == ["variant", "form", "threads"]
     rows = rows.assign(form="nn", threads=1)
     assert plan_table.naming_columns(rows) == ["variant", "threads", "m"]
-    parts = plan_table.combine(["variant", "threads"], [("a", 4), ("a", 6), ("b", 4)])
+    parts = plan_table.combine(("variant", "threads"), (("a", 4), ("a", 6), ("b", 4)))
     assert parts == [r"\texttt{a} threads \texttt{4}, \texttt{6}", r"\texttt{b} threads \texttt{4}"]
-    parts = plan_table.combine(["threads", "variant"], [(1, "a"), (2, "a"), (3, "a"), (1, "b")])
+    parts = plan_table.combine(("threads", "variant"), ((1, "a"), (2, "a"), (3, "a"), (1, "b")))
     assert parts == [r"threads \texttt{1}, \texttt{2}, \texttt{3} \texttt{a}", r"threads \texttt{1} \texttt{b}"]
-    assert plan_table.combine(["variant", "ranks"], [("a", None), ("b", None)]) == [r"\texttt{a}, \texttt{b}"]
+    assert plan_table.combine(("variant", "ranks"), (("a", None), ("b", None))) == [r"\texttt{a}, \texttt{b}"]
 
 
 def kernel(registers, shared, dynamic, share, spills=0):

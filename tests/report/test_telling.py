@@ -10,7 +10,7 @@ from ladder.errors import LadderError
 from ladder.report import verdict_table
 from ladder.report.latex import code
 from ladder.report.telling import chapter_study, claims, functions
-from ladder.report.telling.chapter_study import NotMeasured, of_first_processes, parts, phase_times, pick_machines
+from ladder.report.telling.chapter_study import NotMeasured, parts, pick_machines
 from ladder.report.telling.lines import (
     MAX,
     OFF,
@@ -23,10 +23,9 @@ from ladder.report.telling.lines import (
     Source,
     place,
     select,
-    widest,
 )
 from ladder.store import study as queries
-from ladder.store.study import Study
+from ladder.store.study import Study, of_first_processes, phase_times
 from made_up import MACHINE
 from made_up import chapters as made
 
@@ -183,7 +182,7 @@ def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts
     pairs = [(name, rank_count) for name, rank_counts in counts.items() for rank_count in rank_counts]
     rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
-    machines = pick_machines(study, {"wide": widest("any", "ranks")}, {"any": Source("wide", "any")})
+    machines = pick_machines(study, {"wide": Needs(("any",), widest="ranks")}, {"any": Source("wide", "any")})
     assert machines["wide"].subject == machine
 
 
@@ -227,7 +226,7 @@ def decide_claim(study, **claim):
 
 
 def test_a_claim_is_answered_from_its_data(study):
-    plain = decide_claim(study, slower="serial", faster="openmp", cause=Cause("over `ship`", "ship", "openmp"))
+    plain = decide_claim(study, slower="serial", faster="openmp", cause=Cause("over `ship`:", "ship", "openmp"))
     assert plain.text == r"\texttt{openmp} over one"
     assert plain.answer.verdict == "as claimed"
     assert plain.cause.startswith(r"over \texttt{ship}: \num{")

@@ -210,6 +210,20 @@ def test_pytorch_is_right_in_every_form(digits, exact, gradients, block):
     assert failures_of(complete(), digits, exact, "pytorch", gradients=gradients, block=block) == []
 
 
+@NEEDS_TORCH
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "block"), [("float64", 17), ("float32", 65536)])
+def test_pytorch_is_right_if_compiled(digits, exact, dtype, block, torch_compiler):
+    tuning = {"gradients": "by_hand", "compiled": "on", "block": block}
+    assert failures_of(complete(dtype=dtype), digits, exact, "pytorch", **tuning) == []
+
+
+@NEEDS_TORCH
+def test_pytorch_refuses_to_compile_autograd(digits):
+    with pytest.raises(LadderError, match="compiled=on of backprop/pytorch needs gradients=by_hand"):
+        workloads.load_variant("backprop", "pytorch").setup(None, threads=1, compiled="on")
+
+
 @NEEDS_GCC
 @pytest.mark.parametrize("simd", [0, 1])
 @pytest.mark.parametrize("update", ["accumulators", "owner", "atomic"])

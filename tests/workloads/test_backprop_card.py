@@ -98,7 +98,10 @@ FORMS = {
         for product in ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
         for graph in ("off", "on")
     ),
-    "pytorch_cuda": tuple({"graph": graph, "math": math} for graph in ("off", "on") for math in ("default", "tf32")),
+    "pytorch_cuda": (
+        *({"graph": graph, "math": math} for graph in ("off", "on") for math in ("default", "tf32")),
+        {"graph": "on", "compiled": "on"},
+    ),
 }
 
 

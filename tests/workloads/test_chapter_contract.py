@@ -27,10 +27,6 @@ UNMEASURED = re.compile("not measured|No machine|No host|No GPU")
 NOTHING = Study({}, None)
 
 
-def on_gpu(case):
-    return gpus(case) > 0
-
-
 def text_of(workload, study):
     """The texts of a chapter, which have no gap."""
     text = chapter.text(workload, study)
@@ -142,7 +138,7 @@ def test_toy_sizes_decide_nothing_and_are_not_told(workload):
 @pytest.mark.parametrize("workload", made.CHAPTERS)
 def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
     """Else of one with each, and of none with a GPU if there is none."""
-    host, drops = made.study(workload, drop=on_gpu, machine="here"), (None, lambda case: not on_gpu(case))
+    host, drops = made.study(workload, drop=gpus, machine="here"), (None, lambda case: not gpus(case))
     every, gpu = (made.study(workload, drop=drop, machine="there (published)") for drop in drops)
     studies = host, made_up.both(host, every).of("here"), made_up.both(host, gpu).of("here")
     alone, together, apart = (chapter.machines(workload, study) for study in studies)
@@ -162,9 +158,7 @@ def test_a_machine_with_more_threads_is_told_beside_the_chapters():
         threads = {1: 1, 2: 96, 12: 48}.get(one.case.tuning.get("threads"))
         return threads and replace(one, case=replace(one.case, tuning=one.case.tuning | {"threads": threads}))
 
-    wide = made.study("backprop", drop=on_gpu, change=wider, machine="wide")
-    text, words = (
-        text_of("backprop", made_up.both(whole("backprop"), wide)),
-        "efficiency of \\code{tuned} is \\qty{2.1}{",
-    )
+    wide = made.study("backprop", drop=gpus, change=wider, machine="wide")
+    text = text_of("backprop", made_up.both(whole("backprop"), wide))
+    words = r"efficiency of \code{tuned} is \qty{2.1}{"
     assert [one for one in (code("wide"), words) if one in told("backprop")[0] or one not in text] == []

@@ -168,6 +168,18 @@ def test_pytorch_is_right(images):
     assert not has_failed(problem)
 
 
+@pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
+@pytest.mark.slow
+@pytest.mark.parametrize("turned", ["off", "on"])
+def test_pytorch_is_right_if_compiled(turned, torch_compiler):
+    """The last batch is smaller; all lengths are compiled in the set-up."""
+    problem = problem_of(sizes_of(17, 64))
+    steps = workloads.load_variant("dcgan", "pytorch").setup(problem, threads=1, batch=16, compiled="on", turned=turned)
+    with torch_compiler.set_stance("fail_on_recompile"):
+        in_order([*steps.prepare, *steps.run])()
+    assert not has_failed(problem)
+
+
 def drop_channel(image, weights, bias):
     result = by_definition(image, weights, bias)
     result[..., 2 % result.shape[-1]] = 0

@@ -243,6 +243,19 @@ def test_peers_follow_the_same_trajectory(digits, exact, variant, activation, dt
     assert_right(Training(digits, sizes, variant), exact(sizes))
 
 
+@NEEDS_TORCH
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes", [{"activation": "relu", "layers": "784-13-5-10"}, {"dtype": "float32"}, {"images": 41}]
+)
+def test_the_compiled_peer_is_right_and_compiles_in_its_set_up(digits, exact, changes, torch_compiler):
+    """The last batch is smaller."""
+    sizes = complete(**changes)
+    training = Training(digits, sizes, "pytorch", compiled="on")
+    with torch_compiler.set_stance("fail_on_recompile"):
+        assert_right(training, exact(sizes))
+
+
 def test_a_run_repeats_from_the_same_state(digits):
     training = Training(digits, complete(), product="blas")
     training.epoch(0)

@@ -62,7 +62,16 @@ def check(form, m, n, k, dtype, addend=False):
 def test_odd_shapes(form, dtype):
     for m, n, k in itertools.product([1, 17, 65], repeat=3):
         check(form, m, n, k, dtype)
-    for m, n, k in [(97, 101, 103), (100, 300, 784), (3, 500, 2), (500, 3, 2), (2, 3, 2000), (784, 10, 100)]:
+    for m, n, k in [
+        (97, 101, 103),
+        (100, 300, 784),
+        (3, 500, 2),
+        (500, 3, 2),
+        (2, 3, 2000),
+        (784, 10, 100),
+        (7, 530, 300),
+        (13, 700, 130),
+    ]:
         check(form, m, n, k, dtype)
 
 

@@ -63,9 +63,9 @@ def tiling(base, **values):
     return {name: Observed(options, rf",{name}=@[, ]", others=base) for name, options in values.items()}
 
 
-def switch(pattern, off=None, **options):
+def switch(pattern, off=None, **others):
     """Observed for a tuning that is off or on: `pattern` matches only if it is on, `off` only if it is off."""
-    return Observed({"off": off or (pattern, 0), "on": pattern}, **options)
+    return Observed({"off": off or (pattern, 0), "on": pattern}, others=others)
 
 
 THREADS = Observed((1, 3), "^OMP_NUM_THREADS=@$")
@@ -168,6 +168,7 @@ OBSERVED = {
         "pytorch": {
             "threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"),
             "gradients": Observed({"autograd": r"\.requires_grad_\(", "by_hand": r"\.new_empty\("}),
+            "compiled": switch(r"^torch\.compile\(", gradients="by_hand"),
             "block": Observed((10, 65536), r"\.split\(@\)"),
         },
         "pytorch_cuda": {**TORCH_GRAPH, **COMPILED, "math": TF32},
@@ -217,6 +218,8 @@ OBSERVED = {
         "pytorch": {
             "threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"),
             "batch": Observed((8, 16), r"\.split\(@\)"),
+            "turned": switch(r"\.flip\("),
+            **COMPILED,
         },
         "pytorch_cuda": {
             "batch": Observed((8, 512), r"\.split\(@\)"),
@@ -371,9 +374,10 @@ OBSERVED = {
             "product": GEMM,
             "memory": Observed({"pageable": (r"^lock pages\(", 0), "pinned": r"^lock pages\("}),
         },
+        "cuda_persistent": tiling({"block": 512, "groups": 1}, block=(256, 512), groups=(1, 2)),
         "numpy_loop": ON_THREADS,
-        "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)")},
-        "pytorch_cuda": TORCH_GRAPH,
+        "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"), **COMPILED},
+        "pytorch_cuda": {**TORCH_GRAPH, **COMPILED},
     },
     "pattern_input": {
         "openmp_tasks": {

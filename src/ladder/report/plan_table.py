@@ -1,5 +1,6 @@
 """The table of the plan: the number of measured cases, and which cases were not measured, and why."""
 
+import functools
 import itertools
 
 from ladder.planning.reasons import parse
@@ -65,7 +66,7 @@ def case_names(rows):
     names = rows.drop_duplicates(CASE)
     columns = naming_columns(names)
     cases = [tuple(row) for row in names[columns].astype(object).where(names[columns].notna(), None).to_numpy()]
-    return combine(columns, cases) if cases else []
+    return combine(tuple(columns), tuple(cases)) if cases else []
 
 
 def naming_columns(rows):
@@ -87,6 +88,7 @@ def order(name, values):
     return (0 if name == "variant" else 1 if is_words else 3), 0
 
 
+@functools.cache  # splits in different orders lead to the same cases
 def combine(columns, cases):
     """The names of cases, tuples of values, where products of values have one name: `openmp, blas, threads 4, 6`."""
     choices = [list(dict.fromkeys(case[index] for case in cases)) for index in range(len(columns))]
@@ -103,7 +105,8 @@ def combine(columns, cases):
 def split(columns, cases, index):
     """The names of the cases with each value of the column at `index`, combined separately."""
     values = dict.fromkeys(case[index] for case in cases)
-    return [part for value in values for part in combine(columns, [case for case in cases if case[index] == value])]
+    groups = (tuple(case for case in cases if case[index] == value) for value in values)
+    return [name for group in groups for name in combine(columns, group)]
 
 
 def value_list(column, values):

@@ -1,6 +1,7 @@
 """Ratios of times, and their text: `2.1 × [1.9, 2.3]`, with enough decimals to differ from the interval's ends."""
 
 import math
+from dataclasses import replace
 from itertools import chain
 
 from ladder.quantities import digits
@@ -33,6 +34,12 @@ def between(times, others, cases=()):
     if common := [name for name in times if name and name in others]:
         return over_campaigns([quotient_in_turns(times[name], others[name]) for name in common], cases)
     return quotients.quotient(*(list(chain.from_iterable(sides.values())) for sides in (times, others)), cases)
+
+
+def quotient(ratio, other):
+    """The quotient of two ratios, with an interval wide enough for both."""
+    low, high = ratio.low / other.high, ratio.high / other.low
+    return replace(ratio, value=ratio.value / other.value, low=low, high=high, cases=ratio.cases + other.cases)
 
 
 def of_best(rows, cases):

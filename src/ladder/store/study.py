@@ -212,6 +212,11 @@ def processes(rows: pd.DataFrame) -> list[list[float]]:
     return [by_process[process] for process in sorted(by_process)]
 
 
+def of_first_processes(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the first process of each case; later campaigns have larger numbers of processes."""
+    return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
+
+
 def by_campaign(rows: pd.DataFrame) -> dict[str | None, pd.DataFrame]:
     """The times of a case by campaign, {campaign: as in `processes`}; the campaign is None where no row names one."""
     if rows.empty or "campaign" not in rows:
@@ -233,6 +238,21 @@ def passes(phases: pd.DataFrame) -> pd.DataFrame:
         return phases
     phases, keys = first_case(phases), ["process", "sample"]
     return phases.assign(seconds=phases.groupby(keys)["seconds"].transform("sum")).drop_duplicates(keys)
+
+
+def phase_times(phases: pd.DataFrame) -> dict[str, float]:
+    """{phase: seconds} of a case, the medians over processes; parts of a pass with the same phase are added up."""
+    times: dict[str, dict[Any, dict[Any, float]]] = {}
+    if len(phases):
+        rows = first_case(phases)
+        columns = (rows[name].tolist() for name in ("phase", "process", "sample", "seconds"))
+        for phase, process, sample, seconds in zip(*columns, strict=True):
+            of_process = times.setdefault(phase, {}).setdefault(process, {})
+            of_process[sample] = of_process.get(sample, 0.0) + seconds
+    return {
+        phase: quotients.median_time([[*by_sample.values()] for _, by_sample in sorted(by_process.items())])
+        for phase, by_process in times.items()
+    }
 
 
 def middle(rows: pd.DataFrame) -> float | None:

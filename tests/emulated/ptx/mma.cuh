@@ -32,6 +32,24 @@ void mma(REAL (&sums)[4], const REAL (&a)[of_a], const REAL (&b)[of_b]) {
   warp.barrier.wait();  // nobody brings new operands while these are being read
 }
 
+// m16n8k32 in integers, by the figures of the PTX ISA's "Matrix Fragments for mma.m16n8k32": A unsigned, B signed.
+inline void mma(int (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  Warp &warp = warps[threadIdx.x / 32];
+  const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
+  std::memcpy(warp.words_of_a[lane], a, sizeof a);
+  std::memcpy(warp.words_of_b[lane], b, sizeof b);
+  warp.barrier.wait();
+  for (int c = 0; c < 4; ++c) {
+    const int row = group + c / 2 * 8, column = in_group * 2 + c % 2;
+    for (int p = 0; p < 32; ++p) {
+      const uint8_t left = warp.words_of_a[row % 8 * 4 + p % 16 / 4][p / 16 * 2 + row / 8] >> p % 4 * 8;
+      const int8_t right = warp.words_of_b[column * 4 + p % 16 / 4][p / 16] >> p % 4 * 8;
+      sums[c] += left * right;
+    }
+  }
+  warp.barrier.wait();
+}
+
 inline float of_bits(uint32_t bits) {
   float x;
   std::memcpy(&x, &bits, 4);

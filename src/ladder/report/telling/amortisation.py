@@ -15,9 +15,8 @@ COUNTS = np.geomspace(1, 1e4, 41)  # the numbers of calls at which two costs are
 def crossing(points, *words):
     """The size from which the ratios of `points`, [(size, ratio)], are below one, in words, as in `in_words`.
 
-    The words may name the sizes `{first}` and `{last}`. None without a ratio.
+    The words may name the sizes `{first}` and `{last}`. None without points.
     """
-    points = [(size, ratio) for size, ratio in points if ratio]
     return in_words(break_even(points), *words, first=num(points[0][0]), last=num(points[-1][0])) if points else None
 
 

@@ -7,8 +7,6 @@ import importlib
 import importlib.util
 from dataclasses import replace
 
-import pandas as pd
-
 from ladder.catalogue import workloads
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import ratios
@@ -67,7 +65,7 @@ def pick_machines(study, needs, sources):
     machines = [study.of(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
     names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
-    shared_roles = [role for role, need in needs.items() if not need.separate]
+    shared_roles = [role for role, need in needs.items() if not (need.separate or need.widest)]
 
     def campaigns(machine, roles):
         frames = [sources[name].rows(machine) for role in roles for name in needs[role].sources]
@@ -140,7 +138,7 @@ class ChapterStudy:
         """
         selection = selection_of(selection)
         if selection.phases:
-            phases = self.phases(selection)
+            phases = self.phases(selection, before=False if selection.others else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
                 return queries.NO_ROWS
             return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.others])
@@ -185,7 +183,7 @@ class ChapterStudy:
         return self.model.predict(self.machine_of(selection), rows.iloc[0]) if self.model and len(rows) else None
 
     def phases(self, selection, before=False):
-        """The rows of the phases of a selection's calls, or of those before the first call; none if not timed."""
+        """The rows of the phases of a selection's calls, or of those before the first call, or with None of both."""
         return self.in_units(selection, self.phases_of(self.machine_of(selection), self.calls(selection), before))
 
     def phases_of(self, machine, rows, before=False):
@@ -194,22 +192,17 @@ class ChapterStudy:
             return queries.NO_ROWS
         phases = calls[calls["phase"] != "total"]
         is_before = phases.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
-        phases = phases[is_before == before]
+        phases = phases if before is None else phases[is_before == before]
         return phases.assign(phase=self.part_of(phases["phase"])) if self.part_of and len(phases) else phases
 
     def traces(self, experiment, selections, machines=None):
         """The first processes' traces, {"machine: title": rows}, of {title: selection}; by default on all machines."""
         traces = self.study.tables.get(experiment, {}).get("traces", queries.NO_ROWS)
         machines = queries.ordered(queries.values(traces, "machine")) if machines is None else machines
-        first = {name: of_first_processes(queries.where(traces, machine=name)) for name in machines}
+        first = {name: queries.of_first_processes(queries.where(traces, machine=name)) for name in machines}
         lines = {title: self.line(selection) for title, selection in selections.items()}
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
         return {title: trace for title, trace in rows.items() if len(trace)}
-
-    def phase_shares(self, selection):
-        """{phase: its share} if the phases add up to the call; {} if they don't."""
-        times = parts(self.rows(selection), self.phases(selection))
-        return {phase: time / sum(times.values()) for phase, time in times.items()}
 
 
 def selection_of(selection):
@@ -217,30 +210,13 @@ def selection_of(selection):
     return selection if isinstance(selection, Selection) else Selection(selection)
 
 
-def of_first_processes(rows):
-    """The rows of the first process of each case; later campaigns have larger numbers of processes."""
-    return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
-
-
-def count_or_one(row, name):
-    """A row's number of ranks or threads; 1 if the case states none."""
-    value = row.get(name, 1)
-    return 1 if pd.isna(value) else int(value)
-
-
-def phase_times(phases):
-    """{phase: seconds}, the medians over processes; several phases of a call with the same name are added up."""
-    names = phases["phase"].unique() if len(phases) else ()
-    return {name: queries.middle(queries.passes(queries.where(phases, phase=name))) for name in names}
-
-
 def phases_over_call(rows, phases):
     """The sum of all phases of a case over the time of its call; None without phases."""
-    times = phase_times(phases)
+    times = queries.phase_times(phases)
     return sum(times.values()) / queries.middle(rows) if times else None
 
 
 def parts(rows, phases):
     """{phase: seconds} if the phases add up to the call (within CLOSE); {} if not, because they aren't its parts."""
     share = phases_over_call(rows, phases)
-    return phase_times(phases) if share and 1 / CLOSE < share < CLOSE else {}
+    return queries.phase_times(phases) if share and 1 / CLOSE < share < CLOSE else {}

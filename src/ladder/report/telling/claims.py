@@ -7,9 +7,9 @@ import re
 from functools import partial
 from pathlib import Path
 
-from ladder.report import chapter_data, evidence, latex, ratios, verdict_table
+from ladder.report import chapter_data, evidence, latex, verdict_table
 from ladder.report.telling.chapter_study import NotMeasured, module, required
-from ladder.report.telling.lines import FLOOR, Cause, Claim
+from ladder.report.telling.lines import FLOOR, Claim
 from ladder.statistics.claims import decide, has_number
 
 
@@ -26,12 +26,10 @@ def verdicts(study):
 
 def grouped(claims):
     """Claims in three groups: those of the earlier study with a number, those of it without one, and our own."""
-    earlier = claims.get("earlier", [])
-    return {
-        "numbers": [claim for claim in earlier if has_number(claim.min, claim.max)],
-        "directions": [claim for claim in earlier if not has_number(claim.min, claim.max)],
-        "own": claims.get("own", []),
-    }
+    groups = {"numbers": [], "directions": [], "own": claims.get("own", [])}
+    for claim in claims.get("earlier", []):
+        groups["numbers" if has_number(claim.min, claim.max) else "directions"].append(claim)
+    return groups
 
 
 def decided(study, claim):
@@ -56,20 +54,15 @@ def decided(study, claim):
 def cause(study, stated_cause, ratio):
     """The cause of a verdict in LaTeX; None without a cause, or if it wasn't measured."""
     try:
-        if isinstance(stated_cause, Cause):
-            value, words = required(study.ratio(stated_cause.slower, stated_cause.faster)), stated_cause.words
-            text = (
-                f"{words} {ratios.latex(value)}"
-                if stated_cause.has_interval
-                else f"{words}: {ratios.short(value.value)}"
-            )
-        elif callable(stated_cause):
-            text = stated_cause(study, ratio)
-        else:
-            text = stated_cause
+        text = stated_cause(study, ratio) if callable(stated_cause) else stated_cause
     except NotMeasured:
         return None
     return text and with_code(text)
+
+
+def several(*causes):
+    """The cause of a claim that joins several causes, all of them functions, as a function."""
+    return lambda study, ratio: ", ".join(cause(study, ratio) for cause in causes)
 
 
 def share_of_floor(words="{} of it"):

@@ -98,7 +98,8 @@ def efficiency(chapter, selection, column):
 
 def phase_share(chapter, selection, name):
     """The share of a phase in the call; raises NotMeasured if the phases don't add up to the call."""
-    return percent(required(chapter.phase_shares(selection).get(name)), 2)
+    times = chapter_study.parts(chapter.rows(selection), chapter.phases(selection))
+    return percent(required(times.get(name)) / sum(times.values()), 2)
 
 
 def preparation(chapter, selection):

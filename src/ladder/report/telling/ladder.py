@@ -55,9 +55,9 @@ def waterfall_of(*arguments, **options):
 def draw_waterfall(chapter, problem, what, ceiling, colours=None, **options):
     """The waterfall of the ladder: a panel for each machine of its lines, or for each of PANELS, unless it is empty.
 
-    The axis is labelled `what` (the time) and `problem`, a text or a function of a panel's first row; `ceiling` is the
-    label of the wide line at the minimum of the model's floors. With `colours`, {phase: colour}, each rung has a bar of
-    its phases' shares.
+    The axis is labelled `what` (the time) and `problem`, a text with columns of the panel's rows in braces, or such a
+    text for each workload; `ceiling` is the label of the wide line at the minimum of the model's floors. With
+    `colours`, {phase: colour}, each rung has a bar of its phases' shares.
     """
     panels, floor = {}, getattr(chapter.model, "floor", lambda machine, row: None)
     for title, keys in groups_of(chapter).items():
@@ -68,7 +68,8 @@ def draw_waterfall(chapter, problem, what, ceiling, colours=None, **options):
         floors = [floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
         above = dict(zip([*cases][1:], cases.values(), strict=False))
         rungs = [rung(chapter, key, rows, above.get(key, ()), colours) for key, rows in cases.items()]
-        about = problem(next(iter(cases.values())).iloc[0]) if callable(problem) else problem
+        first = next(iter(cases.values())).iloc[0]
+        about = (problem[first["workload"]] if isinstance(problem, dict) else problem).format(**first)
         headline = f"{title}, {' and '.join(names)}" if chapter.panels else title
         panels[headline] = about, rungs, min(filter(None, floors), default=None)
     return waterfall.figure(panels, what, ceiling, colours, **options) if panels else layout.empty(what)
@@ -85,14 +86,9 @@ def groups_of(chapter):
 
 
 def label_of(chapter, key):
-    """The name of a line with what tells it from others of its variant."""
+    """The name of a line with what tells it from others of its variant, as it stands in figures."""
     line = chapter.line(key)
-    return ", ".join(filter(None, (line.variant, plain(line.label))))
-
-
-def plain(label):
-    """A line's label as it stands in figures."""
-    return label.replace("`", "")
+    return ", ".join(filter(None, (line.variant, line.label.replace("`", ""))))
 
 
 def rung(chapter, key, rows, above, colours=None):
@@ -103,7 +99,7 @@ def rung(chapter, key, rows, above, colours=None):
     resources = [place(rows.iloc[0])] if shows_place(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
-        ", ".join(filter(None, ("" if method else line.variant, plain(line.label), *resources))),
+        ", ".join(filter(None, ("" if method else line.variant, line.label.replace("`", ""), *resources))),
         method or line.variant,
         study.processes(rows),
         chapter.predict(key, rows),

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from ladder.report import ratios
 from ladder.report.figures import formats
 from ladder.store import collect
 from ladder.store.study import values, where
@@ -59,7 +60,8 @@ def plain_conditions(conditions):
 
 
 def select_rows(rows, conditions):
-    """The rows that meet the conditions with one of COUNTS, OFF or UNSTATED."""
+    """The rows that meet conditions, which may be one of COUNTS, OFF or UNSTATED."""
+    rows = where(rows, **plain_conditions(conditions))
     for name, value in conditions.items():
         if value in COUNTS:
             counts = values(rows, name)
@@ -76,7 +78,7 @@ class Needs:
 
     These contain all `variants` and, for each column in `min`, a value of at least that number. Roles with `separate`
     are assigned one by one; the others share one machine if possible. With `widest` it is the first machine with the
-    largest number in that column, such as ranks.
+    largest number in that column, such as ranks, above 1; its role is separate.
     """
 
     sources: tuple[str, ...]
@@ -98,13 +100,9 @@ class Needs:
 
     def are_met(self, rows):
         """Whether rows meet the needs."""
-        is_enough = all(max(values(rows, name), default=-math.inf) >= number for name, number in self.min.items())
+        numbers = self.min | ({self.widest: 2} if self.widest else {})
+        is_enough = all(max(values(rows, name), default=-math.inf) >= number for name, number in numbers.items())
         return len(rows) > 0 and self.variants <= set(values(rows, "variant")) and is_enough
-
-
-def widest(source, column):
-    """The need of a role for the machine with the largest number in a column, above 1."""
-    return Needs((source,), min={column: 2}, separate=True, widest=column)
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class Line:
 
     def rows(self, frame):
         """The rows of the line's first case among those of a source."""
-        rows = select_rows(where(frame, variant=self.variant, **plain_conditions(self.tuning)), self.tuning)
+        rows = select_rows(frame, {"variant": self.variant} | self.tuning)
         return where(rows, case=min(rows["case"])) if len(rows) else rows
 
 
@@ -134,7 +132,7 @@ class Line:
 class Selection:
     """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source.
 
-    With `phases` it is these phases of the calls, or all `others`, added up; with a `column` its seconds are in that.
+    With `phases` it is these phases added up, or all `others` of the calls; with a `column` its seconds are in that.
     """
 
     line: str
@@ -149,7 +147,7 @@ class Selection:
         return replace(self, tuning=self.tuning | tuning)
 
     def part(self, *phases):
-        """These phases of the calls; without any the whole calls."""
+        """These phases, of the calls or before the first one; without any the whole calls."""
         return replace(self, phases=phases)
 
     def rest(self, *phases):
@@ -175,6 +173,11 @@ class Cause:
     faster: str | Selection
     has_interval: bool = False
 
+    def __call__(self, study, ratio):
+        """The cause in LaTeX, whatever the ratio of the claim is; raises NotMeasured if a side wasn't measured."""
+        measured = study.ratio(self.slower, self.faster)
+        return f"{self.words} {ratios.latex(measured) if self.has_interval else ratios.short(measured.value)}"
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -182,7 +185,7 @@ class Claim:
 
     The words are LaTeX with code in `backticks`. A side is the key of a line, a Selection or, of `faster`, FLOOR;
     `ratio(study)` replaces both sides; what can't be tested on any machine of the study raises NotMeasured there. The
-    cause is words, a Cause or a function of the study and the ratio. `place` is where an earlier study says it.
+    cause is words or a function of the study and the ratio, such as a Cause. `place` is where an earlier study says it.
     """
 
     key: str
@@ -192,7 +195,7 @@ class Claim:
     min: float = 1
     max: float = math.inf
     needs: str = "both rungs"
-    cause: str | Cause | Callable | None = None
+    cause: str | Callable | None = None
     ratio: Callable | None = None
     place: str = ""
 
@@ -222,11 +225,17 @@ class Then:
 
 def place(row, times="×"):
     """The resources of a case: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`; `times` is the sign between them."""
-    ranks, threads = (row.get(name) for name in ("ranks", "threads"))
+    ranks, threads = (count_or_one(row, name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
-        return formats.gpus(1 if row["device"] == "cuda" else int(ranks))
+        return formats.gpus(ranks)
     if row["device"] == "host":
-        return formats.threads(1 if pd.isna(threads) else int(threads))  # a case that states no number has one thread
-    if pd.notna(threads):
-        return f"{ranks:.0f} {times} {formats.threads(int(threads))}"
-    return "1 rank" if ranks == 1 else f"{ranks:.0f} ranks"
+        return formats.threads(threads)
+    if pd.notna(row.get("threads")):
+        return f"{ranks} {times} {formats.threads(threads)}"
+    return "1 rank" if ranks == 1 else f"{ranks} ranks"
+
+
+def count_or_one(row, name):
+    """A row's number of ranks or threads; 1 if the case states none."""
+    value = row.get(name, 1)
+    return 1 if pd.isna(value) else int(value)

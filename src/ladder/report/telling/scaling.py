@@ -7,8 +7,8 @@ import pandas as pd
 
 from ladder.report.figures import by_threads, layout, medians
 from ladder.report.figures.theme import Line2D
-from ladder.report.telling.chapter_study import count_or_one, selection_of
-from ladder.report.telling.lines import MAX
+from ladder.report.telling.chapter_study import selection_of
+from ladder.report.telling.lines import MAX, count_or_one
 
 HEIGHT = 2.3  # inches of a panel
 AROUND = 0.7  # inches of it above and below its axes

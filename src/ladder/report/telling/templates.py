@@ -125,13 +125,13 @@ def render(path, functions, is_trial=False):
         code = jinja.compile(text, name=str(path), filename=str(path))
         return jinja2.Template.from_code(jinja, code, jinja.globals).render()
     except jinja2.TemplateSyntaxError as error:
-        raise LadderError(f"{path}:{error.lineno}: {sentence(error.message)}") from None
+        raise LadderError(f"{path}:{error.lineno}: {explain(error.message, functions)}") from None
     except (LadderError, jinja2.UndefinedError, TypeError) as error:
-        if is_trial and not isinstance(error, LadderError) and not unknown_name(error):
+        if is_trial and not isinstance(error, LadderError) and not unknown_name(str(error)):
             raise  # words that replace values may be unfit for what the template does with them
         calls = reversed(traceback.extract_tb(error.__traceback__))
         line = next(call.lineno for call in calls if call.filename == str(path))
-        raise LadderError(f"{path}:{line}: {explain(error, functions)}") from None
+        raise LadderError(f"{path}:{line}: {explain(str(error), functions)}") from None
 
 
 def require_names(path, functions):
@@ -141,19 +141,14 @@ def require_names(path, functions):
         render(path, functions, is_trial=True)
 
 
-def unknown_name(error):
-    """The name that a template uses and no function has; None for another error."""
-    match = re.match(r"'(\w+)' is undefined", str(error))
+def unknown_name(message):
+    """The name that a template uses and no function has, by the message of the error; None for another one."""
+    match = re.match(r"'(\w+)' is undefined", message)
     return match and match[1]
 
 
-def explain(error, functions):
-    """An error as a sentence; for an unknown name with the nearest name that a template may use."""
-    if unknown := unknown_name(error):
+def explain(message, functions):
+    """A message as a sentence; for an unknown name with the nearest name that a template may use."""
+    if unknown := unknown_name(message):
         return f"there is no {unknown!r} for texts to ask for.{did_you_mean(unknown, functions)}"
-    return sentence(str(error))
-
-
-def sentence(text):
-    """The text with a full stop at its end, unless it has one or a question mark."""
-    return text if text.endswith((".", "?")) else f"{text}."
+    return message if message.endswith((".", "?")) else f"{message}."

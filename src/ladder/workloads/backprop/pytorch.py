@@ -1,14 +1,18 @@
 """Peer: the same training in PyTorch on the CPU, `block` patterns at a time.
 
 `gradients` are computed by `autograd`, as most users do, or `by_hand`: by the formulas of the layers, on preallocated
-tensors. The update is written out because PyTorch's optimizers define the momentum differently.
+tensors or, with `compiled`, by `torch.compile`, which fuses what lies between the products. The update is written out
+because PyTorch's optimizers define the momentum differently.
 """
 
+import functools
 import itertools
 from typing import Literal
 
 import torch
 
+from ladder.build import torch_compiler
+from ladder.errors import LadderError
 from ladder.harness.contract import Problem, Run
 
 DEVICE = "host"
@@ -19,12 +23,23 @@ LIMITS = {"block": (1, 65536)}
 
 
 def setup(
-    problem: Problem, *, threads: int, gradients: Literal["autograd", "by_hand"] = "autograd", block: int = 65536
+    problem: Problem,
+    *,
+    threads: int,
+    gradients: Literal["autograd", "by_hand"] = "autograd",
+    compiled: Literal["off", "on"] = "off",
+    block: int = 65536,
 ) -> Run:
-    """The timed epoch; weights and steps share their memory with the problem's arrays."""
+    """The timed epoch; weights and steps share their memory with the problem's arrays.
+
+    Raises LadderError for autograd with `compiled`, and if PyTorch can't compile the formulas.
+    """
+    if (gradients, compiled) == ("autograd", "on"):
+        raise LadderError("compiled=on of backprop/pytorch needs gradients=by_hand: only these formulas are compiled.")
     torch.set_num_threads(threads)
     weights, steps = ([split(torch.from_numpy(array)) for array in layer_arrays(problem, name)] for name in ("w", "dw"))
-    add = {"autograd": autograd, "by_hand": by_hand}[gradients](problem, weights, steps, block)
+    form = {"autograd": autograd, "by_hand": by_hand if compiled == "off" else by_compiler}[gradients]
+    add = form(problem, weights, steps, block)
     parameters, changes = list(itertools.chain(*weights)), list(itertools.chain(*steps))
     blocks, error = torch.from_numpy(problem.ranpat).split(block), torch.from_numpy(problem.error)
 
@@ -36,6 +51,8 @@ def setup(
             error.add_(add(rows))
         torch._foreach_add_(parameters, changes)
 
+    if compiled == "on":
+        torch_compiler.compile_ahead(epoch)  # the last block may be smaller, so all of them
     return epoch
 
 
@@ -93,3 +110,32 @@ def by_hand(problem, weights, steps, block):
         return error
 
     return add
+
+
+def by_compiler(problem, weights, steps, block):
+    """The same as `by_hand`, compiled; the weights and the bias of a layer are one argument."""
+    images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
+    arrays = ([torch.from_numpy(array) for array in layer_arrays(problem, name)] for name in ("w", "dw"))
+    return functools.partial(
+        torch_compiler.compile_whole(add_gradients), images, targets, *arrays, problem.sizes["rate"]
+    )
+
+
+def add_gradients(images, targets, weights, steps, rate, rows):
+    """Add the gradients of the patterns `rows` to the steps, by the formulas of the layers; returns the error.
+
+    No operation has an `alpha`, because PyTorch 2.14 drops it where it fuses a product with an addition (its issue
+    167313).
+    """
+    out = [images[rows]]
+    for w in weights:
+        out.append(torch.sigmoid(torch.addmm(w[0], out[-1], w[1:])))
+    residual = targets[rows] - out[-1]
+    delta = residual * out[-1] * (1 - out[-1])
+    for index in reversed(range(len(weights))):
+        below = delta @ weights[index][1:].T * out[index] * (1 - out[index]) if index else None
+        change = rate * delta
+        steps[index][1:].addmm_(out[index].T, change)
+        steps[index][0].add_(change.sum(0))
+        delta = below
+    return 0.5 * (residual * residual).sum()

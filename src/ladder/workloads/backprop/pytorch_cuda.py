@@ -8,8 +8,9 @@ from typing import Literal
 
 import torch
 
+from ladder.build import torch_compiler
 from ladder.harness.contract import Problem, Run
-from ladder.workloads.backprop import reference
+from ladder.workloads.backprop import pytorch, reference
 from ladder.workloads.mlp.pytorch_cuda import captured
 
 DEVICE = "cuda"
@@ -25,7 +26,10 @@ def setup(
     compiled: Literal["off", "on"] = "off",
     math: Literal["default", "tf32"] = "default",
 ) -> Run:
-    """One epoch; weights and steps share their memory with the problem's arrays."""
+    """One epoch; weights and steps share their memory with the problem's arrays.
+
+    Raises LadderError if PyTorch can't compile it.
+    """
     torch.backends.cuda.matmul.allow_tf32 = math == "tf32"
     layers = range(1, len(reference.widths(problem.sizes)))
     data = [torch.from_dlpack(getattr(problem, name)) for name in ("images", "targets", "ranpat", "error")]
@@ -33,28 +37,21 @@ def setup(
         [torch.from_dlpack(getattr(problem, f"{name}{layer}")) for layer in layers] for name in ("w", "dw")
     )
     rate, momentum = problem.sizes["rate"], problem.sizes["momentum"]
-    train = torch.compile(epoch, fullgraph=True) if compiled == "on" else epoch
+    train = torch_compiler.compile_whole(epoch) if compiled == "on" else epoch
 
     def run():
         train(*data, weights, steps, rate, momentum)
 
+    if compiled == "on":
+        torch_compiler.compile_ahead(run)
     return captured(run) if graph == "on" else run
 
 
 @torch.no_grad()
 def epoch(images, targets, ranpat, error, weights, steps, rate, momentum):
     """An epoch; weights, steps and the error are updated in place."""
-    out = [images[ranpat]]
-    for w in weights:
-        out.append(torch.sigmoid(torch.addmm(w[0], out[-1], w[1:])))
-    residual = targets[ranpat] - out[-1]
-    error.copy_(0.5 * (residual * residual).sum().reshape(1))
-    delta = residual * out[-1] * (1 - out[-1])
-    for index in reversed(range(len(weights))):
-        below = delta @ weights[index][1:].T * out[index] * (1 - out[index]) if index else None
-        steps[index].mul_(momentum)
-        steps[index][1:].add_(out[index].T @ delta, alpha=rate)
-        steps[index][0].add_(delta.sum(0), alpha=rate)
-        delta = below
+    for dw in steps:
+        dw.mul_(momentum)
+    error.copy_(pytorch.add_gradients(images, targets, weights, steps, rate, ranpat).reshape(1))
     for w, dw in zip(weights, steps, strict=True):
         w.add_(dw)

@@ -33,7 +33,7 @@ def setup(
     """The timed batches, and the loading of the network."""
     latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
     generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)
-    draw = torch_generator.draw_function(generator, compiled)
+    draw = torch_generator.draw_function(generator, latents, batch, compiled)
 
     @torch.inference_mode()
     def run():

@@ -33,7 +33,8 @@ def setup(
     latents, host_network, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
     network = torch.empty_like(host_network, device="cuda")
     generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)
-    draw, copy_stream = torch_generator.draw_function(generator, compiled), torch.cuda.Stream()
+    draw = torch_generator.draw_function(generator, latents.cuda(), batch, compiled)
+    copy_stream = torch.cuda.Stream()
 
     def load():
         network.copy_(host_network)

@@ -3,6 +3,7 @@
 import torch
 from torch.nn.functional import conv_transpose2d, linear
 
+from ladder.build import torch_compiler
 from ladder.workloads.dcgan import folding, layout
 
 TYPES = {"default": torch.float32, "tf32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -56,9 +57,24 @@ class Generator:
         return conv_transpose2d(values, weights, bias, stride=2, padding=1)[:, :, :rows, :rows]
 
 
-def draw_function(generator, compiled):
-    """The generator as a function; compiling it ("on") fuses the operations between the layers."""
-    return torch.compile(generator.__call__, dynamic=False) if compiled == "on" else generator
+def draw_function(generator, latents, batch, compiled):
+    """The generator as a function of a batch of the latents, a tensor (images, 100) where it computes.
+
+    Compiling it ("on") fuses the operations between the layers, for all lengths of batches. Raises LadderError if
+    PyTorch can't compile it.
+    """
+    if compiled == "off":
+        return generator
+    draw = torch_compiler.compile_whole(generator.__call__)
+
+    @torch.inference_mode()
+    def draw_lengths():
+        generator.load()
+        for length in {len(part) for part in latents.split(batch)}:
+            draw(latents[:length])
+
+    torch_compiler.compile_ahead(draw_lengths)
+    return draw
 
 
 def on_gpu(network, channels, math, turned):

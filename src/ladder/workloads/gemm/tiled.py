@@ -36,7 +36,7 @@ from numba.extending import intrinsic
 
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemm import unpacked
-from ladder.workloads.gemm.vectors import MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
+from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
 
 DEVICE = "host"
 RUNTIME = "numba"
@@ -151,6 +151,45 @@ def _move_square(typingctx, source, source_offset, source_stride, target, target
     return types.void(source, source_offset, source_stride, target, target_offset, target_stride, transpose), codegen
 
 
+@intrinsic
+def _move_edge(
+    typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
+):
+    """As `_move_square` at the end of a matrix: only `depth` rows of the target, zeros from column `inside` on.
+
+    Nothing outside of the matrix is read. Requires registers for masks (HAS_MASKS).
+    """
+
+    def codegen(context, builder, signature, args):
+        source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth = args
+        vectors = Vectors(context, builder, signature.args[0].dtype, SQUARE)
+        index = source_offset.type
+
+        def move(is_transposed):
+            count, length = (inside, depth) if is_transposed else (depth, inside)
+            rows = []
+            for i in range(SQUARE):
+                offset = builder.add(source_offset, builder.mul(source_stride, index(i)))
+                lanes = builder.select(builder.icmp_signed("<", index(i), count), length, index(0))
+                start = address(context, builder, signature.args[0], source, offset)
+                rows.append(vectors.load(start, vectors.mask(lanes)))
+            for i, value in enumerate(_transpose(vectors, rows) if is_transposed else rows):
+                offset = builder.add(target_offset, builder.mul(target_stride, index(i)))
+                lanes = builder.select(builder.icmp_signed("<", index(i), depth), index(SQUARE), index(0))
+                start = address(context, builder, signature.args[3], target, offset)
+                vectors.store(value, start, vectors.mask(lanes))
+
+        with builder.if_else(transpose) as branches:
+            for branch, is_transposed in zip(branches, (True, False), strict=True):
+                with branch:
+                    move(is_transposed)
+        return context.get_dummy_value()
+
+    return types.void(
+        source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
+    ), codegen
+
+
 def _transpose(vectors, rows):
     """The rows of the transposed square: swap the off-diagonal quarters, then those of each quarter, and so on."""
     lanes, half = len(rows), len(rows) // 2
@@ -181,10 +220,16 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
         for square_k in range(0, depth, SQUARE):
             for square_i in range(panel, panel + width, SQUARE):
                 i, k = first + square_i, k_first + square_k
+                source_offset = i * stride + k if inner_last else k * stride + i
                 target_offset = panel * depth + square_k * width + square_i - panel
-                if square_i + SQUARE <= count and square_k + SQUARE <= depth:
-                    source_offset = i * stride + k if inner_last else k * stride + i
+                inside, rows = count - square_i, depth - square_k
+                if inside >= SQUARE and rows >= SQUARE:
                     _move_square(operand, source_offset, stride, panels, target_offset, width, inner_last)
+                elif HAS_MASKS:
+                    _move_edge(
+                        operand, source_offset, stride, panels, target_offset, width, inner_last,
+                        max(0, min(inside, SQUARE)), min(rows, SQUARE),
+                    )  # fmt: skip
                 else:
                     for q in range(min(SQUARE, depth - square_k)):
                         for p in range(SQUARE):
@@ -288,22 +333,25 @@ def _entry(version):
     """The compiled product. Its cache would miss an edit of another file, but not another value in its closure."""
 
     @njit(cache=True, parallel=True, **OPTIONS)
-    def multiply(a, a_inner_last, b, b_inner_last, addend, add, out, workspaces, threads, is_packed):
-        """The product; `workspaces` has a row per thread.
+    def multiply(a, a_inner_last, b, b_inner_last, addend, add, out, memory, threads, is_packed):
+        """The product; `memory` has a row of bytes per thread.
 
         Each thread computes a rectangle of out, or a part of every sum if out is small and operands aren't packed.
         """
         _ = version
+        workspaces = memory.view(out.dtype)
+        if threads == 1:  # without the start of a parallel region
+            none = workspaces[:0].reshape(0, 0, 0)
+            _multiply_part(
+                np.intp(0), (np.intp(1), np.intp(1)), a, a_inner_last, b, b_inner_last, addend, add, out, none,
+                workspaces[0], is_packed,
+            )  # fmt: skip
+            return
         m, n = out.shape
         row_panels, column_panels = -(-m // MR), -(-n // _nr(out))
         grid = _grid(row_panels, column_panels, threads)
         shares_sums = not is_packed and row_panels * column_panels < threads
         sums = np.zeros((threads if shares_sums else 0, m, n), out.dtype)
-        if threads == 1:  # without the start of a parallel region
-            _multiply_part(
-                np.intp(0), grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspaces[0], is_packed
-            )  # fmt: skip
-            return
         for part in prange(threads):
             _multiply_part(
                 np.intp(part), grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspaces[part],
@@ -329,12 +377,12 @@ def _workspaces(threads):
     return memory[start : start + threads * size].reshape(threads, size)
 
 
-def product(form):
+def product(form, threads=None):
     """A function multiply(a, b, out, c=None) that writes a product of C-contiguous arrays into out (M × N).
 
     form "nn": a (M × K), b (K × N), out = a·b. "tn": a (K × M), b (K × N), out = aᵀ·b.
     "nt": a (M × K), b (N × K), out = a·bᵀ, plus c (M × N) if given; c must not overlap out.
-    All arrays are float64 or all float32. Uses numba.get_num_threads() threads.
+    All arrays are float64 or all float32. Uses so many threads, by default numba.get_num_threads() at each call.
     Raises KeyError for another form; multiply raises numba.TypingError for a or b of another layout or dtype.
     """
     INNER_LAST[form]
@@ -343,10 +391,8 @@ def product(form):
     def write(form, a, b, out, c, is_packed):
         a_inner_last, b_inner_last = INNER_LAST[form]
         addend = out if c is None else c
-        _multiply(
-            a, a_inner_last, b, b_inner_last, addend, c is not None, out,
-            workspaces.view(out.dtype), numba.get_num_threads(), is_packed,
-        )  # fmt: skip
+        count = threads or numba.get_num_threads()
+        _multiply(a, a_inner_last, b, b_inner_last, addend, c is not None, out, workspaces, count, is_packed)
 
     def multiply(a, b, out, c=None):
         if not unpacked.is_faster_in_place(form, *out.shape, b.shape[form == "nt"]):
@@ -360,6 +406,6 @@ def product(form):
 
 
 def setup(problem: Problem, *, threads: int) -> Run:
-    """The timed product, on as many threads as the harness has set."""
-    multiply = product(problem.sizes["form"])
+    """The timed product on so many threads, as many as the harness has set."""
+    multiply = product(problem.sizes["form"], threads)
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

@@ -2,7 +2,8 @@
 
 Packing (see `tiled`) moves each element once, which pays only if it is used many times. If out has few rows or few
 columns, an operand is used a few times, and the product is bound by the bandwidth at which the longer operand is read.
-If the rows of B are short, a block of B fits in L2 as it is, and packing it gains nothing.
+If the rows of B are short, a block of B fits in L2 as it is, and packing it gains nothing. If they are long, its strips
+are pieces of many rows: the hardware sees no stream in them, so their lines are prefetched by instructions.
 Two kernels read operands in place:
 
     _strip   vectors along a row of B, times single elements of A: forms nn and tn
@@ -16,15 +17,17 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from ladder.workloads.gemm.vectors import MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
+from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
 # Rows of a tile of `_strip`, and rows and columns of one of `_dot`. More kinds of tiles would compile for too long, and
-# gain little: a strip whose rows are taken one by one stays in L1.
-STRIP_ROWS = (MR, 1)
+# gain little: a strip whose last rows are taken one by one stays in L1.
+STRIP_ROWS = (MR, MR // 2, 1)
 DOT_TILES = ((4, 4), (4, 1), (1, 1))
 SUMS = 8  # independent sums that hide the latency of a multiply-add
-DEPTH_OF_ROWS = 8  # inner dimension of a block if A has few rows: the rows of B that are read side by side
+DEPTH_OF_ROWS = 8  # inner dimension of a block if A has fewer rows than a tile: rows of B that are read side by side
+DEPTH_OF_STRIPS = 128  # if B has long rows: a strip of its block stays in L1 or L2 for all rows of A
+STRIPS_AHEAD = 2  # the distance of the strip whose lines are prefetched
 NARROW = 512  # columns of a B whose rows are so short that they are read as a single stream
 DEPTH_OF_COLUMNS = 512  # if B has few columns: its block stays in L1 or L2
 DEPTH_OF_DOTS = 512  # four rows of each operand stay in L1
@@ -124,6 +127,9 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
             def multiply_add(k, sums, mask):
                 b_row = builder.gep(b_start, [builder.mul(k, b_k)])
                 b_vectors = [vectors.load(vectors.advance(b_row, j), masks[j]) for j in range(vector_count)]
+                if row_count == MR:
+                    for j in range(vector_count):
+                        vectors.prefetch(vectors.advance(b_row, j + STRIPS_AHEAD * NR_VECTORS))
                 a_index = builder.mul(k, a_k)
                 new = []
                 for i in range(row_count):
@@ -154,7 +160,7 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
             return condition, lambda: tile(row_count, vector_count, is_masked)
 
         widths = [(count, True) for count in range(1, NR_VECTORS + 1)]
-        if not vectors.has_masks:
+        if not HAS_MASKS:
             widths.insert(0, (NR_VECTORS, False))
         _choose(builder, [choice(row_count, *width) for row_count in STRIP_ROWS for width in widths])
         return context.get_dummy_value()
@@ -224,7 +230,9 @@ def _strips(a, a_row, a_k, b, addend, add, out, rows, columns, inner):
     flat_b, flat_out, flat_addend = b.ravel(), out.ravel(), addend.ravel()
     n, nr = out.shape[1], NR_BYTES // out.itemsize
     has_few_rows = rows[1] - rows[0] <= columns[1] - columns[0]
-    block = DEPTH_OF_ROWS if has_few_rows and n > NARROW else DEPTH_OF_COLUMNS
+    block = DEPTH_OF_COLUMNS
+    if has_few_rows and n > NARROW:
+        block = DEPTH_OF_ROWS if rows[1] - rows[0] < MR else DEPTH_OF_STRIPS
     # A column of tiles shares a strip of B, a row of tiles some rows of A: the inner loop runs over the fewer tiles.
     width = nr if has_few_rows else columns[1] - columns[0]
     for k in range(inner[0], inner[1], block):
@@ -234,7 +242,8 @@ def _strips(a, a_row, a_k, b, addend, add, out, rows, columns, inner):
         for start in range(columns[0], columns[1], width):
             i = rows[0]
             while i < rows[1]:
-                height = MR if rows[1] - i >= MR else 1
+                left = rows[1] - i
+                height = MR if left >= MR else (MR // 2 if left >= MR // 2 else 1)
                 for j in range(start, min(start + width, columns[1]), nr):
                     _strip(
                         height, min(nr, columns[1] - j), depth, a, i * a_row + k * a_k, a_row, a_k,
@@ -285,10 +294,10 @@ def is_faster_in_place(form, m, n, k):
     """Whether the product is faster on operands in place; the limits are where both took as long on a Zen 4 core."""
     shorter = min(m, n)
     if form == "nt":  # vectors along k
-        return k >= 32 and (shorter <= 32 or (shorter <= 128 and k >= 512))
+        return k >= 32 and (shorter <= 32 or (shorter <= 128 and k >= 4 * shorter))
     if n <= NARROW and (form == "nn" or m <= 256):  # a block of B stays in L2 for all rows
         return True
-    return m <= 16 or (form == "tn" and n <= 24)
+    return m <= 48 or (m <= 160 and k >= 64) or (form == "tn" and n <= 24)
 
 
 def as_rows(form, a, b, out):

@@ -25,6 +25,7 @@ def register_block():
 
 
 VECTOR_BYTES, MR, NR_VECTORS = register_block()
+HAS_MASKS = VECTOR_BYTES == 64  # AVX-512 has registers for masks: a masked load is as fast as another
 NR_BYTES = VECTOR_BYTES * NR_VECTORS  # NR = NR_BYTES / itemsize
 
 
@@ -39,11 +40,6 @@ class Vectors:
         self.type = ir.VectorType(self.number, lanes)
         self.undefined = ir.Constant(self.type, ir.Undefined)
         self.zero = ir.Constant(self.type, None)
-
-    @property
-    def has_masks(self):
-        """Whether a masked load is as fast as another: AVX-512 has registers for masks."""
-        return VECTOR_BYTES == 64
 
     def load(self, pointer, mask=None):
         """The vector at `pointer`; with a mask, lanes without it are zero, and their memory isn't read."""
@@ -72,6 +68,14 @@ class Vectors:
         first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
         limit = self.builder.shuffle_vector(limit, limit, first)
         return self.builder.icmp_signed("<", numbers, limit)
+
+    def prefetch(self, pointer):
+        """Start to bring the cache line at `pointer`, which may lie outside of any array, to L2."""
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
+        read, to_l2, data = word(0), word(2), word(1)
+        self.builder.call(function, [self.builder.bitcast(pointer, byte), read, to_l2, data])
 
     def advance(self, pointer, count):
         """The address `count` vectors after `pointer`."""

@@ -7,6 +7,8 @@ COLUMNS = {
     "batch": "images of a batch",
     "epochs": "epochs that were checked",
     "rate": "the learning rate",
+    "block": "threads of a block; 0: chosen by the layers",
+    "groups": "groups of four units of a hidden layer that a block can have; 0: chosen by the layers",
     "memory": "of the weights in host memory: page-locked (pinned) or pageable",
     "epoch": "the number of the epoch, from 1",
     "loss": "the mean loss over the epoch's batches",

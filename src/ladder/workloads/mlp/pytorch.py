@@ -1,7 +1,14 @@
-"""Peer: the training in idiomatic PyTorch on the CPU: autograd, `cross_entropy` and `optim.SGD`."""
+"""Peer: the training in PyTorch on the CPU, as most users write it or, with `compiled`, in its fastest form.
+
+Most users write autograd, `cross_entropy` and `optim.SGD`. With `compiled`, a step is written by hand: `torch.compile`
+fuses what lies between its products, and the products of the gradients update the weights in place.
+"""
+
+from typing import Literal
 
 import torch
 
+from ladder.build import torch_compiler
 from ladder.harness.contract import Problem, Run
 
 DEVICE = "host"
@@ -10,36 +17,82 @@ PEER = True
 REQUIRES = ("torch",)
 
 
-def setup(problem: Problem, *, threads: int) -> Run:
+def setup(problem: Problem, *, threads: int, compiled: Literal["off", "on"] = "off") -> Run:
     """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
     torch.set_num_threads(threads)
-    return epoch(problem, torch.from_numpy)
+    return epoch(problem, torch.from_numpy, compiled)
 
 
-def epoch(problem, as_tensor):
-    """A function that trains one epoch; `as_tensor` makes a tensor that shares the memory of a problem's array."""
-    sizes, dtype = problem.sizes, getattr(torch, problem.sizes["dtype"])
+def epoch(problem, as_tensor, compiled):
+    """A function that trains one epoch; `as_tensor` makes a tensor that shares the memory of a problem's array.
+
+    Raises LadderError if PyTorch can't compile it.
+    """
+    sizes = problem.sizes
     count = len(sizes["layers"].split("-")) - 1
-    parameters = [
-        as_tensor(getattr(problem, f"{name}{layer + 1}")).requires_grad_() for layer in range(count) for name in "wb"
-    ]
-    optimizer = torch.optim.SGD(parameters, lr=sizes["rate"])
-    hidden = {"sigmoid": torch.sigmoid, "relu": torch.relu}[sizes["activation"]]
-    pixels = as_tensor(problem.pixels).to(dtype) / 255.0
-    labels, order = as_tensor(problem.labels), as_tensor(problem.order)
+    layers = [tuple(as_tensor(getattr(problem, f"{name}{layer + 1}")) for name in "wb") for layer in range(count)]
+    pixels, labels, order = map(as_tensor, (problem.pixels, problem.labels, problem.order))
+    step = {"off": autograd, "on": by_hand}[compiled](layers, pixels, labels, sizes["activation"], sizes["rate"])
     losses = as_tensor(problem.loss)
 
     def run():
-        for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
-            index = order[start : start + sizes["batch"]]
-            z = pixels[index]
-            for layer in range(count):
-                z = torch.addmm(parameters[2 * layer + 1], z, parameters[2 * layer])
-                z = hidden(z) if layer < count - 1 else z
-            loss = torch.nn.functional.cross_entropy(z, labels[index])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses[step] = loss.detach()
+        for number, start in enumerate(range(0, sizes["images"], sizes["batch"])):
+            losses[number] = step(order[start : start + sizes["batch"]])
 
+    if compiled == "on":
+        torch_compiler.compile_ahead(run)  # the last batch may be shorter, so all of them
     return run
+
+
+def autograd(layers, pixels, labels, activation, rate):
+    """A step as most users write it: a function of a batch's indices that returns its loss."""
+    parameters = [tensor.requires_grad_() for layer in layers for tensor in layer]
+    optimizer = torch.optim.SGD(parameters, lr=rate)
+    hidden = {"sigmoid": torch.sigmoid, "relu": torch.relu}[activation]
+    pixels = pixels.to(parameters[0].dtype) / 255.0
+
+    def step(index):
+        z = pixels[index]
+        for layer, (weights, bias) in enumerate(layers, 1):
+            z = torch.addmm(bias, z, weights)
+            z = hidden(z) if layer < len(layers) else z
+        loss = torch.nn.functional.cross_entropy(z, labels[index])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return step
+
+
+def by_hand(layers, pixels, labels, activation, rate):
+    """The same step by the formulas of the layers, compiled."""
+    compiled = torch_compiler.compile_whole(forward_backward)
+
+    @torch.no_grad()
+    def step(index):
+        loss, values, deltas = compiled(layers, pixels, labels, index, activation, rate)
+        for (weights, _), value, delta in zip(layers, values, deltas, strict=True):
+            weights.addmm_(value.t(), delta, alpha=-rate)
+        return loss
+
+    return step
+
+
+def forward_backward(layers, pixels, labels, index, activation, rate):
+    """(loss, the inputs of all layers, their deltas) of a batch, whose indices are `index`; updates the biases."""
+    values = [pixels[index].to(layers[0][0].dtype) / 255.0]
+    for weights, bias in layers[:-1]:
+        z = torch.addmm(bias, values[-1], weights)
+        values.append(torch.sigmoid(z) if activation == "sigmoid" else torch.relu(z))
+    weights, bias = layers[-1]
+    logarithms = torch.log_softmax(torch.addmm(bias, values[-1], weights), dim=1)
+    loss = torch.nn.functional.nll_loss(logarithms, labels[index])
+    hot = torch.nn.functional.one_hot(labels[index], logarithms.shape[1])
+    deltas = [(logarithms.exp() - hot) / len(index)]
+    for (weights, _), value in zip(layers[:0:-1], values[:0:-1], strict=True):
+        below = deltas[0] @ weights.t()
+        deltas.insert(0, below * value * (1 - value) if activation == "sigmoid" else below * (value > 0))
+    for (_, bias), delta in zip(layers, deltas, strict=True):
+        bias.sub_(rate * delta.sum(dim=0))
+    return loss, values, deltas

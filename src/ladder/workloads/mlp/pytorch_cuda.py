@@ -1,4 +1,8 @@
-"""Peer: the training in PyTorch on a GPU, the data set resident; with `graph` on, a whole epoch is one CUDA graph."""
+"""Peer: the training in PyTorch on a GPU, the data set resident.
+
+With `graph`, a whole epoch is one CUDA graph. With `compiled`, a step is written by hand and compiled, as on the CPU;
+both together are PyTorch's fastest form.
+"""
 
 import functools
 from typing import Literal
@@ -14,9 +18,9 @@ PEER = True
 REQUIRES = ("torch", "cupy")
 
 
-def setup(problem: Problem, *, graph: Literal["off", "on"] = "off") -> Run:
+def setup(problem: Problem, *, graph: Literal["off", "on"] = "off", compiled: Literal["off", "on"] = "off") -> Run:
     """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
-    run = pytorch.epoch(problem, torch.from_dlpack)
+    run = pytorch.epoch(problem, torch.from_dlpack, compiled)
     return captured(run) if graph == "on" else run
 
 

@@ -18,13 +18,7 @@ Left: time of an epoch on one thread, of more images than in the ladder; each ro
 compiler flags. Right: rates by the number of threads; the lines of `openmp` differ in how they sum the weight changes.
 Medians with 95 % intervals, hollow if not converged.
 """
-EXPERIMENTS = (
-    "backprop_flags",
-    "backprop_flags_before",
-    "backprop_steps",
-    "backprop_ladder",
-    "backprop_gpu",
-)
+EXPERIMENTS = ("backprop_flags", "backprop_flags_before", "backprop_steps", "backprop_ladder", "backprop_gpu")
 USES_CEILINGS = True
 HEIGHT = 1.5  # inches of a panel
 SPREAD = 0.5  # the range of a row's marks, as a share of the row's height

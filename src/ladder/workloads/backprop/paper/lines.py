@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, select, widest
+from ladder.report.telling.lines import COMMON, MAX, OFF, Line, Needs, Source, select
 
 UNIT = "Epoch"
 # The size of the claims: the earlier study's network. On the host there are so many images that they exceed the caches,
@@ -12,17 +12,9 @@ ON_GPU = SIZE | {"images": 60000}
 TECHNIQUES = ("temporaries", "fusion", "associativity")  # by which the study went on after its loops' order
 LOOPS = ("before", "loop_order", "contiguous", *TECHNIQUES)
 # Macro blocks by the word that the names of their phases contain.
-BLOCKS = {
-    "gather": "gather",
-    "forward": "forward pass",
-    "products": "products",
-    "activations": "activations",
-    "error": "error",
-    "deltas": "deltas",
-    "patterns": "several at once",
-    "change": "weight change",
-    "update": "update",
-}
+BLOCKS = {"gather": "gather", "forward": "forward pass", "products": "products", "activations": "activations"}
+BLOCKS |= {"error": "error", "deltas": "deltas", "patterns": "several at once", "change": "weight change"}
+BLOCKS |= {"update": "update"}
 OTHER = "other"
 OUTSIDE = {"phase": ("to device", "to host", "flatten", "constants")}
 SOURCES = {
@@ -40,16 +32,17 @@ SOURCES = {
     "learning on a GPU": Source("gpu", "backprop_learning", device="cuda"),
 }
 CORES = 4  # of the earlier study's CPU
-MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": widest("tuned", "threads")}
+MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": Needs(("tuned",), widest="threads")}
 MACHINES["threads"] = Needs(("threads",), min={"threads": CORES}, separate=True)
 # The bases of the variations of `openmp` and of the earlier study's kernels.
 SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
 MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
-THREADS, OFFSETS = {"threads": MAX}, {"index": "offsets"}
+THREADS, FLAT = {"threads": MAX}, {"index": "offsets"}
 O2, STUDY, NATIVE = ({"flags": flags} for flags in ("O2", "study", "native"))
 CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"}, {"math": "tf32"}
 COMPILED = {"graph": "on", "compiled": "on"}
-AUTOGRAD, BY_HAND = ({"gradients": gradients} | THREADS for gradients in ("autograd", "by_hand"))
+EAGER: dict[str, Any] = {"compiled": OFF, **THREADS}
+AUTOGRAD, BY_HAND = (EAGER | {"gradients": gradients} for gradients in ("autograd", "by_hand"))
 LINES = {
     "before": Line("before", O2, "steps", "the loop over patterns innermost in the weight change"),
     "loop_order": Line("loop_order", O2, "steps", "the loop over patterns moved out of it", "caches"),
@@ -62,9 +55,7 @@ LINES = {
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
     "serial loops": Line("associativity", NATIVE, "threads", "the same loops for comparison", label="`flags=native`"),
     "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
-    "cuda_flat": Line(
-        "cuda_flat", OFFSETS, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"
-    ),
+    "cuda_flat": Line("cuda_flat", FLAT, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"),
     "cuda_kernels": Line(
         "cuda_kernels", MEMORIES, "kernels", "the earlier study's eleven kernels", "index arithmetic, loads"
     ),
@@ -72,7 +63,8 @@ LINES = {
     "cuda_fused": Line("cuda_fused", DEFAULT, "gpu", "three kernels, units in shared memory", "memory, launches"),
     "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "memory, launches", "`tf32`"),
     "numpy_loop": Line("numpy_loop", THREADS, "steps", "written by hand in NumPy"),
-    "by hand": Line("pytorch", BY_HAND, "steps", "PyTorch, gradients by hand: its fastest form", label="`by_hand`"),
+    "by hand": Line("pytorch", BY_HAND, "steps", "PyTorch, gradients by hand", label="`by_hand`"),
+    "compiled": Line("pytorch", BY_HAND | {"compiled": "on"}, "steps", "the same, compiled", label="`compiled`"),
     "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "gpu", "PyTorch, compiled and as a CUDA graph"),
 }
 # Three ladders: threads are on a machine with as many cores as the study had, and a GPU gets more images.
@@ -86,20 +78,12 @@ LINES |= {
     "tasks": Line("openmp_tasks", THREADS, "reading"),
 }
 # Variations change one tuning of a base at a time: the bases, and the other values of each tuning.
-BASES = {
-    "openmp": select("openmp", "threads", threads=COMMON),
-    "cuda_kernels": select("cuda_kernels", "kernels"),
-    "cuda_flat": select("cuda_flat", "kernels"),
-}
+BASES = {key: select(key, "kernels") for key in ("cuda_kernels", "cuda_flat")}
+BASES |= {"openmp": select("openmp", "threads", threads=COMMON)}
 CHANGES = {
     "openmp": {"schedule": ("dynamic", "guided"), "error": ("atomic",), "update": ("owner", "atomic"), "simd": (0,)},
-    "cuda_kernels": {
-        "operands": ("global",),
-        "scalars": ("argument",),
-        "tables": ("global", "readonly"),
-        "error": ("atomic", "emulated"),
-        "block": (64, 512),
-    },
+    "cuda_kernels": {"operands": ("global",), "scalars": ("argument",), "tables": ("global", "readonly")}
+    | {"error": ("atomic", "emulated"), "block": (64, 512)},
     "cuda_flat": {"index": ("walk",)},
 }
 

@@ -5,7 +5,7 @@ by the rates that the machine has reached. Peers have no model.
 """
 
 from ladder.report.assumptions import LOADS, SECOND_CACHE
-from ladder.report.telling.chapter_study import count_or_one
+from ladder.report.telling.lines import count_or_one
 from ladder.store import rates
 from ladder.workloads.backprop import reference
 
@@ -31,7 +31,8 @@ def floor(machine, row):
 def amounts_of(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
-    passes = PASSES * bytes_of(row, weights(row)) / SECOND_CACHE
+    weights = sum(rows * columns for rows, columns in reference.shapes(row))
+    passes = PASSES * bytes_of(row, weights) / SECOND_CACHE
     cached = {"seconds": passes / count_or_one(row, "threads_found")}
     scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached
@@ -62,8 +63,3 @@ def products_and_images(row, passes=IMAGES):
 def bytes_of(row, count):
     """Bytes of a number of elements per image."""
     return float(row["images"]) * count * BYTES[row["dtype"]]
-
-
-def weights(row):
-    """The number of weights."""
-    return sum(rows * columns for rows, columns in reference.shapes(row))

@@ -1,5 +1,7 @@
 """The tables of the supplement: all programs, the eleven kernels and their memories."""
 
+import contextlib
+
 import pandas as pd
 
 from ladder.report import latex
@@ -70,11 +72,9 @@ def measured_changes(study, line):
     """[(tuning, value, rows, rows of the base)] of the measured changes of a base, on as many threads as the base."""
     changes = []
     for name, value in [(name, value) for name, options in CHANGES[line].items() for value in options]:
-        try:
+        with contextlib.suppress(NotMeasured):
             sides = study.paired(changed(line, **{name: value}), changed(line))
             changes.append((name, value, *map(study.rows, sides)))
-        except NotMeasured:
-            pass
     return changes
 
 

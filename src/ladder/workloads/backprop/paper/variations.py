@@ -24,8 +24,7 @@ MIN = 2.0  # the minimum reach of an axis to either side of 1
 def draw(study):
     """A panel for threads, and one for the GPU."""
     host, gpu = (study.machine(role).subject for role in ("threads", "gpu"))
-    panels = {host: changes(study, "openmp")}
-    panels[f"{gpu}, GPU"] = changes(study, "cuda_kernels", "cuda_flat")
+    panels = {host: changes(study, "openmp"), f"{gpu}, GPU": changes(study, "cuda_kernels", "cuda_flat")}
     panels = {name: rows for name, rows in panels.items() if len(rows)}
     if not panels:
         return layout.empty("changes of one tuning")

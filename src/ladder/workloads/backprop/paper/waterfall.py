@@ -17,10 +17,5 @@ NAMES = ("brown", "rose", "blue", "orange", "yellow", "pink", "sky", "green", "r
 COLOURS = {block: looks.COLOURS[name] for block, name in zip(BLOCKS.values(), NAMES, strict=True)}
 COLOURS |= {OTHER: theme.GREY}
 
-
-def problem(row):
-    """The problem of a panel, by its first row."""
-    return f"{row['layers']}, {int(row['images']):,} images, {row['dtype']}"
-
-
-draw = waterfall_of(problem, "time of an epoch", "products and images alone", colours=COLOURS)
+PROBLEM = "{layers}, {images:,.0f} images, {dtype}"
+draw = waterfall_of(PROBLEM, "time of an epoch", "products and images alone", colours=COLOURS)

@@ -1,10 +1,8 @@
 """The claims about the generator, of the earlier study and our own."""
 
-from ladder.report import ratios
-from ladder.report.telling.chapter_study import required
 from ladder.report.telling.claims import at_floor
 from ladder.report.telling.lines import Cause, Claim, exactly, select
-from ladder.store.study import middle, where
+from ladder.store.study import middle
 from ladder.workloads.dcgan.paper import earlier
 from ladder.workloads.dcgan.paper.lines import cold, on_gpus
 
@@ -21,23 +19,14 @@ def best_number_claim(images):
     return Claim(f"gpus/{images}", words, *map(cold, sides), needs=needs, cause=cause, place="3")
 
 
-def kernels_and_link(study, kernels):
-    """The rows of kernels and of the copies of all their pictures to the host."""
-    link = where(study.phases(kernels, before=True), phase="to host")
-    return study.rows(kernels), required(link)
-
-
 def hidden_claim(math, line, kernels, words):
     """The claim that a call takes no longer than its kernels or its copies, whichever are slower."""
+    link = select(kernels).part("to host")
 
     def ratio(study):
-        return ratios.of(study.rows(line), max(kernels_and_link(study, kernels), key=middle))
+        return study.ratio(line, max(kernels, link, key=lambda side: middle(study.rows(side))))
 
-    def cause(study, ratio):
-        computing, link = kernels_and_link(study, kernels)
-        return f"link over kernels {ratios.short(ratios.of(link, computing).value)}"
-
-    text = f"`home` as fast as kernels or link, {words}"
+    text, cause = f"`home` as fast as kernels or link, {words}", Cause("link over kernels", link, kernels)
     return Claim(f"home/{math}", text, max=1, needs="the call, kernels and link", cause=cause, ratio=ratio)
 
 
@@ -58,7 +47,7 @@ HIDDEN, UNSTAGED = staged("staged", "hidden"), staged("pinned", "hidden")
 OUR_HIDDEN, OUR_UNSTAGED = copied("staged", "hidden"), copied("pinned", "hidden")
 AS_MATRICES = Cause("the last layer", *LAST_LAYER, has_interval=True)
 THEIR_COPY = Cause("copies after each batch:", staged("staged", "after"), HIDDEN, has_interval=True)
-OUR_KERNELS = Cause("kernels faster", "columns", "implicit")
+OUR_KERNELS = Cause("kernels faster:", "columns", "implicit")
 STEADY = [on_gpus("ranks", "ranks", count) for count in (1, 2)]
 THREADS = on_gpus("threads", "ranks", 2)
 COPY, OUR_COPY = "The host's copy out of the buffer costs nothing", "The host's copy costs nothing, our kernels"
@@ -78,6 +67,7 @@ OWN = [
     # The branch is for every tap, of which ZEROS - 1 in ZEROS are at zeros.
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", ZEROS, cause="vectors too"),
     Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both"),
+    Claim("host-peer/compiled", "`tuned` over PyTorch, compiled", "pytorch-compiled", "tuned", needs="both"),
     # As many multiply-adds as with zeros, and nothing gathered.
     Claim("implicit", "Implicit products over gathered ones", "columns", "implicit", ZEROS, cause="no zeros"),
     at_floor("ceiling", "`window` at the model's time", "window", needs="the rung"),

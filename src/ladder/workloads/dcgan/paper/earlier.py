@@ -17,10 +17,5 @@ ONE_UP_TO, TWO_UP_TO = 200, 1000
 COPY_OF_1000 = 60e-3  # seconds of the host's copy of 1000 pictures out of the staging buffer
 # Both have two GPUs, the study's in two nodes with a network between them, ours in one. `cold_start` counts the start,
 # as the study did.
-THEN = [
-    Then(
-        "5248 pictures on two GPUs, with start-up",
-        CALLS[2][5248],
-        *(select(line, "ranks", ranks=2, images=5248).in_column("cold_start") for line in ("ranks-then", "ranks")),
-    )
-]
+SIDES = [select(line, "ranks", ranks=2, images=5248).in_column("cold_start") for line in ("ranks-then", "ranks")]
+THEN = [Then("5248 pictures on two GPUs, with start-up", CALLS[2][5248], *SIDES)]

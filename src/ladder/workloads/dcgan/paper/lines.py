@@ -1,6 +1,6 @@
 """Sources and lines of the chapter; `home` copies pictures to the host, `tma` loads inputs by the TMA."""
 
-from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, select, widest
+from ladder.report.telling.lines import MAX, OFF, UNSTATED, Line, Needs, Source, select
 from ladder.store import collect, study
 from ladder.workloads.dcgan import layout
 
@@ -43,7 +43,7 @@ MACHINES = {
     "host": Needs(("host",)),
     "gpu": Needs(("rungs", "gpu"), frozenset({"cuda"})),
     "ranks": Needs(("ranks",), min={"ranks": 2}, separate=True),
-    "most": widest("threads", "gpus"),
+    "most": Needs(("threads",), widest="gpus"),
     "screen": Needs(("screen",), separate=True),
     "layers": Needs(("layers",), separate=True),
 }
@@ -66,7 +66,8 @@ TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_GPU, ON_ONE_STREAM = {"gpus": 1}, {"streams": 1, "graph": "on"}
 OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
 HIDDEN, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
-TMA_TF32, TMA_FLOAT16 = TMA | TAPERED, TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL
+TMA_TF32, TMA_FLOAT16 = TMA | TAPERED | ON_ONE_GPU, TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL | ON_ONE_GPU
+ON_HOST = {"threads": MAX, "batch": HOST_IMAGES, "turned": OFF}  # of PyTorch
 PEER, COPIED = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
 LINES = {
     "loops": Line("host", LOOPS, "host", "a branch for every zero", "", "loops"),
@@ -86,11 +87,10 @@ LINES = {
     "tma": Line("cuda", TMA | FLOAT16 | IN_LARGE, "gpu", "tensor cores", "multiply-adds", "half, TMA"),
     "home": Line("home", ON_ONE_GPU | HIDDEN, "gpu", "hidden copies", "the link", "float32", begins=True),
     "home-graph": Line("home", ON_ONE_GPU | GRAPHED, "gpu", "two streams, one graph", "launches", "float32, graph"),
-    "home-tma-tf32": Line(
-        "home", ON_ONE_GPU | TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"
-    ),
-    "home-tma": Line("home", ON_ONE_GPU | TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
-    "pytorch": Line("pytorch", {"threads": MAX, "batch": HOST_IMAGES}, "host", begins=True),
+    "home-tma-tf32": Line("home", TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"),
+    "home-tma": Line("home", TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
+    "pytorch": Line("pytorch", ON_HOST | {"compiled": OFF}, "host", begins=True),
+    "pytorch-compiled": Line("pytorch", ON_HOST | {"compiled": "on"}, "host", label="compiled"),
     "peer-home": Line("pytorch_home", PEER | {"math": "default"}, "gpu", COPIED, label="float32", begins=True),
     "peer-home-tf32": Line("pytorch_home", PEER | TF32, "gpu", COPIED, label="TF32"),
 }

@@ -4,7 +4,7 @@ from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median
 from ladder.report.figures import formats
 from ladder.report.latex import code, num
-from ladder.store.study import middle, values, where
+from ladder.store.study import values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
 from ladder.workloads.dcgan.paper.lines import IMAGES, cold, on_gpus
@@ -50,12 +50,6 @@ def of_method(study, name, h):
     return where(study.frame("layers"), variant=name.partition(",")[0], h=h, **METHODS[name])
 
 
-def layers_time(study, name):
-    """Seconds of all layers but the last by a method; None if one of them wasn't measured."""
-    rows = [of_method(study, name, h) for h in HEIGHTS[:-1]]
-    return sum(map(middle, rows)) if all(map(len, rows)) else None
-
-
 def home(study):
     """The time of a call with its copies by memory, hidden or after each batch, by the earlier kernels and by ours."""
     rows = []
@@ -68,8 +62,9 @@ def home(study):
 
 def gpus(study):
     """Table 4: seconds by images and GPUs in the earlier study, and by its program on our ranks, cold and steady."""
-    counts, rows = rank_counts(study), []
-    for size in earlier.NUMBERS if counts else ():
+    ranks = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
+    counts, rows = [int(count) for count in ranks], []
+    for size in earlier.NUMBERS if len(counts) > 1 else ():
         now = [on_gpus("ranks-then", "ranks", count, size) for count in counts]
         then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
         starts = (median(study.find(cold(case)), 2) for case in now)
@@ -80,24 +75,13 @@ def gpus(study):
     return latex.table("r" * len(head), head, rows)
 
 
-def rank_counts(study):
-    """The numbers of ranks that drew pictures by the earlier study's program; [] without two of them."""
-    counts = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
-    return list(map(int, counts)) if len(counts) > 1 else []
-
-
-def numbers_of_gpus(study):
-    """1, the largest number of GPUs, and the numbers between that drew IMAGES pictures; [] without several GPUs."""
-    largest = max(values(study.frame("threads"), "gpus"), default=0)
-    counts = values(where(study.frame("most"), images=IMAGES), "gpus")
-    return sorted({1, largest, *(count for count in counts if count < largest)}) if largest > 1 else []
-
-
 def most_gpus(study):
-    """The time of a call on one GPU and on more in each of WAYS, and the parallel efficiency on all GPUs."""
-    counts, rows = numbers_of_gpus(study), []
-    if not counts or counts[-1] == 2:
+    """The time of a call on one GPU and on more in each of WAYS, and the parallel efficiency; none with up to two."""
+    largest, rows = max(values(study.frame("threads"), "gpus"), default=0), []
+    if largest <= 2:
         return latex.table("", (), ())
+    counts = values(where(study.frame("most"), images=IMAGES), "gpus")
+    counts = sorted({1, largest, *(count for count in counts if count < largest)})
     for name, way in WAYS.items():
         cases = [study.find(on_gpus(way, "most", count)) for count in counts]
         if any(map(len, cases)):

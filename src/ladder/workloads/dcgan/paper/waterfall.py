@@ -2,7 +2,6 @@
 
 from ladder.report.figures import looks, methods, theme
 from ladder.report.telling.ladder import waterfall_of
-from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper.lines import PHASES
 
 TITLE = "What each rung of the generator gains"
@@ -17,4 +16,4 @@ USES_CEILINGS = True
 COLOURS = {part: looks.COLOURS[name] for part, name in zip(PHASES, methods.PALETTE, strict=False)}
 COLOURS |= {"epilogues": theme.GREY}
 
-draw = waterfall_of(f"{layout.CHANNELS} channels", "time of a picture", "products alone", colours=COLOURS)
+draw = waterfall_of("{channels} channels", "time of a picture", "products alone", colours=COLOURS)

@@ -5,10 +5,10 @@ TITLE = "Steepest descent"
 CATEGORY = "Descent"
 TABLES = ("elements", "bandwidth")
 LOOKS = {
-    "cuda_version1": ("CUDA version 1", "rose", (7, 1, 0), ""),
+    "cuda_version1": ("CUDA version 1", "grey", (7, 1, 0), ""),
     "cuda_version2": ("CUDA version 2", "red", (5, 0, 0), ""),
     "cuda_fused": ("CUDA fused", "green", (7, 0, 0), ""),
-    "cuda_persistent": ("CUDA persistent", "pink", (9, 1, 0), ""),
+    "cuda_persistent": ("CUDA persistent", "rose", (9, 1, 0), ""),
     "cuda_cluster": ("CUDA cluster", "orange", (10, 1, 0), ""),
     "cuda_symmetric": ("CUDA symmetric", "sky", (3, 1, 30), ""),
     "scipy_cg": ("SciPy's CG", "sky", (3, 1, 60), ""),

@@ -69,14 +69,7 @@ def group_gains(study):
 
 def of_matrices(study):
     """The gain of kernels on matrices over that of kernels on vectors, with an interval wide enough for both."""
-    ours, theirs = group_gains(study)
-    low, high = ours.low / theirs.high, ours.high / theirs.low
-    return replace(ours, value=ours.value / theirs.value, low=low, high=high, cases=ours.cases + theirs.cases)
-
-
-def gains_of_groups(study, ratio):
-    """These two gains, as a cause."""
-    return " and ".join(ratios.short(gain.value) for gain in group_gains(study))
+    return ratios.quotient(*group_gains(study))
 
 
 def over_bandwidth(study):
@@ -104,12 +97,16 @@ def shares(*selections):
     return cause
 
 
+GROUPS = {
+    "ratio": of_matrices,
+    "cause": lambda study, _: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
+}
 BANDWIDTH = {"ratio": over_bandwidth, "cause": share_of_floor("{} of it at best"), "needs": "version 1 and a ceiling"}
 UNFILLED, MOST = r"$32 \times 32$ elements don't fill the bandwidth", "In 128 blocks kernels on matrices gain most"
 EARLIER = [
     about_kernels("rises-32", "Rates rise with $N$ in 32 blocks", **decided(smallest, KERNELS, *IN_32)),
     about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(smallest, KERNELS, *IN_128)),
-    about_kernels("matrices", MOST, ratio=of_matrices, cause=gains_of_groups),
+    about_kernels("matrices", MOST, **GROUPS),
     about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(smallest, ("init",), *IN_512)),
     about_kernels("others", "In 512 blocks no other rate rises", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
     Claim("bandwidth", UNFILLED, **BANDWIDTH, place="sections 4.1, 4.2"),

@@ -19,10 +19,10 @@ EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel
 MIN = 1e-9  # of the relative residuals in the figure
 KINDS = {
-    "steepest": looks.Look("steepest descent", looks.COLOURS["red"], "o"),
-    "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "o", (2, 1.5)),
-    "cg": looks.Look("CG", looks.COLOURS["blue"], "o"),
-    "cg recomputed": looks.Look("CG, residual recomputed", looks.COLOURS["sky"], "o", (2, 1.5)),
+    "steepest": looks.Look("steepest descent", looks.COLOURS["red"], ""),
+    "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "", (2, 1.5)),
+    "cg": looks.Look("CG", looks.COLOURS["blue"], ""),
+    "cg recomputed": looks.Look("CG, residual recomputed", looks.COLOURS["sky"], "", (2, 1.5)),
 }
 RATE = {"color": theme.LIGHT, "linewidth": 4, "zorder": 1}
 BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
@@ -38,8 +38,6 @@ def draw(study):
     ((axes, *_),) = bands.values()
     axes.set_ylabel("relative residual")
     entries = [layout.entry(look) for method, look in KINDS.items() if method in set(curves["method"])]
-    for entry in entries:
-        entry.set_marker("")
     lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
     layout.legend(figure, [*entries, *lines])
     return figure

@@ -4,7 +4,6 @@ from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION1, VERSION2
 
 KERNELS = tuple(VERSION2)
 LARGEST = COLUMNS[-1]  # block and N
-MATRIX_VECTOR = {"product": 1, "reduction": 1}  # the kernels of a product A x
 
 
 def seconds(kernel, block, n):
@@ -19,7 +18,7 @@ def calls(products):
 
     Without the dot products, of a row, of which the study has no times.
     """
-    return {name: products if name in MATRIX_VECTOR else 1 for name in KERNELS if name != "init"}
+    return {name: products if name in ("product", "reduction") else 1 for name in KERNELS if name != "init"}
 
 
 def total(counts):

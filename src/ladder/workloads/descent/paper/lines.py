@@ -16,11 +16,6 @@ KERNELS = ("descent_kernels", "descent_kernels_128", "descent_kernels_512")  # l
 MATERIALISED = 8192  # n of a matrix whose products are written to memory
 
 
-def by_iteration(rows):
-    """Solves with the seconds of one iteration, the mean over a solve."""
-    return rows.assign(seconds=rows["seconds"] / rows["steps"])
-
-
 def comparable_solves(rows):
     """The solves; on the host only those on the most threads that Cholesky used, so that all use as many."""
     if "threads" not in rows:
@@ -30,24 +25,16 @@ def comparable_solves(rows):
     return rows[~is_host | (rows["threads"] == rows.loc[is_reference, "threads"].max()).fillna(False)]
 
 
-iteration_source = partial(Source, "host", prepare=by_iteration, dtype=DTYPE)  # of an experiment's solves
+# Of solves, with the seconds of one iteration, the mean over a solve.
+iterations = partial(Source, prepare=lambda rows: rows.assign(seconds=rows["seconds"] / rows["steps"]), dtype=DTYPE)
 SOURCES = {
-    "ladder": iteration_source("descent_ladder", n=N),
-    "ladder on a GPU": iteration_source("descent_ladder", n=N, device="cuda"),
-    "small": iteration_source("descent_version1", n=32),
-    "large": iteration_source("descent_large", n=32768),
-    "largest": iteration_source("descent_largest", n=163840),
+    "ladder": iterations("host", "descent_ladder", n=N),
+    "ladder on a GPU": iterations("host", "descent_ladder", n=N, device="cuda"),
+    "small": iterations("host", "descent_version1", n=32),
+    "large": iterations("host", "descent_large", n=32768),
+    "largest": iterations("host", "descent_largest", n=163840),
     "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
-    "worst": Source(
-        "convergence",
-        CONVERGENCE,
-        prepare=by_iteration,
-        dtype=DTYPE,
-        n=4096,
-        kappa=1000,
-        algorithm="steepest",
-        start="worst",
-    ),
+    "worst": iterations("convergence", CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
     "solution": Source("host", SOLUTION, prepare=comparable_solves),
     "solves": Source("solves", *SOLUTIONS, prepare=comparable_solves),
     "direct": Source("solves", DIRECT),
@@ -61,8 +48,6 @@ MACHINES = {
     "solves": Needs(("direct on a GPU", "direct", "solves"), min={"n": 4096}, separate=True),
     "convergence": Needs(("worst",), separate=True),
 }
-
-
 BLOCKS = {"block": 512, "load": 8}  # of version 2 at this n
 STUDY, RIGHT = (BLOCKS | {"launch": launch} for launch in ("study", "right"))
 LINES = {

@@ -18,19 +18,14 @@ DIFFERENCE = 2.0  # the minimum ratio of residuals that count as different
 RATE_END = 1e-3  # the relative residual down to which the rate is measured
 
 
-def factor(kappa):
-    """The bound of the error's factor in a step of steepest descent, in A's norm; exact from the worst start."""
-    return (kappa - 1) / (kappa + 1)
-
-
 def steepest_error(kappa, steps):
-    """The error of steepest descent after `steps`, over that at the start."""
-    return factor(kappa) ** np.asarray(steps)
+    """The bound of the error of steepest descent after `steps`, over that at the start; exact from the worst start."""
+    return ((kappa - 1) / (kappa + 1)) ** np.asarray(steps)
 
 
 def conjugate_bound(kappa, steps):
-    """The bound of the error of conjugate gradients after `steps`, over that at the start."""
-    return np.minimum(2 * factor(kappa**0.5) ** np.asarray(steps), 1.0)
+    """The same of conjugate gradients; both in A's norm."""
+    return np.minimum(2 * steepest_error(kappa**0.5, steps), 1.0)
 
 
 def curves_of(study):

@@ -19,7 +19,6 @@ PANEL = 0.75  # inches of the axes in it
 COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(ALGORITHMS, ("red", "blue", "green"), strict=True)}
 # Variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
-ITERATIVE = ("cg", "steepest")
 CROSSING = {"color": DARK, "linewidth": 0.8}
 
 
@@ -30,9 +29,12 @@ def draw(study):
         solves = study.sources["solves"].rows(study.study.of(name))
         for device in LINES_OF:
             if len(rows := where(solves, device=device)):
-                rows = drop_single_sizes(rows)
+                sizes = rows.groupby("variant")["n"].transform("nunique")
+                rows = rows[sizes > 1] if sizes.max() > 1 else rows  # a variant of one size gives no line
                 cases = medians.first_cases(medians.summaries(rows, keys), keys)
-                groups.setdefault(name, []).append((device, rows, cases, sizes_of_crossings(device, rows)))
+                answers = {line: crossings.break_even(points(rows, device, line)) for line in ("cg", "steepest")}
+                sizes = {line: answer[0] for line, answer in answers.items() if isinstance(answer, tuple)}
+                groups.setdefault(name, []).append((device, rows, cases, sizes))
     if not groups:
         return layout.empty("times to solution")
     figure, bands = layout.panels(groups, fill, HEIGHT, 0.45)
@@ -44,12 +46,6 @@ def draw(study):
         entries.append(Line2D([], [], **CROSSING, label="less than Cholesky from here on"))
     layout.legend(figure, entries, all(cases["converged"].all() for _, _, cases, _ in panels))
     return figure
-
-
-def drop_single_sizes(rows):
-    """The rows without variants of a single size, which give no line, unless all variants have only one."""
-    sizes = rows.groupby("variant")["n"].transform("nunique")
-    return rows[sizes > 1] if sizes.max() > 1 else rows
 
 
 def fill(axes, device, rows, cases, sizes):
@@ -84,9 +80,3 @@ def looks_of(cases):
         for algorithm, rows in cases.groupby("algorithm", sort=False)
         for line, dashes in zip(rows.drop_duplicates("method").itertuples(), DASHES, strict=False)
     }
-
-
-def sizes_of_crossings(device, rows):
-    """{iterative algorithm: the size from which it beats Cholesky}, where it does from a size on."""
-    answers = {name: crossings.break_even(points(rows, device, name)) for name in ITERATIVE}
-    return {name: answer[0] for name, answer in answers.items() if isinstance(answer, tuple)}

@@ -1,5 +1,7 @@
 """The tables of the elementary kernels: their rates in the earlier study's count and by their traffic, then and now."""
 
+from functools import partial
+
 from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
@@ -28,11 +30,5 @@ def rates(study, amount):
     return latex.table("l" + "rr" * len(COLUMNS), [f"Blocks, $N${first}", *heads], rows if is_measured else ())
 
 
-def elements(study):
-    """Giga-elements written per second."""
-    return rates(study, elements_written)
-
-
-def bandwidth(study):
-    """Gigabytes loaded and stored per second."""
-    return rates(study, traffic)
+# Giga-elements written per second, and gigabytes loaded and stored.
+elements, bandwidth = (partial(rates, amount=amount) for amount in (elements_written, traffic))

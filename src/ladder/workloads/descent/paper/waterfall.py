@@ -1,7 +1,6 @@
 """The speed-up of each rung: the time of an iteration of a small system, from loops on the CPU to one launch."""
 
 from ladder.report.telling.ladder import waterfall_of
-from ladder.workloads.descent.paper.lines import DTYPE, N
 
 TITLE = "What each rung of steepest descent gains"
 CAPTION = """\
@@ -13,4 +12,4 @@ above with its 99 % interval.
 EXPERIMENTS = ("descent_ladder",)
 USES_CEILINGS = True
 
-draw = waterfall_of(f"n = {N:,}, {DTYPE}", "time of an iteration", "A read once")
+draw = waterfall_of("n = {n:,}, {dtype}", "time of an iteration", "A read once")

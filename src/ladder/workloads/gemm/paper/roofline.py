@@ -1,7 +1,4 @@
-"""Roofline of each machine from its measured ceilings, with matrix-matrix and matrix-vector products as points.
-
-The intensity counts each operand once, as if caches were infinite.
-"""
+"""Roofline of each machine from its measured ceilings, with matrix-matrix and matrix-vector products as points."""
 
 import pandas as pd
 
@@ -16,19 +13,11 @@ and the best streams on one thread and on the most threads. The points are media
 variant on its fastest number of threads. The square product was measured on one thread. A GPU has its own panel, with
 the rates of cuBLAS and of fused multiply-adds without tensor cores. The intensity counts each operand once.
 """
-EXPERIMENTS = (
-    "gemm_square",
-    "gemm_threads",
-    "gemv_threads",
-    "gemm_gpu_float64",
-    "gemm_gpu_training_float64",
-    "gemv_gpu",
-)
+EXPERIMENTS = "gemm_square", "gemm_threads", "gemv_threads", "gemm_gpu_float64", "gemm_gpu_training_float64", "gemv_gpu"
 USES_CEILINGS = True
 DTYPE = "float64"
 GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of points by device, in the order of PROBLEMS
 PROBLEMS = ("square product", "training's products", "matrix-vector")
-COLUMNS = 2  # of panels
 
 
 def draw(study):
@@ -43,7 +32,7 @@ def draw(study):
                 panels[name if device == "host" else f"{name}, GPU"] = [(DTYPE, roofs, points)]
     if not panels:
         return layout.empty("ceilings")
-    figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, COLUMNS)
+    figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, max_columns=2)
     all_points = pd.concat([points for [(*_, points)] in panels.values()])
     handles = [layout.handle(method, line=False) for method in methods.ordered(all_points["method"])]
     layout.legend(figure, handles, all_points["converged"].all(), at_right=len(panels) == 1)
@@ -51,10 +40,7 @@ def draw(study):
 
 
 def roofs_of_threads(machine):
-    """The roofs on the fewest threads and on the number with the highest FLOP/s: [(label, FLOP/s, B/s)].
-
-    Only numbers of threads count on which both ceilings were measured.
-    """
+    """Roofs on the fewest threads with both ceilings and on those with the highest FLOP/s: [(label, FLOP/s, B/s)]."""
     memory = rates.bandwidths(machine)
     products = {threads: rates.products(machine, DTYPE, threads) for threads in memory}
     roofs = [(threads, rate, memory[threads]) for threads, rate in products.items() if rate]
@@ -70,7 +56,7 @@ def roofs_of_gpu(machine):
 
 
 def fastest(tables, machine):
-    """A row per method and problem, on its fastest number of threads: GFLOP/s and intensity, in FLOP per byte."""
+    """A row per method and problem, on its fastest number of threads: GFLOP/s, and FLOP/byte with infinite caches."""
     frame = medians.samples(tables)
     rows = [pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])]
     for first, problem in medians.problems(frame[frame["machine"] == machine]):

@@ -40,10 +40,10 @@ def square(study):
         for dtype in values(frame, "dtype")[::-1]:
             ceiling = rates.products(study.machine("host"), dtype, 1)
             for size in values(where(frame, dtype=dtype), "m"):
-                cases = variants(where(frame, dtype=dtype, m=size))
-                first = [[code(name), code(dtype), SHAPE.format(**rows.iloc[0])] for name, rows in cases]
-                forms = [form_cells(rows, median, ceiling) for _, rows in cases]
-                groups.append([names + cells for names, cells in zip(first, forms, strict=True)])
+                groups.append([])
+                for name, rows in variants(where(frame, dtype=dtype, m=size)):
+                    first = [code(name), code(dtype), SHAPE.format(**rows.iloc[0])]
+                    groups[-1].append([*first, *form_cells(rows, median, ceiling)])
     return by_form("lllrrrrrr", ["Variant", "Type", "Size"], "time", groups)
 
 
@@ -80,17 +80,15 @@ def gpu(study):
 
 def gpu_mixed(study):
     """A row per precision: time, FLOP/s, their share of the ceiling, the speed-up over float32, and the error."""
-    rows = [precision_cells(study, name, case) for name in LINES if len(case := study.find(name))]
+    rows, machine, base = [], study.machine("mixed"), study.find("float32")
+    for name, case in ((name, study.find(name)) for name in LINES):
+        if len(case):  # `tf32x3`, three products instead of one, has no ceiling
+            ceiling = rates.products(machine, name, device="cuda") if name != "tf32x3" else None
+            gain = speedup(base, case) if name != "float32" else NONE
+            cells = [code(name), code(study.line(name).variant), median(case), flops(case, TERA), share(case, ceiling)]
+            rows.append([*cells, gain, error(study, name) or NONE])
     head = ["Precision", "Variant", "time", "TFLOP/s", "of ceiling", "gain", "error"]
     return latex.table("llrrrrr", head, rows)
-
-
-def precision_cells(study, name, rows):
-    """The cells of a precision; `tf32x3`, three products instead of one, has no ceiling, and float32 no speed-up."""
-    ceiling = rates.products(study.machine("mixed"), name, device="cuda") if name != "tf32x3" else None
-    cells = [code(name), code(study.line(name).variant), median(rows), flops(rows, TERA), share(rows, ceiling)]
-    cells += [speedup(study.find("float32"), rows) if name != "float32" else NONE]
-    return [*cells, error(study, name) or NONE]
 
 
 def gpu_training(study):

@@ -1,9 +1,12 @@
 """The claims about matrix-vector products: those of the earlier study, and our own questions."""
 
+from functools import partial
+
 from ladder.report.latex import percent
-from ladder.report.telling.chapter_study import NotMeasured, phase_times
+from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.claims import at_floor
 from ladder.report.telling.lines import SEVERAL, Cause, Claim, select
+from ladder.store.study import phase_times
 
 COMPUTE, COMMUNICATE = "compute", ("scatter", "broadcast", "gather")
 SHIP, RESIDENT = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
@@ -14,7 +17,7 @@ SENDING, COMPUTING = (SHIP.part(*phases) for phases in (COMMUNICATE, [COMPUTE]))
 OVER_NODES = [select("ship", "nodes").part(*phases) for phases in (COMMUNICATE, [COMPUTE])]
 HYBRID_SENDING = HYBRID.part(*COMMUNICATE)
 NODES, RANKS = "several nodes, linked by a network", "one rank and several"
-FEWER_RANKS, CALLS = "Threads in ranks lessen communication, in one host", Cause("whole product", SHIP, HYBRID)
+FEWER_RANKS, CALLS = "Threads in ranks lessen communication, in one host", Cause("whole product:", SHIP, HYBRID)
 
 
 def has_one_memory(host):
@@ -22,15 +25,11 @@ def has_one_memory(host):
     return host.description.get("cpu", {}).get("NUMA node(s)") == "1"
 
 
-def over_bound(key):
-    """The ratio of a claim: the speed-up by bound threads and first touch over a line, where some memory is far."""
-
-    def ratio(study):
-        if has_one_memory(study.machine("host")):
-            raise NotMeasured(needs="several memory nodes")
-        return study.ratio(key, "spread")
-
-    return ratio
+def over_bound(study, line):
+    """The speed-up by bound threads and first touch over a line; NotMeasured where no memory is far."""
+    if has_one_memory(study.machine("host")):
+        raise NotMeasured(needs="several memory nodes")
+    return study.ratio(line, "spread")
 
 
 def scatter_share(study, ratio):
@@ -39,10 +38,11 @@ def scatter_share(study, ratio):
     return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
+SLOWED, HELPED = ({"ratio": partial(over_bound, line=line)} for line in ("dynamic", "openmp"))
 TWO_GPUS = [select("graph", "gpus", ranks=count) for count in (1, 2)]
 EARLIER = [
-    Claim("sockets", "Far memory and moving threads slow the plain loop", ratio=over_bound("dynamic"), place="slide 9"),
-    Claim("binding", "Binding and first touch help", ratio=over_bound("openmp"), place="slides 10, 11"),
+    Claim("sockets", "Far memory and moving threads slow the plain loop", **SLOWED, place="slide 9"),
+    Claim("binding", "Binding and first touch help", **HELPED, place="slides 10, 11"),
     Claim("nodes", "Communication beyond computation", *OVER_NODES, needs=NODES, place="slides 13, 14"),
     Claim("hybrid", FEWER_RANKS, SENDING, HYBRID_SENDING, needs="the phases of both", cause=CALLS, place="slide 14"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced", place="slide 17"),

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source, widest
+from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source
 
 DTYPE = "float64"
 UNIT, GIGABYTE = "Gigabyte", 1e9  # the unit of the ladder, and its bytes
@@ -32,7 +32,7 @@ MACHINES = {
     "host": Needs(("threads",)),
     "gpu": Needs(("gpu",), frozenset({"cuda_naive", "cublas"})),
     "gpus": Needs(("sent",), min={"ranks": 2}),
-    "widest": widest("large", "ranks"),
+    "widest": Needs(("large",), widest="ranks"),
 }
 TILES = {"block": 128}
 ONE_PIECE = {"chunks": 1, "graph": OFF}

@@ -1,6 +1,6 @@
 """The minimum time of a product: the bytes that must move, over the bandwidth of the memory or link."""
 
-from ladder.report.telling.chapter_study import count_or_one
+from ladder.report.telling.lines import count_or_one
 from ladder.store import rates
 from ladder.store.study import values
 from ladder.workloads.gemv.paper.lines import GIGABYTE, SOURCES
@@ -10,8 +10,13 @@ COPIES = 2  # accesses to the matrix, a read and a write, when it is sent throug
 
 def predict(machine, row):
     """Seconds per gigabyte of a case's product; None if the bandwidth isn't known."""
-    rate = bandwidth(machine, row)
-    return GIGABYTE / rate if rate else None
+    ranks, is_sent, on_host = count_or_one(row, "ranks"), row.get("mode") == "ship", row["device"] in ("host", "mpi")
+    if is_sent and not on_host:  # with NCCL the whole matrix crosses the link of the first GPU
+        rate, links = rates.link(machine), ranks if row["variant"] == "mpi_cublas" else 1
+        return rate and GIGABYTE / (rate * links)
+    rate = rates.memory_of(machine, row, ranks * count_or_one(row, "threads"))
+    accesses = 1 + COPIES * (is_sent and ranks > 1)
+    return rate and GIGABYTE / (rate / accesses if on_host else rate * ranks)
 
 
 def floor(machine, row):
@@ -24,14 +29,3 @@ def memory_of_gpus(machine):
     """{number of GPUs: B/s of their memory}, for one GPU and for all on which products were measured."""
     rate, largest = rates.gpu_bandwidth(machine), max(values(SOURCES["gpus"].rows(machine), "ranks"), default=1)
     return {count: count * rate for count in (1, largest)} if rate else {}
-
-
-def bandwidth(machine, row):
-    """The bytes of the matrix that a case's memory or link can move per second; None if it isn't known."""
-    ranks, is_sent = count_or_one(row, "ranks"), row.get("mode") == "ship"
-    on_host = row["device"] in ("host", "mpi")
-    if is_sent and not on_host:  # with NCCL the whole matrix crosses the link of the first GPU
-        link = rates.link(machine)
-        return link and link * (ranks if row["variant"] == "mpi_cublas" else 1)
-    memory = rates.memory_of(machine, row, ranks * count_or_one(row, "threads"))
-    return memory and (memory / (1 + COPIES * (is_sent and ranks > 1)) if on_host else memory * ranks)

@@ -3,6 +3,7 @@
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.telling import scaling
 from ladder.report.telling.lines import select
+from ladder.report.telling.scaling import Panel
 from ladder.store import rates
 from ladder.workloads.gemv.paper.model import memory_of_gpus
 
@@ -32,8 +33,5 @@ GPUS = [
 
 def draw(study):
     """A panel of the host and one of the GPUs."""
-    panels = [
-        scaling.Panel("host", HOST, "cores", rates.bandwidths),
-        scaling.Panel("widest", GPUS, "GPUs", memory_of_gpus),
-    ]
+    panels = [Panel("host", HOST, "cores", rates.bandwidths), Panel("widest", GPUS, "GPUs", memory_of_gpus)]
     return scaling.figure(study, panels, "bytes", "bandwidth", "matrix-vector products on threads, ranks and GPUs")

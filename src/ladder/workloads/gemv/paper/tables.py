@@ -9,11 +9,11 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import phase_times, phases_over_call
+from ladder.report.telling.chapter_study import phases_over_call
 from ladder.report.telling.ladder import with_rules
 from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.store import collect
-from ladder.store.study import middle, where
+from ladder.store.study import middle, phase_times, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 
@@ -53,9 +53,8 @@ def rate_cells(study, machine, rows):
 
 def phase_cells(study, machine, rows):
     """A case's time, the times of its phases, and the sum of a call's phases over the call's time."""
-    phases = study.phases_of(machine, rows)
-    times = phase_times(pd.concat([phases, study.phases_of(machine, rows, before=True)]))
-    share = phases_over_call(rows, phases)
+    times = phase_times(study.phases_of(machine, rows, before=None))
+    share = phases_over_call(rows, study.phases_of(machine, rows))
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
     return [median(rows), *cells, digits(share, 2) if share else NONE]
 
@@ -108,16 +107,12 @@ def ranks(study):
         compute = where(study.phases_of(machine, case), phase=COMPUTE)
         has_imbalance = "imbalance" in compute and len(compute)
         imbalance = digits(compute["imbalance"].median()) if has_imbalance else NONE
-        return [*name_cells(case), place(case.iloc[0], LATEX_TIMES), *phase_cells(study, machine, case), imbalance]
+        name = [str(case["n"].iloc[0]), *codes(case, "mode", "variant"), place(case.iloc[0], LATEX_TIMES)]
+        return [*name, *phase_cells(study, machine, case), imbalance]
 
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]
     frame = where(study.frame("ranks, all sizes"), device="mpi")
     return latex.long_table("rllrrrrrrrr", head, rows_by_matrix(frame, row))
-
-
-def name_cells(case):
-    """The cells of a case's number of rows, mode and variant."""
-    return [str(case["n"].iloc[0]), *codes(case, "mode", "variant")]
 
 
 def gpu(study):
@@ -145,7 +140,8 @@ def gpus(study):
     def row(machine, case):
         first = case.iloc[0]
         pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-        return [*name_cells(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
+        name = [str(first["n"]), *codes(case, "mode", "variant"), pieces, f"{first['ranks']:.0f}"]
+        return [*name, *phase_cells(study, machine, case)]
 
     machines = {study.machine(role).subject: study.machine(role) for role in ("gpus", "widest")}
     for name, machine in machines.items():

@@ -1,7 +1,6 @@
 """The speed-up of each rung: the time of a gigabyte of the matrix, from one core to several GPUs."""
 
 from ladder.report.telling.ladder import waterfall_of
-from ladder.workloads.gemv.paper.lines import DTYPE
 
 TITLE = "What each rung of the matrix-vector product gains"
 CAPTION = """\
@@ -13,4 +12,4 @@ kind, with its 99 % interval.
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large", "ceiling_gpu_bandwidth")
 USES_CEILINGS = True
 
-draw = waterfall_of(DTYPE, "time of a gigabyte", "memory of all GPUs", max_ticks=5)
+draw = waterfall_of("{dtype}", "time of a gigabyte", "memory of all GPUs", max_ticks=5)

@@ -32,6 +32,17 @@ __device__ __forceinline__ void mma(float (&sums)[4], const float (&a)[4], const
         "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 
+// sums (16, 8) += A (16, 32) B (32, 8) in integers, where A has unsigned bytes and B signed ones, four per register, the
+// first in the lowest byte. Sums are distributed as in mma() above, and a lane holds these bytes of the operands:
+//   A     (g, 4 t to 4 t + 3), (g + 8, the same), (g, 4 t + 16 to 4 t + 19), (g + 8, the same)
+//   B     (4 t to 4 t + 3, g), (4 t + 16 to 4 t + 19, g)
+__device__ __forceinline__ void mma(int (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 // sums (16, 8) += A (16, K) B (K, 8), distributed over a warp as in mma() above. A row of A has 32 bytes: K is 8 for
 // TF32, whose last 13 bits the hardware truncates, and 16 for the other types, two per register.
 template <Math math>

@@ -5,16 +5,15 @@
 
 from functools import partial
 
-from ladder.report import ratios
 from ladder.report.latex import percent
-from ladder.report.telling.chapter_study import NotMeasured, required, selection_of
+from ladder.report.telling.chapter_study import NotMeasured, parts, required, selection_of
+from ladder.report.telling.claims import several
 from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
 from ladder.workloads.mlp.paper import model
-from ladder.workloads.mlp.paper.lines import BEST, FORMS, LEVEL, THREADS
+from ladder.workloads.mlp.paper.lines import BEST, FORMS, LEVEL, LINES, THREADS
 
 SHARE = 0.99  # the minimum share of products in a training
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
-TWICE, AT_LEAST_TWICE = exactly(2), {"min": 2}
 WHOLE = "whole"
 PARTS = {WHOLE: ()} | {form: (form,) for form in FORMS.values()}  # the phases of a form's products
 
@@ -31,25 +30,20 @@ def one_by_one(product):
 
 def by_form(slower, faster):
     """The ratio of two trainings by form, as a cause."""
-
-    def cause(study, ratio):
-        values = {form: study.ratio(slower.part(form), faster.part(form)).value for form in FORMS.values()}
-        return ", ".join(f"`{form}` {ratios.short(value)}" for form, value in values.items())
-
-    return cause
+    return several(*(Cause(f"`{form}`", slower.part(form), faster.part(form)) for form in FORMS.values()))
 
 
 def by_threads(key, words, slower, faster, form=WHOLE, product="openmp", cause=None, place="2.1", **ends):
     """The claim about a training, or its products of a form, on two numbers of threads."""
     sides, blas = ([deep(name, count).part(*PARTS[form]) for count in (slower, faster)] for name in (product, "blas"))
-    cause = cause or (by_form(*sides) if form == WHOLE else Cause("with `blas`", *blas))
+    cause = cause or (by_form(*sides) if form == WHOLE else Cause("with `blas`:", *blas))
     return Claim(key, words, *sides, needs=f"{faster} cores", cause=cause, place=place, **ends)
 
 
 def evens_out(form):
     """The claim that more threads than LEVEL change nothing, with the gain up to there as the cause."""
     words = "The training" if form == WHOLE else f"`{form}`"
-    gain = Cause(f"from 1 to {LEVEL}", *(deep("openmp", count).part(*PARTS[form]) for count in (1, LEVEL)))
+    gain = Cause(f"from 1 to {LEVEL}:", *(deep("openmp", count).part(*PARTS[form]) for count in (1, LEVEL)))
     return by_threads(f"even/{form}", f"{words} evens out at {LEVEL} threads", LEVEL, BEST, form, cause=gain, **EQUAL)
 
 
@@ -68,7 +62,7 @@ def rises(product):
 def products_over_the_rest(study, selection):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
     selection = selection_of(selection)
-    required(study.phase_shares(selection))
+    required(parts(study.rows(selection), study.phases(selection)))
     return study.ratio(selection.part(*FORMS.values()), selection.rest(*FORMS.values()))
 
 
@@ -97,58 +91,37 @@ def claim(key, words, slower, faster, cause=None, **options):
     return Claim(key, words, slower, faster, needs="both", cause=cause, **options)
 
 
-def peer(name):
-    """The question whether our training beats a peer on the host, on the same number of threads."""
-    sides = (select(f"peers/{side}", threads=COMMON) for side in (name, "tiled"))
-    return claim(f"peer/{name}", f"Training with `tiled` over `{name}`", *sides)
-
-
-def over_openmp(name):
-    """The claim that a training on the GPU beats plain loops on the host."""
-    return claim(f"gpu/{name}", f"`{name}` over OpenMP on {BEST} threads", OPENMP, f"deep/{name}", **GPU)
-
-
-def halves(product):
-    """The claim that two threads halve the time of a training, whose time falls further up to BEST."""
-    on, falls_on = {"product": product, "place": "2.2.5"}, f"`{product}`: falls on to {BEST} threads"
-    yield by_threads(f"half/{product}", f"`{product}`: half the time on two threads", 1, 2, **on, **TWICE)
-    yield by_threads(f"on/{product}", falls_on, LEVEL, BEST, **on)
-
-
-def over_loops(count, words):
-    """The claim that BLAS beats plain loops on a number of threads."""
-    sides = deep("openmp", count), deep("blas", count)
-    return claim(f"blas/{count}", f"BLAS over plain loops, {words}", *sides, by_form(*sides), place="2.2.4")
-
-
-GPU, EARLIER_GPU = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")
-OPENMP, BLAS = deep("openmp"), deep("blas")
-NAIVE, SHARED, CUBLAS = (f"deep/{name}" for name in EARLIER_GPU)
+GPU, KERNELS = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")
+ON_LOOPS, ON_BLAS = ({"product": name, "place": "2.2.5"} for name in ("openmp", "blas"))
+ON_ONE, ON_BEST = ([deep(name, count) for name in ("openmp", "blas")] for count in (1, BEST))
+OPENMP, BLAS = ON_BEST
+NAIVE, SHARED, CUBLAS = (f"deep/{name}" for name in KERNELS)
 COPIES, SHARED_COPIES = "copies/cublas", "copies/cuda_shared"  # with copies in every batch
 BOTH = "cuBLAS over `cuda_shared`, both with copies"
-alone = partial(Cause, "without copies")
+alone = partial(Cause, "without copies:")
 SPLIT = by_form(one_by_one("cuda_naive"), one_by_one("cuda_shared"))
 EARLIER = [
     *(by_threads(f"falls/{form}", f"`{form}` falls with threads", 1, LEVEL, form) for form in FORMS.values()),
     *map(evens_out, (*FORMS.values(), WHOLE)),
-    *halves("openmp"),
-    *halves("blas"),
+    by_threads("half/openmp", "`openmp`: half the time on two threads", 1, 2, **ON_LOOPS, **exactly(2)),
+    by_threads("on/openmp", f"`openmp`: falls on to {BEST} threads", LEVEL, BEST, **ON_LOOPS),
+    by_threads("half/blas", "`blas`: half the time on two threads", 1, 2, **ON_BLAS, **exactly(2)),
+    by_threads("on/blas", f"`blas`: falls on to {BEST} threads", LEVEL, BEST, **ON_BLAS),
     *map(rises, ("openmp", "blas")),
-    over_loops(1, "one thread"),
-    over_loops(BEST, f"{BEST} threads"),
-    claim("shared", "Shared memory halves the training", NAIVE, SHARED, SPLIT, **AT_LEAST_TWICE, **GPU),
+    claim("blas/1", "BLAS over plain loops, one thread", *ON_ONE, by_form(*ON_ONE), place="2.2.4"),
+    claim(f"blas/{BEST}", f"BLAS over plain loops, {BEST} threads", *ON_BEST, by_form(*ON_BEST), place="2.2.4"),
+    claim("shared", "Shared memory halves the training", NAIVE, SHARED, SPLIT, min=2, **GPU),
     claim("close", "cuBLAS with copies equals OpenBLAS", BLAS, COPIES, alone(BLAS, CUBLAS), **EQUAL, **GPU),
     claim("fastest/cublas", BOTH, SHARED_COPIES, COPIES, alone(SHARED, CUBLAS), **GPU),
     claim("fastest/blas", "OpenBLAS over `cuda_shared` with copies", SHARED_COPIES, BLAS, alone(SHARED, BLAS), **GPU),
-    share_claim("share", "the training", deep("openmp", 1), deep("blas", 1), **GPU),
-    *map(over_openmp, EARLIER_GPU),
+    share_claim("share", "the training", *ON_ONE, **GPU),
+    *(claim(f"gpu/{key}", f"`{key}` over OpenMP on {BEST} threads", OPENMP, f"deep/{key}", **GPU) for key in KERNELS),
 ]
-GRAPHS, SHARED_GRAPHS = (
-    [select(f"small/{name}", graph=graph) for graph in ("off", "on")] for name in ("cublas", "cuda_shared")
-)
-WITH_SHARED = Cause("with `cuda_shared`", *SHARED_GRAPHS)
-MMA, PYTORCH = "deep/cuda_mma", "deep/pytorch_cuda"
-EAGER = Cause("over its kernel launches", one_by_one("pytorch_cuda"), MMA)
+GRAPHS = [select("small/cublas", graph=graph) for graph in ("off", "on")]
+WITH_SHARED = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))
+MMA, PYTORCH, COMPILED = "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled"
+TILED, *PEERS = (select(key, threads=COMMON) for key in LINES if key.startswith("peers/"))
+EAGER = Cause("over its kernel launches:", one_by_one("pytorch_cuda"), MMA)
 OWN = [
     claim("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTORS),
     claim("compiled", "`openmp` as fast as in C", "c_openmp", "openmp", "the same loops", **EQUAL),
@@ -162,7 +135,10 @@ OWN = [
     claim("mma", "`cuda_mma` as fast as `cublas`", "cublas", "cuda_mma", **EQUAL),
     claim("graph", "A CUDA graph over launches, `cublas`", *GRAPHS, WITH_SHARED),
     share_claim("share/small", "the small network's training", "small/openmp", "small/blas"),
-    *map(peer, ("numpy_loop", "pytorch")),
+    claim("peer/numpy_loop", "Training with `tiled` over `numpy_loop`", PEERS[0], TILED),
+    claim("peer/pytorch", "Training with `tiled` over `pytorch`", PEERS[1], TILED),
+    claim("peer/pytorch/compiled", "Training with `tiled` over `pytorch`, compiled", PEERS[2], TILED),
     claim("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", PYTORCH, MMA, EAGER),
+    claim("peer/pytorch_cuda/compiled", "Training with `cuda_mma` over PyTorch's compiled graph", COMPILED, MMA),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}

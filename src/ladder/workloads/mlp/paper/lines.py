@@ -4,7 +4,7 @@ The tilings of the GPU's products are the best ones on `nvidia-h200-x4`, not the
 has the blocks of the earlier study.
 """
 
-from ladder.report.telling.lines import MAX, Line, Needs, Source
+from ladder.report.telling.lines import MAX, OFF, Line, Needs, Source
 from ladder.workloads import gemm, mlp
 
 DTYPE = "float64"
@@ -42,18 +42,9 @@ MACHINES = {
     "core": Needs(("small",)),
     "learner": Needs(("learning",), separate=True),
 }
-RELIEVES = {
-    "interchanged": "instructions",
-    "tiled": "caches, instructions",
-    "blas": "caches, instructions",
-    "cuda_shared": "caches",
-    "cuda_columns": "loads",
-    "cuda_tiled": "loads",
-    "cuda_mma": "instructions",
-    "cublas": "instructions",
-    "host": "cores",
-    "cuda": "cores, launches",
-}
+RELIEVES = dict.fromkeys(("interchanged", "cuda_mma", "cublas"), "instructions") | {"cuda_shared": "caches"}
+RELIEVES |= dict.fromkeys(("cuda_columns", "cuda_tiled"), "loads") | {"host": "cores", "cuda": "cores, launches"}
+RELIEVES |= dict.fromkeys(("tiled", "blas"), "caches, instructions")
 TILES = {
     "cuda_naive": {"block": 16},
     "cuda_shared": {"block": 16},
@@ -63,6 +54,7 @@ TILES = {
     "cublas": {"math": "default"},
 }
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
+EAGER, COMPILED = {"compiled": OFF}, {"compiled": "on"}  # of PyTorch
 
 
 def line(variant, tuning, source, label="", idea=""):
@@ -89,22 +81,22 @@ LINES = {
     "deep/blas": on_host("blas", ONE, "deep"),
     f"deep/blas/{BEST}": on_host("blas", {"threads": BEST}, "deep", "the same"),
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
-    "deep/pytorch_cuda": line("pytorch_cuda", GRAPH, "deep gpu", "`graph`"),
-    **{
-        f"copies/{name}": on_gpu(name, "deep gpu", "cuda_copies", memory="pageable")
-        for name in ("cuda_shared", "cublas")
-    },
+    "deep/pytorch_cuda": line("pytorch_cuda", GRAPH | EAGER, "deep gpu", "`graph`"),
+    "deep/pytorch_cuda/compiled": line("pytorch_cuda", GRAPH | COMPILED, "deep gpu", "`compiled`, `graph`"),
+    "copies/cuda_shared": on_gpu("cuda_shared", "deep gpu", "cuda_copies", memory="pageable"),
+    "copies/cublas": on_gpu("cublas", "deep gpu", "cuda_copies", memory="pageable"),
     **{f"small/{name}": on_host(name, ONE, "small") for name in ("openmp", "tiled", "blas")},
     **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cublas")},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
     "peers/numpy_loop": line("numpy_loop", EVERY, "peers"),
-    "peers/pytorch": line("pytorch", EVERY, "peers"),
+    "peers/pytorch": line("pytorch", EVERY | EAGER, "peers"),
+    "peers/pytorch/compiled": line("pytorch", EVERY | COMPILED, "peers", "`compiled`"),
 }
 # The table of the ladder: products on each device, and trainings of the deep network in their best forms.
 DEEP_LINES = [key for key, entry in LINES.items() if key.startswith("deep/")]
-TABLE = (PRODUCTS, tuple(TILES), (f"deep/blas/{BEST}", "deep/cuda_mma", "deep/pytorch_cuda"))
+BEST_LINES = (f"deep/blas/{BEST}", "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled")
+TABLE = (PRODUCTS, tuple(TILES), BEST_LINES)
 FIGURE = [*PRODUCTS, "c_openmp", *TILES, *DEEP_LINES]
-# The panels of the waterfall, by the sources of their lines.
 PANELS = {
     "A product on the host": ("products",),
     "A product on the GPU": ("large",),

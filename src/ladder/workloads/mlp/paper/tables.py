@@ -4,15 +4,18 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median, share
 from ladder.report.latex import code, digits
 from ladder.report.telling.ladder import with_rules
+from ladder.report.telling.lines import select_rows
 from ladder.store import rates, study
 from ladder.workloads.mlp.paper import earlier as then
 from ladder.workloads.mlp.paper.claims import PARTS, deep, one_by_one
-from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, THREADS
+from ladder.workloads.mlp.paper.lines import COMPILED, DTYPE, EAGER, GPU_PRODUCTS, THREADS
 
-PEERS = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
-PEERS |= {name: {"variant": name} for name in ("numpy_loop", "pytorch")}
-ON_GPU = {name: {"variant": "cuda", "product": name} for name in GPU_PRODUCTS}
-ON_GPU |= {"pytorch_cuda": {"variant": "pytorch_cuda"}}
+PEERS: dict[str, dict] = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
+PEERS |= {"numpy_loop": {"variant": "numpy_loop"}, "pytorch": {"variant": "pytorch"} | EAGER}
+PEERS |= {"pytorch, compiled": {"variant": "pytorch"} | COMPILED}
+ON_GPU: dict[str, dict] = {name: {"variant": "cuda", "product": name} for name in GPU_PRODUCTS}
+ON_GPU |= {"pytorch_cuda": {"variant": "pytorch_cuda"} | EAGER}
+ON_GPU |= {"pytorch_cuda, compiled": {"variant": "pytorch_cuda"} | COMPILED}
 
 
 def peers(chapter):
@@ -22,7 +25,7 @@ def peers(chapter):
     for batch in study.values(frame, "batch"):
         rows, group = study.largest_size(study.where(frame, batch=batch)), []
         for name, tuning in PEERS.items():
-            for count, case in study.by_threads(study.where(rows, **tuning)).items():
+            for count, case in study.by_threads(select_rows(rows, tuning)).items():
                 of_ceiling = share(case, rates.products(host, DTYPE, count), 2)
                 group.append([str(batch), code(name), str(count), median(case), of_ceiling])
         groups.append(group)
@@ -35,7 +38,7 @@ def gpu(chapter):
     for dtype in study.values(frame, "dtype")[::-1]:
         groups.append([])
         for name, tuning in ON_GPU.items():
-            if len(rows := study.where(frame, dtype=dtype, **tuning)):
+            if len(rows := select_rows(study.where(frame, dtype=dtype), tuning)):
                 words = code(name) + (", TF32" if rows["precision"].iloc[0] == "tf32" else "")
                 times = (median(study.where(rows, graph=graph)) for graph in ("off", "on"))
                 groups[-1].append([words, code(dtype), *times])
@@ -49,7 +52,7 @@ def earlier(chapter):
         groups.append([])
         for number, form in enumerate(then.FORMS):
             seconds = [times[count][number] for count in THREADS]
-            now = [of_form(chapter, deep(product, count), form) for count in THREADS]
+            now = [study.middle(chapter.find(deep(product, count).part(*PARTS[form]))) for count in THREADS]
             if any(now):
                 groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
                 groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
@@ -60,16 +63,11 @@ def earlier_gpu(chapter):
     """The same on a GPU by kernel, with the speed-up over the naive one."""
     rows = []
     for number, form in enumerate(then.FORMS):
-        now = [of_form(chapter, one_by_one(product), form) for product in then.ON_GPU]
+        now = [study.middle(chapter.find(one_by_one(product).part(*PARTS[form]))) for product in then.ON_GPU]
         if any(now):
             rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
     names = [*map(code, then.ON_GPU)]
     return latex.table("lrrrrrr", latex.group_head(["Form"], {"then, s": names, "now, µs": names}), rows)
-
-
-def of_form(chapter, training, form):
-    """The median seconds of a training, or of its products of a form; None where they weren't measured."""
-    return study.middle(chapter.find(training.part(*PARTS[form])))
 
 
 def gains(seconds, unit):

@@ -4,8 +4,8 @@ import itertools
 
 from ladder.report import ratios
 from ladder.report.latex import enumeration, num, percent, seconds
-from ladder.report.telling.chapter_study import NotMeasured, phase_times, required
-from ladder.store.study import values, where
+from ladder.report.telling.chapter_study import NotMeasured, required
+from ladder.store.study import phase_times, values, where
 from ladder.workloads import gemm, mlp
 from ladder.workloads.mlp.paper import claims, lines
 

@@ -12,12 +12,5 @@ and the speed-up over the rung above with its 99 % interval.
 EXPERIMENTS = ("gemm_threads", "mlp_threads", "gemm_gpu_float64", "mlp_deep")
 USES_CEILINGS = True
 
-
-def problem(row):
-    """A panel's problem in words."""
-    if row["workload"] == "gemm":
-        return f"{row['form']}: {row['m']} × {row['n']} × {row['k']}, {row['dtype']}"
-    return f"{row['batch']:,} images, {row['layers']}, {row['dtype']}"
-
-
-draw = waterfall_of(problem, "time", "products at the best rate")
+PROBLEMS = {"gemm": "{form}: {m} × {n} × {k}, {dtype}", "mlp": "{batch:,} images, {layers}, {dtype}"}
+draw = waterfall_of(PROBLEMS, "time", "products at the best rate")

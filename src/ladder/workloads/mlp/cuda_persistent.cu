@@ -1,0 +1,159 @@
+// An epoch of the training in one cooperative launch: a block keeps its units' weights on the chip for all batches.
+//
+// Shapes: pixels (images, 784), labels and order (images), loss (batches), widths (layers + 1) from the inputs to the
+// outputs; bytes (2); parameters (2 * layers), pointers to the weights (fan_in, fan_out) and the bias (fan_out) of each
+// layer in turn; workspace as in Exchange; counts (2), which are 0 before the first launch.
+//
+// Of B blocks, block b has the units from n b / B to n (b + 1) / B of each hidden layer of n units. Of the first layer
+// it keeps their Weights in registers, and digits of these in shared memory; of the layers between hidden layers its
+// units' columns of the weights, and of all layers from the second on the rows of its units of the layer before. So
+// weights between two hidden layers are kept, and updated, twice.
+//
+// A batch has two barriers of the grid with one hidden layer, and two more with each further one. Between two of them,
+// a block computes the loss and the last deltas of some rows of the batch. All deltas include the factor -rate.
+//
+// Launch: for both kernels the same grid, at most as many blocks as run at once; block BLOCK, and for `measure` 1;
+// dynamic shared memory for `train` as `measure` says.
+#include "grid.cuh"
+#include "hidden_layers.cuh"
+#include "image_stream.cuh"
+#include "last_layer.cuh"
+
+// Read or write a block's parameters: call function(its place on the chip, its place in global memory).
+template <class Function>
+__device__ __forceinline__ void for_each_parameter(const Shared &shared, Weights &weights, REAL *const *parameters,
+                                                   const Network &network, Function function) {
+  const int first = network.first[1], width = network.widths[1];
+  weights.for_each(network.units[1], [&](REAL &value, int pixel, int unit) {
+    function(value, parameters[0][size_t(pixel) * width + first + unit]);
+  });
+  for (int layer = 1; layer < network.layers; ++layer) {
+    const int units = network.units[layer], from = network.first[layer], columns = network.widths[layer];
+    const int above = network.widths[layer + 1];
+    for (int i = threadIdx.x; i < units; i += BLOCK)
+      function(shared.bias[layer][i], parameters[2 * layer - 1][from + i]);
+    for (int i = threadIdx.x; i < units * above; i += BLOCK)
+      function(shared.rows[layer + 1][i], parameters[2 * layer][size_t(from) * above + i]);
+    if (layer > 1)
+      for (int i = threadIdx.x; i < network.widths[layer - 1] * units; i += BLOCK)
+        function(shared.columns[layer][i], parameters[2 * layer - 2][size_t(i / units) * columns + from + i % units]);
+  }
+}
+
+// The largest value of a word in shared memory, by which all threads of the block agree on a scale; 0 before.
+__device__ __forceinline__ void raise(unsigned *word, unsigned value) {
+  value = __reduce_max_sync(~0u, value);
+  if (threadIdx.x % WARP == 0) atomicMax(word, value);
+}
+
+// Write the digits of the first layer's weights to shared memory; returns the value of their last digit's unit.
+__device__ __forceinline__ REAL write_weights(const Shared &shared, const Weights &weights) {
+  raise(shared.magnitudes, weights.magnitude());
+  __syncthreads();
+  const int exponent = exponent_of(shared.magnitudes[0]);
+  weights.write(shared.weight_planes, power_of_two(BITS - exponent));
+  return power_of_two(exponent - BITS);
+}
+
+// The first layer's activations of a chunk's rows.
+__device__ __forceinline__ void forward_first(const Shared &shared, const Network &network, const Chunk &chunk,
+                                              REAL unit_value) {
+  const int units = network.units[1], count = chunk.rows * units;
+  multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, units, unit_value / 255);
+  __syncthreads();
+  for (int i = threadIdx.x; i < count; i += BLOCK)
+    shared.activations[1][chunk.first * units + i] =
+        network.activate(shared.parts[i] + shared.parts[count + i] + shared.bias[1][i % units]);
+}
+
+// Write the digits of the first layer's deltas of a chunk's rows to shared memory: 0 beyond these rows and units.
+__device__ __forceinline__ void write_deltas(const Shared &shared, const Network &network, const Chunk &chunk,
+                                             REAL scale) {
+  const int units = network.units[1];
+  signed char *planes = reinterpret_cast<signed char *>(shared.delta_planes);
+  for (int i = threadIdx.x; i < (chunk.rows + DEPTH - 1) / DEPTH * DEPTH * UNITS; i += BLOCK) {
+    const int row = i / UNITS, unit = i % UNITS;
+    unsigned words[SLICES / 4] = {};
+    if (row < chunk.rows && unit < units) to_digits(words, shared.deltas[1][(chunk.first + row) * units + unit], scale);
+#pragma unroll
+    for (int s = 0; s < SLICES; ++s) {
+      const int plane = (unit / 4 * TILES + s / 2) * 8 + 2 * (unit % 4) + s % 2;
+      planes[plane * shared.delta_distance * 4 + delta_position(row)] = words[s / 4] >> 8 * (s % 4);
+    }
+  }
+}
+
+// bytes = those of Shared and of the workspace for batches of this size in chunks of this number of rows.
+extern "C" __global__ void measure(const int *widths, int layers, int batch, int chunk, long long *bytes) {
+  const Network network(widths, layers, 0);
+  if (blockIdx.x) return;
+  bytes[0] = Shared(nullptr, network, batch, chunk).bytes, bytes[1] = Exchange(nullptr, network, batch).bytes;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1)
+    train(const unsigned char *pixels, const long long *labels, const long long *order, REAL *loss,
+          REAL *const *parameters, const int *widths, void *workspace, int layers, int is_relu, int images,
+          int batch, int chunk, REAL rate, unsigned *counts) {
+  extern __shared__ int4 memory[];
+  const Network network(widths, layers, is_relu);
+  const Exchange exchange(workspace, network, batch);
+  const Shared shared(memory, network, batch, chunk);
+  GridBarrier barrier = {counts};
+  const int chunks = (batch + chunk - 1) / chunk;
+  ImageStream stream = {pixels, order, shared.images, images, batch, chunk, chunks};
+  Weights weights = {};
+
+  stream.start();
+  if (threadIdx.x < 2) shared.magnitudes[threadIdx.x] = 0;
+  for_each_parameter(shared, weights, parameters, network, [](REAL &value, REAL &original) { value = original; });
+  for (int i = threadIdx.x; i < CLASSES; i += BLOCK) shared.bias[layers][i] = parameters[2 * layers - 1][i];
+  __syncthreads();
+  REAL unit_value = write_weights(shared, weights);
+
+  for (int step = 0, first = 0; first < images; ++step, first += batch) {
+    const int rows = min(batch, images - first), parity = step % 2;
+    for (int use = 0; use < chunks; ++use) {
+      forward_first(shared, network, stream.wait(step, use), unit_value);
+      if (use < chunks - 1) stream.release();
+    }
+    __syncthreads();
+    if (threadIdx.x < 2) shared.magnitudes[threadIdx.x] = 0;
+    for (int layer = 2; layer < layers; ++layer) {
+      publish(exchange.activations[parity][layer - 1], shared.activations[layer - 1], network, layer - 1, rows);
+      barrier.wait();
+      forward_hidden(shared, exchange.activations[parity][layer - 1], network, layer, rows);
+    }
+    add_logits(exchange, shared, network, rows);
+    barrier.wait();
+    compute_losses(exchange, shared, network, labels, order + first, rows, rate);
+    barrier.wait();
+    if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange.losses, rows);
+    backward_last(exchange, shared, network, rows, chunk);
+    for (int layer = layers - 2; layer > 0; --layer) {
+      publish(exchange.deltas[layer + 1], shared.deltas[layer + 1], network, layer + 1, rows);
+      barrier.wait();
+      backward_hidden(shared, exchange.deltas[layer + 1], exchange.activations[parity][layer], network, layer, rows);
+    }
+
+    unsigned magnitude = 0;
+    for (int i = threadIdx.x; i < rows * network.units[1]; i += BLOCK)
+      magnitude = max(magnitude, magnitude_bits(shared.deltas[1][i]));
+    raise(shared.magnitudes + 1, magnitude);
+    __syncthreads();
+    const int exponent = exponent_of(shared.magnitudes[1]);
+    Gradient gradient;
+    for (int use = chunks; use < 2 * chunks; ++use) {
+      const Chunk part = stream.wait(step, use);
+      write_deltas(shared, network, part, power_of_two(BITS - exponent));
+      __syncthreads();
+      gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows);
+      stream.release();
+    }
+    gradient.update(weights, network.units[1], power_of_two(exponent - BITS) / 255);
+    unit_value = write_weights(shared, weights);
+  }
+  for_each_parameter(shared, weights, parameters, network, [](REAL &value, REAL &original) { original = value; });
+  if (blockIdx.x == 0)
+    for (int i = threadIdx.x; i < CLASSES; i += BLOCK) parameters[2 * layers - 1][i] = shared.bias[layers][i];
+  barrier.leave();
+}

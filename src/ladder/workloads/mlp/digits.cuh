@@ -1,0 +1,56 @@
+// Numbers as digits of a byte, for products on tensor cores in integers. REAL is the element type, a macro.
+//
+// A value v with |v| <= 2^e is the integer v 2^(BITS - e) to the nearest, and this integer the sum of d[s] 256^s over
+// its SLICES digits, each from -128 to 127. A product of digits and bytes is exact; the only error is that of the
+// rounding, 2^(e - BITS - 1), which is below that of REAL.
+#pragma once
+
+constexpr int SLICES = sizeof(REAL), BITS = 8 * SLICES - 2;
+
+// The largest exponent e of values whose bits by magnitude_bits() are at most `bits`: they are below 2^e. It is bounded
+// from below so that 2^(BITS - e) is finite.
+__device__ __forceinline__ int exponent_of(unsigned bits) {
+  return FLOAT64 ? max(int(bits >> 20) - 1022, -900) : max(int(bits >> 23) - 126, -90);
+}
+
+// The upper 32 bits of |value|, which are ordered as the values are.
+__device__ __forceinline__ unsigned magnitude_bits(double value) { return unsigned(__double2hiint(value)) & 0x7fffffff; }
+__device__ __forceinline__ unsigned magnitude_bits(float value) { return __float_as_uint(value) & 0x7fffffff; }
+
+// 2^e.
+__device__ __forceinline__ REAL power_of_two(int e) { return ldexp(REAL(1), e); }
+
+// The four-byte words (SLICES / 4) of a value times `scale`, 2^(BITS - e): byte s % 4 of word s / 4 is digit s.
+__device__ __forceinline__ void to_digits(unsigned (&words)[SLICES / 4], REAL value, REAL scale) {
+  constexpr unsigned OFFSET = 0x80808080;  // 128 in every byte: digits from 0 to 255, then these from -128 to 127
+#if FLOAT64
+  const unsigned long long bits = (unsigned long long)__double2ll_rn(value * scale) + 0x8080808080808080ull;
+  words[0] = unsigned(bits) ^ OFFSET, words[1] = unsigned(bits >> 32) ^ OFFSET;
+#else
+  words[0] = (unsigned(__float2int_rn(value * scale)) + OFFSET) ^ OFFSET;
+#endif
+}
+
+// The sum of sums[s] 256^s, whose terms are below 2^31.
+__device__ __forceinline__ REAL from_digits(const int (&sums)[SLICES]) {
+  long long parts[SLICES / 4];
+#pragma unroll
+  for (int part = 0; part < SLICES / 4; ++part) {
+    parts[part] = sums[4 * part];
+#pragma unroll
+    for (int s = 1; s < 4; ++s) parts[part] += (long long)sums[4 * part + s] << 8 * s;
+  }
+#if FLOAT64
+  return double(parts[1]) * 4294967296.0 + double(parts[0]);
+#else
+  return float(parts[0]);
+#endif
+}
+
+// Transpose bytes: byte j of to[i] is byte i of from[j].
+__device__ __forceinline__ void transpose_bytes(unsigned (&to)[4], const unsigned (&from)[4]) {
+  const unsigned low = __byte_perm(from[0], from[1], 0x5140), high = __byte_perm(from[0], from[1], 0x7362);
+  const unsigned low2 = __byte_perm(from[2], from[3], 0x5140), high2 = __byte_perm(from[2], from[3], 0x7362);
+  to[0] = __byte_perm(low, low2, 0x5410), to[1] = __byte_perm(low, low2, 0x7632);
+  to[2] = __byte_perm(high, high2, 0x5410), to[3] = __byte_perm(high, high2, 0x7632);
+}

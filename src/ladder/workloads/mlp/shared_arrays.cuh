@@ -1,0 +1,104 @@
+// What the parts of the persistent training share: the network, a block's units, and its arrays in shared memory.
+#pragma once
+#include "first_layer.cuh"
+
+constexpr int CLASSES = 10, MAX_LAYERS = 8;
+
+// The layers of weights are numbered from 1 to `layers`; layer l has widths[l - 1] inputs and widths[l] units, of which
+// the block has units[l] from first[l] on if it is hidden, and no block has more than max_units[l].
+struct Network {
+  int layers, is_relu, widths[MAX_LAYERS], first[MAX_LAYERS], units[MAX_LAYERS], max_units[MAX_LAYERS];
+
+  __device__ Network(const int *all_widths, int layers, int is_relu) : layers(layers), is_relu(is_relu) {
+    for (int layer = 0; layer <= layers; ++layer) {
+      const long long width = widths[layer] = all_widths[layer];
+      first[layer] = width * blockIdx.x / gridDim.x;
+      units[layer] = width * (blockIdx.x + 1) / gridDim.x - first[layer];
+      max_units[layer] = (width + gridDim.x - 1) / gridDim.x;
+    }
+  }
+
+  __device__ __forceinline__ REAL activate(REAL z) const { return is_relu ? max(z, REAL(0)) : 1 / (1 + exp(-z)); }
+  // The derivative of the activation, from its value.
+  __device__ __forceinline__ REAL slope(REAL a) const { return is_relu ? REAL(a > 0) : a * (1 - a); }
+};
+
+// Consecutive arrays in memory, each aligned to 16 bytes.
+struct Allocator {
+  char *memory;
+  long long bytes;
+
+  template <class Type>
+  __device__ __forceinline__ Type *take(long long count) {
+    Type *array = reinterpret_cast<Type *>(memory + bytes);
+    bytes += (count * (long long)sizeof(Type) + 15) / 16 * 16;
+    return array;
+  }
+};
+
+// A block's arrays in shared memory; `u` stands for the block's units of a layer.
+struct Shared {
+  unsigned *images;         // (2, chunk * ROW + 4)
+  unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE)
+  unsigned *delta_planes;   // (PLANES, delta_distance), of a chunk's rows
+  REAL *parts;              // (2, chunk, u), of the first layer's sums
+  REAL *team_sums;          // (BLOCK)
+  REAL *warp_sums;          // (WARPS, (UNITS + 1) * CLASSES + UNITS)
+  REAL *last_deltas;        // (chunk, CLASSES)
+  REAL *activations[MAX_LAYERS], *deltas[MAX_LAYERS];  // of hidden layers: (batch, u)
+  REAL *bias[MAX_LAYERS];                              // of hidden layers (u), of the last one (CLASSES)
+  REAL *columns[MAX_LAYERS];  // of weights of hidden layers from 2 on: (fan_in, u)
+  REAL *rows[MAX_LAYERS];     // of weights of layers from 2 on: (u of the layer before, fan_out)
+  unsigned *magnitudes;       // (2): the largest magnitude_bits() of the weights, and of the deltas, of the first layer
+  int delta_distance;
+  long long bytes;  // of all arrays
+
+  __device__ Shared(void *memory, const Network &network, int batch, int chunk) {
+    Allocator allocator = {static_cast<char *>(memory), 0};
+    const int units = network.max_units[1], last = network.layers;
+    delta_distance = (chunk + DEPTH - 1) / DEPTH * 8 + 4;
+    images = allocator.take<unsigned>(2 * (chunk * ROW + 4));
+    weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE);
+    delta_planes = allocator.take<unsigned>(PLANES * delta_distance);
+    parts = allocator.take<REAL>(2 * chunk * units);
+    team_sums = allocator.take<REAL>(BLOCK);
+    warp_sums = allocator.take<REAL>(WARPS * ((UNITS + 1) * CLASSES + UNITS));
+    last_deltas = allocator.take<REAL>(chunk * CLASSES);
+    magnitudes = allocator.take<unsigned>(2);
+    bias[last] = allocator.take<REAL>(CLASSES);
+    for (int layer = 1; layer < last; ++layer) {
+      const int count = network.max_units[layer];
+      activations[layer] = allocator.take<REAL>(batch * count);
+      deltas[layer] = allocator.take<REAL>(batch * count);
+      bias[layer] = allocator.take<REAL>(count);
+      rows[layer + 1] = allocator.take<REAL>(count * network.widths[layer + 1]);
+      if (layer > 1) columns[layer] = allocator.take<REAL>(network.widths[layer - 1] * count);
+    }
+    bytes = allocator.bytes;
+  }
+};
+
+// Arrays in global memory through which blocks exchange values; B is the number of blocks, w a hidden layer's width.
+struct Exchange {
+  REAL *logits;  // (batch, B, CLASSES): each block's share of the logits, without the bias
+  REAL *last_deltas, *losses;  // (batch, CLASSES), (batch)
+  // Of hidden layers but the last one (batch, w); two of them, because a block may still read the previous batch's.
+  REAL *activations[2][MAX_LAYERS];
+  REAL *deltas[MAX_LAYERS];  // of hidden layers but the first one (batch, w)
+
+  long long bytes;         // of all arrays
+
+  __device__ Exchange(void *workspace, const Network &network, int batch) {
+    Allocator allocator = {static_cast<char *>(workspace), 0};
+    logits = allocator.take<REAL>((long long)batch * gridDim.x * CLASSES);
+    last_deltas = allocator.take<REAL>(batch * CLASSES);
+    losses = allocator.take<REAL>(batch);
+    for (int layer = 1; layer < network.layers; ++layer) {
+      const long long count = (long long)batch * network.widths[layer];
+      activations[0][layer] = allocator.take<REAL>(count);
+      activations[1][layer] = allocator.take<REAL>(count);
+      deltas[layer] = allocator.take<REAL>(count);
+    }
+    bytes = allocator.bytes;
+  }
+};

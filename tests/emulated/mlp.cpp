@@ -1,0 +1,79 @@
+// The kernels of a CUDA source of `mlp` whose blocks wait for each other, on the CPU: the blocks of a grid along x run
+// at the same time, as those along z do in device.h. Blocks may have DYNAMIC bytes of shared memory, an array `memory`.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "by_name.h"
+
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+using std::max;
+
+static Index grid_along_x() { return {gridDim.z, 1, 1}; }
+static Index block_along_x() { return {blockIdx.z, 0, 0}; }
+#define gridDim grid_along_x()
+#define blockIdx block_along_x()
+
+// The value of another lane.
+template <class Type>
+Type __shfl_sync(unsigned, Type value, int lane) {
+  static_assert(sizeof value <= sizeof(double));
+  Warp &warp = warps[threadIdx.x / 32];
+  std::memcpy(warp.a[threadIdx.x % 32], &value, sizeof value);
+  warp.barrier.wait();
+  std::memcpy(&value, warp.a[lane], sizeof value);
+  warp.barrier.wait();
+  return value;
+}
+
+inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
+  unsigned largest = 0;
+  for (int lane = 0; lane < 32; ++lane) largest = max(largest, __shfl_sync(mask, value, lane));
+  return largest;
+}
+
+// Shared memory belongs to a thread of the system, global memory doesn't.
+inline unsigned atomicMax(unsigned *number, unsigned value) { return std::exchange(*number, max(*number, value)); }
+inline unsigned atomicAdd(unsigned *number, unsigned value) {
+  return __atomic_fetch_add(number, value, __ATOMIC_ACQ_REL);
+}
+
+template <class Type>
+Type __ldcg(const Type *from) {
+  return *from;
+}
+
+// Byte i of the result is the byte of (first, second) that digit i of the selector names.
+inline unsigned __byte_perm(unsigned first, unsigned second, unsigned selector) {
+  const uint64_t bytes = uint64_t(second) << 32 | first;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return result;
+}
+
+inline int __double2hiint(double value) {
+  int64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return int(bits >> 32);
+}
+inline unsigned __float_as_uint(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+inline long long __double2ll_rn(double value) { return std::llrint(value); }
+inline int __float2int_rn(float value) { return int(std::lrint(value)); }
+
+#include SOURCE
+
+__thread int4 memory[DYNAMIC / sizeof(int4)];
+
+extern "C" bool emulate(const char *name, Index grid, Index block, size_t count, const size_t *bytes,
+                        void *const *values) {
+#undef gridDim
+  gridDim = {1, 1, grid.x}, blockDim = block;
+  if (!std::strcmp(name, "measure")) return start(measure, count, bytes, values);
+  return !std::strcmp(name, "train") && start(train, count, bytes, values);
+}

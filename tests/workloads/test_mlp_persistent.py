@@ -1,0 +1,185 @@
+"""The persistent training on the CPU: `emulated/mlp.cpp` runs its blocks at the same time, threads in random order."""
+
+import functools
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import elementary
+from epochs import digits
+from ladder import cuda, devices
+from ladder.build import binaries
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+from ladder.workloads import mlp
+from ladder.workloads.mlp import cuda_persistent, reference
+
+pytestmark = [pytest.mark.xdist_group("mlp_persistent"), elementary.needs_compiler]
+SHARED = 160_000  # bytes of a block's shared memory
+SMALL = {"layers": "784-17-10", "images": 50, "batch": 20, "epochs": 2, "rate": 0.5, "source": "digits"}
+# Two warps: each has every second step of the first layer's products. A warp of the losses' sums has whole rows.
+TILE = {"block": 64, "groups": 1}
+
+
+@functools.cache
+def kernels(dtype, changes=(), **tile):
+    """The kernels for the CPU, compiled once per process after `changes`, pairs of (header, text, replacement)."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        source = binaries.source_of("mlp", "cuda_persistent")
+        for path in (source, *source.parent.glob("*.cuh")):
+            text = path.read_text()
+            for header, old, new in changes:
+                if header == path.name:
+                    assert text.count(old) == 1, old
+                    text = text.replace(old, new)
+            (folder / path.name).write_text(text)
+        macros = {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": SHARED}
+        arguments = ("mlp.cpp", "mlp", "cuda_persistent", dtype, macros)
+        return elementary.Kernels(folder, *arguments, options=[f"-I{folder}"], **tile)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A GPU of seven multiprocessors, on the CPU; tests may change its shared memory or its source."""
+    gpu = SimpleNamespace(shared=SHARED, at_once=7, changes=())
+    cupy = SimpleNamespace(
+        array=np.array,
+        cuda=SimpleNamespace(Device=lambda: SimpleNamespace(attributes={"MaxSharedMemoryPerBlockOptin": gpu.shared})),
+    )
+
+    def kernel(workload, variant, name, dtype, is_cooperative, **tile):
+        assert is_cooperative
+        return kernels(dtype, gpu.changes, **tile).get(workload, variant, name, dtype, **tile)
+
+    monkeypatch.setattr(cuda, "kernel", kernel)
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 7)
+    monkeypatch.setattr(cuda, "blocks_at_once", lambda kernel, block, shared: gpu.at_once)
+    monkeypatch.setattr(cuda_persistent, "load_cupy", lambda: cupy)
+    monkeypatch.setattr(cuda_persistent, "addresses_of", lambda arrays: [array.ctypes.data for array in arrays])
+    return gpu
+
+
+@functools.cache
+def exact(sizes):
+    """The reference of sizes, given as pairs."""
+    return reference.compute(dict(sizes), digits())
+
+
+def train(dtype="float32", tile=TILE, device=None, **changes):
+    """The names of the checks that fail in any epoch, and the bytes of all results."""
+    sizes = workloads.complete("mlp", SMALL | changes) | {"dtype": dtype}
+    device = device or elementary.guarded_host()
+    problem = make_problem(mlp, Case("mlp", "cuda_persistent", sizes, {}), device)
+    staged = device.staging(problem.inputs)
+    run = cuda_persistent.setup(problem, **tile)
+    references, failed = exact(tuple(mlp.reference_sizes(sizes).items())), set()
+    for round in range(sizes["epochs"]):
+        written = mlp.fill(staged, sizes, round, digits())
+        device.upload({name: staged[name] for name in written}, {name: problem.inputs[name] for name in written})
+        problem.loss.fill(np.nan)
+        run()
+        inputs, outputs = (
+            {name: device.to_host(array) for name, array in arrays.items()}
+            for arrays in (problem.inputs, problem.outputs)
+        )
+        checks, _ = mlp.check(sizes, inputs, outputs, round, digits(), references, dtype)
+        failed |= {check.name for check in checks if not check.passed}
+    assert elementary.are_whole(getattr(device, "guards", [])), "memory behind an array was written"
+    return failed, b"".join(array.tobytes() for array in (*inputs.values(), *outputs.values()))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_epoch_is_that_of_the_reference(gpu, dtype):
+    assert train(dtype)[0] == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"images": 34, "batch": 33},  # the last batch has one image
+        {"images": 3, "batch": 1},
+        {"images": 5, "batch": 17},  # more than there are
+        {"layers": "784-3-10", "epochs": 1},  # fewer units than multiprocessors
+        {"layers": "784-17-13-10", "activation": "relu", "rate": 0.1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_batches_and_layers_of_every_kind_are_right(gpu, dtype, changes):
+    assert train(dtype, **changes)[0] == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layers", ["784-65-33-10", "784-17-5-33-9-10"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_deep_networks_are_right(gpu, dtype, layers):
+    groups = 3 if "65" in layers else 2
+    assert train(dtype, TILE | {"groups": groups}, layers=layers, activation="relu", rate=0.1)[0] == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_batch_in_parts_is_right_and_results_are_the_same_to_the_last_bit(gpu, dtype):
+    sizes = {"images": 100, "batch": 70, "epochs": 1}
+    failed, whole = train(dtype, **sizes, tile=TILE | {"block": 128})
+    again = train(dtype, **sizes, tile=TILE | {"block": 128})
+    gpu.shared = 90_000
+    in_parts = train(dtype, **sizes, tile=TILE | {"block": 128})
+    assert failed == in_parts[0] == set()
+    assert again == (failed, whole)
+
+
+FAULTS = {
+    "rows in another order than their deltas": ("first_layer.cuh", "row % 16 / 8 * 2", "row % 16 / 8"),
+    "a digit's offset missing": ("digits.cuh", "+ OFFSET) ^ OFFSET", ")"),
+    "images overwritten while in use": ("image_stream.cuh", "__syncthreads();\n    copy();", "copy();"),
+    "images read before all have arrived": ("image_stream.cuh", "<1>();\n    __syncthreads();", "<1>();"),
+    "the scale of new weights forgotten": ("cuda_persistent.cu", "\n    unit_value = write_w", "\n    write_w"),
+    "a bias left out": ("last_layer.cuh", "shared.bias[hidden][i - weights] += sum;", ";"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_the_kernel_is_noticed(gpu, fault):
+    gpu.changes = (FAULTS[fault],)
+    assert train(rate=5.0, epochs=3)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "tile", "message"),
+    [
+        ({"layers": "784-10"}, TILE, "has 0 hidden layers"),
+        ({"layers": "784-2-2-2-2-2-2-2-10"}, TILE, "networks of 1 to 6"),
+        ({"layers": "784-65-10"}, TILE, "10 units of the widest layer .*raise groups"),
+        ({"layers": "784-6000-10"}, {}, "858 units"),
+        ({"layers": "784-28-5000-10"}, {"block": 64, "groups": 200}, "bytes of shared memory"),
+    ],
+)
+def test_a_network_that_does_not_fit_is_refused(gpu, changes, tile, message):
+    with pytest.raises(LadderError, match=message):
+        train(tile=tile, **changes)
+
+
+def test_a_grid_that_does_not_run_at_once_is_refused(gpu):
+    gpu.at_once = 5
+    with pytest.raises(LadderError, match="6 blocks at once"):
+        train()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layers", ["784-17-10", "784-300-10", "784-65-33-10"])
+@pytest.mark.parametrize("batch", [1, 17, 100, 1000])
+def test_epochs_on_a_gpu_are_right_and_the_same_to_the_last_bit(dtype, layers, batch):
+    changes = {"layers": layers, "batch": batch, "images": min(1230, 40 * batch + 1)}
+    failed, results = train(dtype, {}, devices.load("cuda"), **changes)
+    assert failed == set()
+    assert train(dtype, {}, devices.load("cuda"), **changes)[1] == results
