@@ -148,11 +148,11 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     staged = device.staging(inputs)
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
     is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
-    written = staged if is_compared and staged is not inputs else {}
+    intact = staged if is_compared and staged is not inputs else {}
 
     def begin(round):
         """Write the inputs of a round, and prepare its run."""
-        nonlocal last_fill, written
+        nonlocal last_fill, intact
         if problem.inputs:
             # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
@@ -160,7 +160,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
                 declarations.require_names(last_fill[1], staged)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
             if is_compared and staged is inputs:
-                written = {name: array.copy() for name, array in inputs.items()}
+                intact = {name: array.copy() for name, array in inputs.items()}
         if workload.GENERATED:
             workload.generate(problem, round)
         in_order(steps.prepare)()
@@ -187,10 +187,10 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
 
     def changed_input():
         """A sentence on an input that differs from what was written at the beginning of the round; else empty."""
-        changed = (
-            name for name in written if not np.array_equal(written[name], device.to_host(inputs[name]), equal_nan=True)
-        )
-        return next((CHANGED_INPUT.format(name) for name in changed), "")
+        for name, array in intact.items():
+            if not np.array_equal(array, device.to_host(inputs[name]), equal_nan=True):
+                return CHANGED_INPUT.format(name)
+        return ""
 
     def require_refusal(outputs, check_inputs=staged):
         """Refuse a user's own `check` that accepts wrong outputs, into which it turns these."""
