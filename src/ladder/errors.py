@@ -24,10 +24,11 @@ def did_you_mean(name: Any, names: Iterable[Any]) -> str:
 
 
 def similar_names(name: Any, names: Iterable[Any], count: int = 2, min_similarity: float = MIN_SIMILARITY) -> list[str]:
-    """At most `count` known names that resemble an unknown one, the most similar first."""
+    """At most `count` known names that resemble an unknown one, the most similar first; case makes no difference."""
     import difflib  # here, because most processes make no mistake
 
-    return difflib.get_close_matches(str(name), list(map(str, names)), count, min_similarity)
+    by_lower = {text.lower(): text for text in map(str, names)}
+    return [by_lower[text] for text in difflib.get_close_matches(str(name).lower(), by_lower, count, min_similarity)]
 
 
 def enumerate_words(words: Iterable[str], conjunction: str = "and") -> str:

@@ -75,7 +75,8 @@ def test_variants_are_found_in_folders_of_the_configuration_and_the_environment(
         (tmp_path / folder / "gemm" / f"{variant}.py").write_text(VARIANT)
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "environment"))
     (tmp_path / "own.yaml").write_text(f"variant_folders: [{tmp_path}/configured]")
-    main(["list", "--rungs", "--configfile", str(tmp_path / "own.yaml")])
+    (tmp_path / "more.yaml").write_text("cores: 2")
+    main(["list", "--rungs", "--configfile", str(tmp_path / "own.yaml"), str(tmp_path / "more.yaml")])
     assert {"one_of_mine", "another"} <= set(capsys.readouterr().out.split())
 
 

@@ -1,6 +1,9 @@
 """New variants and workloads keep their contracts and run, and no file is overwritten."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,7 @@ def folder(tmp_path, monkeypatch):
     folder = tmp_path / "own"
     folder.mkdir()
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
     monkeypatch.chdir(tmp_path)
     sources.forget()
     yield folder
@@ -97,6 +101,15 @@ def test_the_verb_writes_a_workload_that_runs(folder, capsys):
     assert line == ["run", "spmv/plain", "elements=256", "--quick"]
     main([*line, "--processes", "2", "dtype=float32"])
     assert "1.  spmv/plain" in capsys.readouterr().out
+
+
+def test_the_verb_prints_a_command_that_works_where_ladder_is_not_on_the_path(folder, capsys, monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    main(["new", "workload/spmv"])
+    command = capsys.readouterr().out.split("Try it:  ")[1].splitlines()[0]
+    program = command.removesuffix(" run spmv/plain elements=256 --quick")
+    result = subprocess.run(f"{program} --version", shell=True, capture_output=True, text=True)
+    assert (program, result.returncode) == (str(Path(sys.executable).with_name("ladder")), 0)
 
 
 @pytest.mark.slow  # it compiles the variant

@@ -7,7 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from ladder import devices
-from ladder.harness import leases
+from ladder.__main__ import main
+from ladder.cuda import gpus
+from ladder.harness import comparison, leases, measure, profiling, ranking_session, turns
+from ladder.harness.case_arguments import cases_of
 from ladder.records import locks
 
 
@@ -62,3 +65,44 @@ def test_cases_with_the_same_lease_hold_the_largest_number_once(device, monkeypa
     with leases.lease_devices(*cases) as variables:
         assert (variables, events) == ({"GPUS": "4", "OTHER": "1"}, [4])
     assert events == [4, "released"]
+
+
+GEMM = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold"
+NAIVE = f"{GEMM},block=16"
+VERBS = [
+    ["measure", "gemm", "cuda_naive", NAIVE, "--out", "record.json"],
+    ["compare", f"gemm/blas/{GEMM},threads=1", f"gemm/cuda_naive/{NAIVE}"],
+    ["run", "gemm/cuda_naive", "m=17", "n=5", "k=9"],
+    ["profile", "gemm/cuda_naive", "m=17", "n=5", "k=9"],
+]
+
+
+@pytest.fixture
+def without_gpu(monkeypatch, tmp_path):
+    """A machine without a GPU, whose lock must not be waited for."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(gpus.nvidia, "gpus", list)
+    for module in (comparison, measure, profiling, ranking_session, turns):
+        monkeypatch.setattr(module, "hold_machine", lambda *cases: pytest.fail("waits for the machine"))
+
+
+@pytest.mark.parametrize("words", VERBS, ids=lambda words: words[0])
+@pytest.mark.usefixtures("without_gpu")
+def test_a_case_that_lacks_a_gpu_is_refused_before_the_wait_for_the_machine(words, capsys):
+    with pytest.raises(SystemExit) as exit_status:
+        main(words)
+    assert exit_status.value.code == 1
+    assert "There is no GPU to work on: `nvidia-smi` lists none." in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("without_gpu")
+def test_a_campaign_that_lacks_a_gpu_is_refused_before_the_wait_for_the_machine():
+    jobs = dict.fromkeys(cases_of(["gemm/blas", "gemm/cuda_naive", "m=17", "n=5", "k=9"]), ({}, None))
+    with pytest.raises(turns.LadderError, match="no GPU to work on"):
+        turns.measure_in_turns(jobs, {"processes": 1}, "a-campaign", "here", "records")
+
+
+def test_too_few_gpus_are_refused_too(monkeypatch):
+    monkeypatch.setattr(gpus.nvidia, "gpus", lambda: [{"uuid": "GPU-a"}])
+    with pytest.raises(turns.LadderError, match="needs 2 GPUs, but `nvidia-smi` lists 1"):
+        devices.load("cuda").require_parts(2)

@@ -74,6 +74,15 @@ def workers(monkeypatch):
     return state
 
 
+@pytest.fixture
+def with_gpu(monkeypatch):
+    """A machine that seems to have a GPU, which nobody else uses."""
+    for name in ("require_met", "require_devices"):
+        monkeypatch.setattr(ranking_session, name, lambda *arguments: None)
+    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
+    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+
+
 class Report:
     """A report that keeps its sentences and the number of updates."""
 
@@ -294,6 +303,29 @@ def test_ctrl_c_gives_the_ranking_so_far(workers, capsys):
     assert json.loads(Path("ranked.json").read_text(encoding="utf-8"))["interrupted"] is True
 
 
+def test_ctrl_c_names_what_was_not_measured(workers, capsys):
+    def press(case, number):
+        if case.variant == "interchanged":
+            raise KeyboardInterrupt
+
+    workers.fail = press
+    assert run("gemm/openmp", "gemm/interchanged", "gemm/tiled", *WORDS) == 130
+    printed = capsys.readouterr().out
+    assert "1.  gemm/openmp" in printed
+    assert "Not measured: gemm/interchanged and gemm/tiled." in printed
+
+
+def test_a_variant_that_is_wrong_at_other_sizes_is_not_ranked_as_right(workers, capsys, monkeypatch):
+    """Though it is the fastest."""
+    monkeypatch.setattr(ranking.spot_checks, "warnings", lambda cases, *others: {cases[1]: "It is wrong there."})
+    assert run("gemm/openmp", "gemm/tiled", "gemm/interchanged", *WORDS, "--quick", "--json", "ranked.json") == 1
+    printed = capsys.readouterr()
+    rows = [line.split()[:2] for line in printed.out.splitlines() if line.lstrip().startswith(("1.", "2.", "wrong"))]
+    assert rows == [["1.", "gemm/interchanged"], ["2.", "gemm/openmp"], ["wrong", "gemm/tiled"]]
+    assert "gemm/tiled: It is wrong there." in printed.out
+    assert "right on 1 thread, with" in printed.err
+
+
 def test_ctrl_c_before_any_result_is_a_sentence(workers, capsys):
     def press(case, number):
         raise KeyboardInterrupt
@@ -309,11 +341,9 @@ def test_a_variant_that_fails_gives_an_exit_status(workers, capsys):
     assert "gemm/tiled: It is wrong." in capsys.readouterr().out
 
 
-def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys, monkeypatch):
+@pytest.mark.usefixtures("with_gpu")
+def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys):
     """Blocks of 8 are twice as fast as the default, 16; blocks of 64 fail."""
-    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
-    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
-    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
     workers.fail = lambda case, number: LadderError("It is wrong.") if case.tuning["block"] == 64 else None
     assert run("gemm/cuda_naive", "m=17", "n=5", "k=9", "--sweep", "block=4,8,16,64", "--json", "swept.json") == 0
     document = json.loads(Path("swept.json").read_text(encoding="utf-8"))
@@ -344,12 +374,10 @@ def test_the_fastest_of_each_variant_are_confirmed():
     assert not any(final.results.values()), "the finalists are measured on fresh processes"
 
 
+@pytest.mark.usefixtures("with_gpu")
 @pytest.mark.parametrize(("budget", "count"), [("0.1s", 2), ("7", 4), ("1000", 6)])
 def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
     """Two combinations take 4 s on two cores; the fastest is one of those that were tried."""
-    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
-    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
-    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
     monkeypatch.setattr(sweeps, "time", ranking.time)
     monkeypatch.setattr(sweeps.cpus, "cores", lambda: 2)
     workers.duration = 1.0
@@ -363,10 +391,8 @@ def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
     assert len(tried) == count
 
 
+@pytest.mark.usefixtures("with_gpu")
 def test_a_sweep_says_once_that_a_variant_is_compiled(workers, capsys, monkeypatch):
-    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
-    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
-    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
     monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: True)
     monkeypatch.setattr(ranking.compilation, "note_path", lambda case: Path("missing"))
     compiled = []
@@ -376,10 +402,8 @@ def test_a_sweep_says_once_that_a_variant_is_compiled(workers, capsys, monkeypat
     assert capsys.readouterr().err.count("Compiles gemm/cuda_naive") == 1
 
 
-def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsys, monkeypatch):
-    monkeypatch.setattr(ranking_session, "require_met", lambda *arguments: None)
-    monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
-    monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
+@pytest.mark.usefixtures("with_gpu")
+def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsys):
     workers.fail = lambda case, number: LadderError("It is wrong.")
     assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8", "--budget", "9") == 1
     assert "ladder run: Every combination failed; the sentences above say why." in capsys.readouterr().err

@@ -69,7 +69,9 @@ def test_a_forgotten_rest_is_named_though_the_timed_size_has_none(folder, capsys
     sentence = "gemm/rest: An untimed check at m=63 n=7 k=7 threads=2 failed: The result is wrong"
     assert sentence in printed.err
     assert sentence in printed.out
-    assert "1.  gemm/rest" in printed.out, "it is timed nevertheless"
+    assert "wrong  gemm/rest" in printed.out, "it is timed nevertheless, but has no rank"
+    assert "gemm/rest: " in printed.err
+    assert "right on 1 thread here, but not in its untimed check" in printed.err
 
 
 def test_an_exception_at_the_other_sizes_is_no_end(folder, capsys):

@@ -13,6 +13,24 @@ from ladder.machine import programs
 from ladder.planning import slurm
 from ladder.report import proof
 
+
+def test_the_command_of_ladder_is_one_that_the_shell_finds(monkeypatch, tmp_path):
+    script, other = tmp_path / ".venv/bin/ladder", tmp_path / "other/ladder"
+    for path in (script, other):
+        path.parent.mkdir(parents=True)
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+    monkeypatch.setattr(programs.sys, "executable", str(script.with_name("python")))
+    monkeypatch.chdir(tmp_path)
+    for path, command in ((script, "ladder"), (other, ".venv/bin/ladder")):
+        monkeypatch.setenv("PATH", str(path.parent))
+        assert programs.own_command() == command
+    monkeypatch.chdir(other.parent)
+    assert programs.own_command() == str(script)
+    script.unlink()
+    assert programs.own_command() == f"{script.with_name('python')} -m ladder"
+
+
 # A program that prints in the user's language, which it determines like gettext, and creates the file of option -o.
 GREETING = r"""#!/bin/sh
 case "${LC_ALL:-${LC_MESSAGES:-$LANG}}" in

@@ -239,6 +239,10 @@ def test_a_configuration_on_the_command_line_is_planned(capsys):
     rows = run_status(capsys, "--configfile", "mine.yaml").out.splitlines()
     assert rows[2].split() == ["here", "1", "0", "0", "0", "0", "1", "2"]
     assert rows[-1].split(maxsplit=1) == ["2", "needs 2 cores, 1 available"]
+    write("two.yaml", "cores: 2")
+    for words in (["mine.yaml", "two.yaml"], ["mine.yaml", "--configfile", "two.yaml"]):
+        rows = run_status(capsys, "--configfile", *words).out.splitlines()
+        assert rows[2].split() == ["here", "1", "0", "0", "0", "0", "3", "0"]
 
 
 def test_the_summary_counts_new_results():

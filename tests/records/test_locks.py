@@ -180,6 +180,48 @@ def test_a_waiting_process_reports_several_holders(capsys):
     assert " and 1 more, which have held " in message
 
 
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_holder_with_another_tmp_is_reported_and_no_earlier_one(capsys, folders, monkeypatch, index, tmp_path):
+    """In one folder, only an earlier holder has signed, which was killed; this process can even lock its file."""
+    with holder() as earlier:
+        pass
+    earlier.wait()
+    other_folders = list(folders)
+    other_folders[index] = tmp_path / "private"
+    other_folders[index].mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(locks, "FOLDERS", tuple(other_folders))
+        context = holder()
+        process = context.__enter__()
+    message = waiting_message(capsys)
+    context.__exit__(None, None, None)
+    assert f"process {process.pid} in " in message
+    assert f"process {earlier.pid} " not in message
+
+
+@pytest.mark.parametrize(
+    "make_context",
+    [locks.timing_lock, lambda: locks.timing_lock(shared=True), lambda: locks.first_free_lock(["timing"])],
+    ids=["alone", "shared", "gpu"],
+)
+def test_who_releases_a_lock_is_reported_no_more(capsys, make_context):
+    """Though the process is alive, and the next holder hasn't signed yet."""
+    with make_context():
+        assert all(path.read_bytes() for path in lock_files())
+    files = locks.open_machine_lock("timing")
+    for file in files:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    assert waiting_message(capsys) == "ladder: waits for another process, which holds the machine for timing."
+    locks.release(files)
+
+
+def test_who_shares_a_lock_stays_reported_after_another_holder_left(capsys):
+    with holder("shared") as remaining:
+        with locks.timing_lock(shared=True):
+            pass
+        assert f"process {remaining.pid} in " in waiting_message(capsys)
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"process": 1}\n', "[]\n5\n", "\x00\xff", '{"process": "\ud800"}'])
 def test_a_holder_with_an_invalid_signature_is_waited_for(capsys, text):
     with locks.timing_lock():

@@ -1,12 +1,14 @@
 """The paper's statements about published measurements: every verdict is recomputed from the raw samples."""
 
 import itertools
+import math
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import verdict_page
 from conftest import ROOT
 from drawings import planned
 from ladder.records.case import Case
@@ -61,6 +63,13 @@ def rows(published):
 def test_what_is_published_decides_claims_of_most_studies(rows):
     decided = rows[~rows["verdict"].isin((claims.NOT_TESTED, claims.UNDECIDED)) & (rows["group"] != "own")]
     assert {"mlp", "gemv", "backprop"} <= set(decided["chapter"])
+
+
+def test_the_page_on_verdicts_explains_every_verdict(rows):
+    tested = rows[rows["now"].notna()].fillna({"least": 0.0, "most": math.inf})
+    read = [verdict_page.verdict(row.low, row.high, row.least, row.most) for row in tested.itertuples()]
+    assert read == list(tested["verdict"])
+    assert claims.OPPOSITE in read
 
 
 def test_every_verdict_rests_on_campaigns_that_measured_all_of_its_cases(rows, samples):

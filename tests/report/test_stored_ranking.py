@@ -13,6 +13,7 @@ from ladder import terminal
 from ladder.__main__ import main
 from ladder.catalogue import workloads
 from ladder.harness import measure
+from ladder.harness.case_arguments import cases_of
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
@@ -170,6 +171,67 @@ def test_what_a_case_runs_on_is_said(capsys):
     assert re.search(r"2  cublas +GPU ", text)
 
 
+def test_below_a_ranking_are_the_files_of_the_fastest_and_the_command_that_measures_it_again(published, capsys):
+    lines = show(capsys, "--machine", "box-a", "--size", "n=512").splitlines()
+    start = lines.index("The samples of openmp are in")
+    paths = [f"  results/published/campaigns/2026-01-0{day}/samples.csv.gz" for day in (1, 2)]
+    assert lines[start + 1 : start + 3] == [
+        f"{path} (2026-01-0{day}, when its campaign began)" for day, path in zip((1, 2), paths, strict=True)
+    ]
+    words = lines[start + 4].split()
+    assert lines[start + 3] == "To measure it again:"
+    assert words[-2:] == ["run", gemv("openmp", threads=2).key]
+    assert [case.key for case in cases_of(words[-1:])] == words[-1:]
+    large = show(capsys, "--machine", "box-a", "--size", "n=2048")
+    assert "\n  results/published/box-a/samples.csv.gz\n" in large
+
+
+def test_a_machine_without_the_day_says_when_it_was_published(capsys):
+    folder = publish("box-a", rows_of(gemv("mpi", ranks=2, mode="ship"), FAST, device="mpi"))
+    about = json.loads((folder / "machine.json").read_text()) | {"published": "2026-02-03T10:00:00+00:00"}
+    (folder / "machine.json").write_text(json.dumps(about))
+    text = show(capsys, "--all")
+    assert "samples.csv.gz (no later than 2026-02-03, when the table was published)" in text
+    assert "ranks=2 --launcher mpiexec\n" in text
+
+
+def test_rungs_that_were_not_measured_are_named_in_the_order_of_the_ladder(published, capsys):
+    text = " ".join(show(capsys, "--machine", "box-a").split())
+    assert "Not measured at these sizes: openmp, c_openmp." in text
+    (never,) = re.findall("Never measured on box-a: ([^.]*)", text)
+    measured = ["openmp", "c_openmp", "blas"]
+    assert never.split(", ") == [name for name in workloads.rungs("gemv") if name not in measured]
+    small = json.loads(show(capsys, "--machine", "box-a", "--size", "schedule=static", "--json"))["results"][0]
+    assert small["unmeasured"] == []  # a filter hides the others, but they are measured
+
+
+def test_the_fastest_is_marked_where_a_machine_with_gpus_measured_none(capsys):
+    rows = rows_of(gemv("openmp"), FAST) + rows_of(gemv("openmp", 2048), FAST)
+    publish("box-a", rows + rows_of(gemv("cublas", 2048), SLOW, device="cuda"))
+    text = show(capsys, "--machine", "box-a")
+    assert re.search(r"n=512 +openmp‡", text)
+    assert re.search(r"n=2048 +openmp ", text)
+    assert "‡: the fastest of those measured; at these sizes the machine has measured no variant on a GPU." in text
+    assert "fastest‡" in show(capsys, "--machine", "box-a", "--size", "n=512")
+    publish("box-b", rows)
+    assert "‡" not in show(capsys, "--machine", "box-b")
+
+
+def test_ratios_of_campaigns_elsewhere_are_pointed_to(published, capsys):
+    pair = rows_of(gemv("openmp"), FAST) + rows_of(gemv("blas"), SLOW)
+    publish("box-c", pair)
+    text = show(capsys, "--machine", "box-c", "--size", "n=512")
+    assert "Campaigns on box-a measured these sizes in turns, for ratios without ~:" in text
+    command = text.rstrip().splitlines()[-1].split()
+    assert command[1:5] == ["show", "gemv", "--machine", "box-a"]
+    main(command[1:])
+    assert re.search(r"blas .* [0-9.]+ ×", capsys.readouterr().out)
+    assert "Campaigns on" not in show(capsys, "--machine", "box-a", "--size", "n=512")
+    assert "Campaigns on" not in show(capsys, "--size", "n=512")
+    only = show(capsys, "--machine", "box-b", "--size", "n=512")
+    assert "Campaigns on" not in only, "a single variant has no ratio"
+
+
 @pytest.mark.parametrize(
     ("ratio", "note"), [((0.8, 0.75, 0.85), "†: the fastest was chosen"), ((1.2, 0.0, math.inf), "unknown: too few")]
 )
@@ -190,7 +252,7 @@ def test_all_machines_are_summarised(published, capsys):
     text = show(capsys)
     assert "gemv on box-a" in text
     assert "gemv on box-b" in text
-    assert "Rankings: ladder show gemv --machine box-a" in text
+    assert re.search(r"Rankings: .*ladder show gemv --machine box-a", text)
 
 
 def test_json_has_what_is_printed_and_more(published, capsys):
@@ -265,5 +327,5 @@ def test_records_of_this_folder_are_marked(published, capsys, monkeypatch):
     own = pd.DataFrame(rows_of(gemv("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)
     monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own)])
     lines = show(capsys, "--machine", "box-a", "--size", "n=512").splitlines()
-    assert [line.split()[1] for line in lines if " blas" in line or " openmp" in line] == ["blas°", "openmp"]
+    assert [line.split()[1] for line in lines if re.match("[0-9] +(blas|openmp)", line)] == ["blas°", "openmp"]
     assert "°: measured in this folder (results/records); the others are published." in lines

@@ -107,11 +107,14 @@ def test_machines_are_compared_by_medians_alone(published, capsys):
         (["gemv", "gemv/blas"], "'gemv' is neither workload/variant nor"),
         (["gemv/blas/n", "gemv/blas"], "'gemv/blas/n' is neither"),
         (["gemv/blas", "gemm/blas"], "only cases of one system are compared"),
-        (["gemv/cublas", "gemv/blas"], "No results of gemv/cublas are stored on box-a or box-b"),
+        (["gemv/cublas", "gemv/blas"], "stored on box-a or box-b: see `ladder show gemv`.\n"),
         (["gemv/blas", "gemv/openmp", "nn=3"], "gemv has no results with 'nn'. Did you mean 'n'?"),
         (["gemv/blas", "gemv/openmp", "--machine", "box-c"], "No results of gemv on box-c are stored"),
         (["gemv/openmp", "gemv/openmp"], "are the same case: name two machines"),
         (["gemv/blas/n=2048", "gemv/openmp/n=7"], "No results of gemv/openmp/n=7"),
+        (["gemv/opemp", "gemv/blas", "threads=2"], "see `ladder show gemv`. Did you mean 'openmp'?"),
+        (["gemv/OpenMP", "gemv/blas"], "Did you mean 'openmp'?"),
+        (["gemv/blas/thread=2", "gemv/openmp"], "has no results with 'thread'. Did you mean 'threads'?"),
     ],
 )
 def test_what_cannot_be_compared_is_a_sentence(published, capsys, options, words):

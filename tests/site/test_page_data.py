@@ -18,9 +18,9 @@ from ladder.report import overview, ratios, verdicts
 from ladder.report.figures import formats
 from ladder.report.telling.chapter_study import of_chapter
 from ladder.report.telling.ladder import label_of
-from ladder.site import cases, checks, compact, curves, findings, missing, page, rooflines, sides, sources
+from ladder.site import cases, checks, compact, curves, explanations, findings, missing, page, rooflines, sides, sources
 from ladder.site.ladders import ladders
-from ladder.statistics import intervals, quotients
+from ladder.statistics import claims, intervals, quotients
 from ladder.store import collect
 from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD, Study
@@ -266,11 +266,62 @@ def test_the_example_of_an_opposite_is_a_plain_comparison():
     assert last.striptags().endswith("“a_b” is claimed to be faster than “c”; here it is 1.2 × [1.1, 1.4] slower.")
 
 
+def with_cases(row, low, high, *variants, machines="here"):
+    keys = " ".join(f"gemm/{variant}/n=8,threads={threads}" for variant, threads in variants)
+    return row | {"low": low, "high": high, "cases": keys, "machines": machines}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ends", "words"),
+    [
+        (
+            "the opposite",
+            (1.0, 1.0),
+            "Equality is claimed, a ratio of 1; all of the interval lies more than 10 % from 1.",
+        ),
+        (
+            "the opposite",
+            (1.0, math.nan),
+            "A ratio above 1 is claimed; all of the interval lies more than 1 % below 1.",
+        ),
+        ("the opposite", (None, 1.0), "A ratio below 1 is claimed; all of the interval lies more than 1 % above 1."),
+        ("less than claimed", (2.0, None), "A number is claimed; all of the interval falls short of it."),
+        ("no effect", (1.0, None), "has no direction."),
+        ("not tested", (1.0, None), ""),
+    ],
+)
+def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, ends, words):
+    least, most = ends
+    explanation = explanations.explanation(claim(verdict, 2.0, least, most))
+    assert explanation.replace("\u00a0", " ").endswith(words)
+    assert bool(explanation) == bool(words)
+
+
+def test_a_claim_of_every_kind_has_an_explanation_of_every_verdict():
+    for verdict in set(claims.WORDS) - {"not tested"}:
+        for least, most in [(1.0, 1.0), (1.0, None), (None, 1.0), (2.0, 2.0), (None, 5.0)]:
+            assert explanations.explanation(claim(verdict, 2.0, least, most)).endswith(".")
+
+
+def test_a_verdict_leads_to_its_cases_by_what_tells_them_apart():
+    row = with_cases(claim("as claimed", 2.0), 1.9, 2.1, ("blas", 1), ("blas", 4), ("gone", 4))
+    index = {("here (published)", "gemm", "blas", "n=8,threads=1"): 7, ("here", "gemm", "blas", "n=8,threads=4"): 9}
+    (found,) = explanations.rows([row], index)
+    assert found["links"] == [("blas, threads=1", 7), ("blas, threads=4", 9)]
+
+
+def test_a_sentence_names_the_threads_of_both_rungs():
+    found = findings.sentences([], ladders(made.study("gemv"), {}), [])
+    assert re.search(r"“[^”]+” on \d+ threads? is [^“]+ faster than “[^”]+” on \d+ threads?\.", found[0])
+    assert re.search(r"“[^”]+” on 1 GPU is [^“]+ faster than “[^”]+” on 1 GPU\.", found[1])
+
+
 def test_without_measurements_there_is_no_sentence_but_a_page():
     assert findings.sentences([claim("not tested")], [], []) == []
     text = page.page(EMPTY)
     assert "Nothing was measured yet" in text
     assert "No ladder has two measured rungs" in text
+    assert all(words in text.replace("&#39;", "'") for words in claims.RULES.values())
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,20 @@ def test_a_claim_is_marked_and_in_the_window(browser):
     assert 0 <= browser.run("return document.querySelector('.marked').getBoundingClientRect().top") < 900
 
 
+def test_a_verdict_explains_itself_and_leads_to_its_cases_and_the_rules(browser):
+    browser.open("results")
+    rows = "[...document.querySelectorAll('#verdict-table tbody tr')]"
+    claim = browser.run(f"return {rows}.find((row) => row.querySelector('.why a[href^=\"#case\"]')).dataset.claim")
+    browser.go(f"verdicts?claim={claim}")
+    assert browser.run("return document.querySelector('.marked .why').innerText").count("claimed;") == 1
+    browser.run("document.querySelector('.marked .why a[href^=\"#case\"]').click()")
+    browser.wait()
+    assert "Samples" in browser.run("return document.querySelector('#case').innerText")
+    browser.open("rules")
+    table = dict(browser.table("#rules table")[1:])
+    assert table == claims.RULES
+
+
 def test_verdicts_sort_from_as_claimed_to_not_tested(browser):
     browser.open("results")
     browser.run("document.querySelectorAll('#verdict-table th button')[4].click()")
@@ -281,6 +295,19 @@ def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser,
     words = shlex.split(command)
     options = parser().parse_args(words[words.index("ladder") + 1 :])
     assert (options.workload, options.variant, options.case) == (row["workload"], row["variant"], row["case"])
+
+
+def test_the_same_case_elsewhere_has_its_days(browser, rows):
+    case = "n=16384,m=32768,dtype=float64,seed=1,cache=cold"
+    number = next(
+        i
+        for i, row in enumerate(rows)
+        if row["machine"].startswith("nvidia-h200 ") and (row["variant"], row["case"]) == ("cuda_warp", case)
+    )
+    browser.open(f"case?row={number}")
+    head, *others = browser.table("#case table:last-of-type")
+    at = next(index for index, name in enumerate(head) if name.startswith("Measured on"))
+    assert any(row[at].startswith("2026-11-28, when its campaign began") for row in others)
 
 
 def test_trainings_that_learn_come_first_with_the_answer_and_runs_that_only_time_apart(browser):

@@ -1,13 +1,15 @@
 """Verdicts on claims: each of the seven words, on either side of 1, and break-even points of two costs."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
+import verdict_page
 from ladder.errors import LadderError
 from ladder.statistics import verdicts
-from ladder.statistics.claims import decide, has_number
+from ladder.statistics.claims import RULES, decide, has_number
 from ladder.statistics.crossings import break_even, crossing
 from ladder.statistics.quotients import Ratio, exact_quotient, median_time, quotient
 from ladder.statistics.selection import choose_best
@@ -62,6 +64,19 @@ def test_the_whole_interval_decides_a_claim(low, high, claimed, verdict):
     if claimed[0] > 1 and len(claimed) > 1:
         lower, upper = claimed
         assert decide(ratio.inverse(), 1 / upper, 1 / lower).verdict == verdict
+
+
+def test_the_page_on_verdicts_has_the_rules_that_decide():
+    """On all intervals of a grid the words of the page, read from the top, give the verdict of the code."""
+    words = {word: text for word, (text, _) in verdict_page.RULES.items()}
+    assert list(words.items()) == list(RULES.items())
+    assert list(verdict_page.rows().items())[: len(words)] == list(words.items())
+    ends = [0.4, 0.6, 0.95, 0.98, 0.995, 1.005, 1.05, 1.15, 1.9, 2.05, 2.15, 2.8, 2.9, 3.1, 3.4, 4.5, 9.0]
+    claimed = [AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2, (2.0, 3.0), (0.3, 0.5), (0.3, 0.3)]
+    for (low, high), (lower, *upper) in itertools.product(itertools.combinations(ends, 2), claimed):
+        answer = decide(Ratio(math.sqrt(low * high), low, high), lower, *upper)
+        read = verdict_page.verdict(low, high, lower, *(upper or (math.inf,)))
+        assert read == answer.verdict, (low, high, lower, upper)
 
 
 @pytest.mark.parametrize("claimed", [AT_LEAST_3, ABOUT_3, AT_MOST_2])

@@ -104,7 +104,7 @@ def workflow():
 
 def test_the_commands_of_the_documents_are_seen_by_these_tests():
     """Patterns that find nothing would pass every check."""
-    assert {"smoke", "test", "study"} <= matches_of(r"^(?:.*\s)?make ([a-z]+)", "README.md")
+    assert {"smoke", "test", "study", "setup"} <= matches_of(r"^(?:.*\s)?make ([a-z]+)", "README.md")
     assert {"list", "compare"} <= matches_of(r"(?:-m |^)ladder ([a-z]+)", "docs/how-to/sweep.md") | matches_of(
         r"(?:-m |^)ladder ([a-z]+)", "docs/how-to/laptop.md"
     )

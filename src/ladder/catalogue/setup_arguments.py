@@ -60,8 +60,13 @@ def require_tuning(workload: str, variant: str, tuning: Mapping[str, Any]) -> No
             if is_required:
                 raise LadderError(f"{name} needs a value for its tuning {key!r}: it takes {', '.join(takes)}.")
             continue
-        if (words := choices(kind)) and tuning[key] not in words:
-            raise LadderError(f"{key}={tuning[key]!r} of {name} must be one of {', '.join(words)}.")
-        types, need = KINDS.get(kind, (object, "anything"))
-        if not isinstance(tuning[key], types) or (key in COUNTS and tuning[key] < 1):
-            raise LadderError(f"{key}={tuning[key]!r} of {name} must be {need}{' of at least 1' * (key in COUNTS)}.")
+        require_value(name, key, kind, tuning[key])
+
+
+def require_value(name: str, key: str, kind: str | None, value: Any) -> None:
+    """Refuse a value of the tuning `key` that isn't of its kind; `name` is that of the variant."""
+    if (words := choices(kind)) and value not in words:
+        raise LadderError(f"{key}={value!r} of {name} must be one of {', '.join(words)}.")
+    types, need = KINDS.get(kind, (object, "anything"))
+    if not isinstance(value, types) or (key in COUNTS and value < 1):
+        raise LadderError(f"{key}={value!r} of {name} must be {need}{' of at least 1' * (key in COUNTS)}.")

@@ -29,17 +29,23 @@ class Gpu(Host):
     CEILINGS = "cuda"  # a sample is compared with the ceilings that cases of this device have measured
 
     @staticmethod
+    def require_parts(count: int = 1) -> None:
+        """Refuse a machine with fewer GPUs that this process may use. Raises LadderError."""
+        uuids = gpus.require_gpu()
+        if len(uuids) < count:
+            raise LadderError(
+                f"The case needs {pluralize(count, 'GPU')}, but `nvidia-smi` lists {len(uuids)} that it may use."
+            )
+
+    @staticmethod
     @contextlib.contextmanager
     def lease(count: int = 1) -> Iterator[dict[str, str]]:
         """Hold `count` GPUs that no other timed job holds; yields the variable that makes only these visible.
 
         Raises LadderError if the machine has fewer GPUs.
         """
+        Gpu.require_parts(count)
         uuids = gpus.require_gpu()
-        if len(uuids) < count:
-            raise LadderError(
-                f"The case needs {pluralize(count, 'GPU')}, but `nvidia-smi` lists {len(uuids)} that it may use."
-            )
         with contextlib.ExitStack() as stack:
             leased = [stack.enter_context(locks.first_free_lock(uuids)) for _ in range(count)]
             yield {"CUDA_VISIBLE_DEVICES": ",".join(leased)}

@@ -41,6 +41,10 @@ class Host:
     CEILINGS = "host"  # the device with whose ceilings its samples are compared
 
     @staticmethod
+    def require_parts(count: int = 1) -> None:
+        """Refuse a machine that lacks what `lease` would hold. Raises LadderError; the host lacks nothing."""
+
+    @staticmethod
     def lease(count: int = 1) -> AbstractContextManager[dict[str, str]]:
         """A context that holds parts of the device, such as `count` GPUs, and yields the variables that name them.
 

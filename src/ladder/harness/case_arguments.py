@@ -10,7 +10,7 @@ import itertools
 from ladder.catalogue import forms, setup_arguments, soundness, workloads
 from ladder.errors import LadderError, did_you_mean
 from ladder.harness.comparison import parse_key
-from ladder.records.case import VARIABLE, Case, from_text
+from ladder.records.case import VARIABLE, Case, value_of
 
 
 def cases_of(words, sweep=()):
@@ -21,7 +21,7 @@ def cases_of(words, sweep=()):
     """
     keys, pairs = [word for word in words if is_key(word)], pairs_of([word for word in words if not is_key(word)])
     swept = pairs_of_sweep(sweep)
-    values = {name: [from_text(value) for value in text.split(",")] for name, text in swept.items()}
+    values = {name: [value_of(name, value) for value in text.split(",")] for name, text in swept.items()}
     cases = [parse_key(key) for key in keys if key.count("/") > 1]
     names = [variant_of(key) for key in keys if key.count("/") == 1]
     if not keys:
@@ -84,6 +84,8 @@ def require_pairs(workload, variants, pairs, sweep):
     tunings = {name: None for variant in variants for name in setup_arguments.tunings(workload, variant)}
     known = [*sizes, *tunings, "cache"]
     for name in pairs:
+        if VARIABLE.fullmatch(name) and name.lower() in known:
+            raise LadderError(f"{name} would be an environment variable. Did you mean {name.lower()!r}?")
         if name not in known and not VARIABLE.fullmatch(name):
             raise LadderError(
                 f"{name!r} is neither a size of {workload} ({', '.join(sizes)}) nor a tuning of "
@@ -94,7 +96,7 @@ def require_pairs(workload, variants, pairs, sweep):
             way = "only tunings are swept, so run once for each" if is_size else f"try them with {options}"
             raise LadderError(f"{name}={pairs[name]} has several values: {way}.")
         if name in sizes:  # here, so that a wrong value is named even if another size is missing
-            forms.require_size(workload, name, sizes[name], from_text(pairs[name]))
+            forms.require_size(workload, name, sizes[name], value_of(name, pairs[name]))
     for name in sweep:
         if name in sizes:
             raise LadderError(
@@ -106,11 +108,29 @@ def require_pairs(workload, variants, pairs, sweep):
                 f"--sweep {name}: no variant has this tuning; the tunings are {', '.join(tunings) or 'none'}."
                 f"{did_you_mean(name, tunings)}"
             )
+        for value in sweep[name]:
+            require_value(workload, variants, name, value)
+
+
+def require_value(workload, variants, name, value):
+    """Refuse a value of a swept tuning that no variant accepts, since a sweep drops only impossible combinations."""
+    refusals = []
+    for variant in variants:
+        kind = setup_arguments.tunings(workload, variant).get(name)
+        if kind is None:
+            continue
+        try:
+            setup_arguments.require_value(f"{workload}/{variant}", name, kind[0], value)
+        except LadderError as error:
+            refusals.append(error)
+        else:
+            return
+    raise refusals[0]
 
 
 def parsed(pairs, names):
     """The values of those pairs whose name is among the names."""
-    return {name: from_text(text) for name, text in pairs.items() if name in names}
+    return {name: value_of(name, text) for name, text in pairs.items() if name in names}
 
 
 def cases_of_variant(workload, variant, sizes, pairs, sweep):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ladder.catalogue import datasets, published, traits, workloads
 from ladder.errors import LadderError
-from ladder.machine import processes
+from ladder.machine import processes, programs
 
 REFERENCES = "results/references"
 
@@ -40,10 +40,11 @@ def make_data(name, path, say):
 def command_for(name, path):
     """The command that makes data."""
     if not datasets.is_artefact(name):
-        return f"ladder data {name} --out {path}"
+        return f"{programs.own_command()} data {name} --out {path}"
     workload, _, file = name.partition("/")
     source = datasets.artefacts(workload)[file]
-    return f"ladder artefact {workload} {file}{f' --data {datasets.FOLDER}/{source}' if source else ''} --out {path}"
+    options = f"{f' --data {datasets.FOLDER}/{source}' if source else ''} --out {path}"
+    return f"{programs.own_command()} artefact {workload} {file}{options}"
 
 
 def provide_reference(case, say):

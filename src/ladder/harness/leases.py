@@ -13,16 +13,26 @@ def hold_machine(*cases):
     return timing_lock(shared=all(devices.of(case).SHARES_MACHINE for case in cases))
 
 
+def require_devices(case):
+    """Refuse a case for which this machine has too few parts of its device, such as GPUs. Raises LadderError."""
+    devices.of(case).require_parts(parts_on_node(case))
+
+
+def parts_on_node(case):
+    """The number of GPUs, at least 1, that a case uses on this node."""
+    return max(1, -(-traits.gpus(case) // variables.nodes()))
+
+
 @contextlib.contextmanager
 def lease_devices(*cases):
     """Lease the devices of cases, such as GPUs, and yield the environment variables that select them.
 
     If a case runs on several nodes, only the GPUs of this node are leased.
     """
-    counts, nodes = {}, variables.nodes()
+    counts = {}
     for case in cases:
         lease = devices.of(case).lease  # devices with the same kind of lease share this function
-        counts[lease] = max(counts.get(lease, 1), -(-traits.gpus(case) // nodes))
+        counts[lease] = max(counts.get(lease, 1), parts_on_node(case))
     with contextlib.ExitStack() as stack:
         leases = [stack.enter_context(lease(count)) for lease, count in counts.items()]
         yield {name: value for lease in leases for name, value in lease.items()}

@@ -9,6 +9,7 @@ from ladder import devices
 from ladder.catalogue import traits, trial, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.harness import archives
+from ladder.harness.leases import require_devices
 from ladder.machine import cpus, variables
 from ladder.records.case import Case
 
@@ -38,6 +39,7 @@ def require_met(case, reference):
     """
     trial.require(case.workload, case.sizes)
     devices.require_known(case.workload, case.variant)
+    require_devices(case)  # here, because the lease comes after the wait for the machine
     cpus.require_quota(-(-case.ranks // variables.nodes()) * case.threads)
     require_reference(case, reference)
     require_memory(case)

@@ -94,8 +94,16 @@ class Ranking:
 
     @property
     def measured(self):
-        """The cases that have results and haven't failed, fastest first."""
-        return sorted(filter(self.results.get, self.remaining), key=lambda case: self.summary(case).median)
+        """The cases that have results and haven't failed, fastest first, and last those that are wrong elsewhere."""
+        return sorted(
+            filter(self.results.get, self.remaining),
+            key=lambda case: (case in self.warnings, self.summary(case).median),
+        )
+
+    @property
+    def unreached(self):
+        """The cases that haven't failed and have no result yet."""
+        return [case for case in self.remaining if not self.results[case]]
 
     @property
     def processes(self):

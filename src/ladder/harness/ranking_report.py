@@ -12,6 +12,7 @@ from ladder.quantities import seconds
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
 UNCHECKED = "unchecked"  # a case without outputs
+WRONG = "wrong"  # instead of the rank of a case whose untimed check failed
 HEADINGS = ("", "case", "median", "95 % interval", "rate", "of ceiling", "error/bound")
 HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 
@@ -36,7 +37,10 @@ class RankingProgress(Progress):
                 _, label, median, _, rate, share, check = row(ranking, case, self.rate)
                 of_ceiling = f", {share} of the ceiling" * bool(share)
                 on = f" on {pluralize(case.threads, 'thread')}" if "threads" in case.tuning else ""
-                result = f"right{on}, with a largest error of {check} of its bound" if check != UNCHECKED else check
+                here = " here, but not in its untimed check" * (case in ranking.warnings)
+                result = (
+                    f"right{on}{here}, with a largest error of {check} of its bound" if check != UNCHECKED else check
+                )
                 self.say(f"{label}: {median}, {rate}{of_ceiling}; {result}.")
         if (count := ranking.processes) > self.processes and count > 1:
             self.processes = count
@@ -65,7 +69,7 @@ def table(ranking, rate):
     rows = []
     for rank, case in enumerate(ranking.measured, 1):
         cells = row(ranking, case, rate)
-        cells[0] = f"{rank}."
+        cells[0] = WRONG if case in ranking.warnings else f"{rank}."
         rows.append(cells + (ratio_cells(ranking, case) if has_baseline else []))
     if not rows:
         return []

@@ -6,10 +6,12 @@ from ladder.catalogue import soundness
 from ladder.errors import enumerate_words, pluralize
 from ladder.harness import case_files, ranking_report, sweeps
 from ladder.harness.case_arguments import cases_of
-from ladder.harness.leases import hold_machine
+from ladder.harness.leases import hold_machine, require_devices
 from ladder.harness.preconditions import require_cpus, require_met
 from ladder.harness.ranking import Ranking, admit, rank
 from ladder.machine import programs
+
+NAMED = 6  # the cases of a sweep that are named if they weren't reached; the others are counted
 
 
 def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
@@ -32,7 +34,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
     swept = None
     was_interrupted = False
     try:
-        with hold_machine(*cases):
+        with hold_machine(*ranking.remaining):
             if sweep:
                 if budget is not None:
                     report.say(f"Tries combinations for {budget:g} s; the fastest are measured again afterwards.")
@@ -53,8 +55,9 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
 
 
 def require_possible(case, launcher):
-    """Refuse a case that can't exist, or, unless a launcher starts it elsewhere, has more threads than CPUs."""
+    """Refuse a case that can't exist or lacks its GPUs or, unless a launcher starts it elsewhere, has too few CPUs."""
     soundness.require_sound(case)
+    require_devices(case)
     if not launcher:
         require_cpus(case)
 
@@ -78,6 +81,9 @@ def print_ranking(ranking, rate, was_interrupted):
     print(*ranking_report.table(ranking, rate), sep="\n")
     for case, reason in {**ranking.warnings, **ranking.failures}.items():
         print(f"{ranking.labels[case]}: {reason}")
+    if names := [ranking.labels[case] for case in ranking.unreached]:
+        more = [f"{len(names) - NAMED} more"] * (len(names) > NAMED)
+        print(f"Not measured: {enumerate_words([*names[:NAMED], *more])}.")
     counts = sorted({len(ranking.results[case]) for case in ranking.measured})
     processes = pluralize(counts[-1], "process") if len(counts) == 1 else f"{counts[0]} or {counts[-1]} processes"
     end = "Interrupted: this is the ranking so far." if was_interrupted else ranking.end

@@ -1,5 +1,6 @@
 """Running other programs, with output that doesn't depend on the user's language, and finding MPI's launcher."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -22,6 +23,18 @@ def launcher(choice: str | None) -> str | None:
     sibling = Path(sys.executable).with_name("mpiexec")
     path = str(sibling) if sibling.exists() else shutil.which("mpiexec")
     return path and shlex.quote(path)
+
+
+def own_command() -> str:
+    """The words that start `ladder` in the user's shell: its name if the PATH has this one, else its path."""
+    script = Path(sys.executable).with_name("ladder")
+    if not script.exists():
+        return f"{shlex.quote(sys.executable)} -m ladder"
+    on_path = shutil.which("ladder")
+    if on_path and script.samefile(on_path):
+        return "ladder"
+    relative = os.path.relpath(script)
+    return shlex.quote(str(script) if relative.startswith("..") else relative)
 
 
 def split_command(text: str, name: str) -> list[str]:

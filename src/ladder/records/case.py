@@ -42,7 +42,18 @@ def from_text(text: str) -> float | str:
         return float(text)
     if WORD.fullmatch(text) or LIST.fullmatch(text):
         return text
-    raise LadderError(f"{text!r} is neither a number nor a word of letters, digits, '_', '.', ':' and '-'.")
+    raise LadderError(
+        f"{text!r} is neither a number nor a word, which begins with a letter and has letters, digits, '_', '.', ':' "
+        "and '-'."
+    )
+
+
+def value_of(name: str, text: str) -> float | str:
+    """The value of a size or a tuning from its text. Raises LadderError with its name."""
+    try:
+        return from_text(text)
+    except LadderError as error:
+        raise LadderError(f"{name}={error}") from None
 
 
 def quote_value(text: str) -> str:
@@ -110,7 +121,7 @@ class Case:
             values = variables if is_variable else sizes if cache is None else tuning
             if key in {**sizes, **tuning, **variables}:
                 raise LadderError(f"The case {slug!r} names {key!r} twice.")
-            values[key] = urllib.parse.unquote(text) if is_variable else from_text(text)
+            values[key] = urllib.parse.unquote(text) if is_variable else value_of(key, text)
         if cache is None:
             raise LadderError(f"The case {slug!r} has no cache protocol: add cache=cold.")
         case = cls(workload, variant, sizes, tuning, cache, variables)

@@ -14,6 +14,7 @@ from typing import Any
 # A signature's fields: process id, command, working folder, start of holding (Unix time), host name, boot id.
 SIGNATURE = {"process": int, "does": str, "folder": str, "since": float, "host": str, "boot": str}
 BOOT = Path("/proc/sys/kernel/random/boot_id")
+SIGNING = 0.05  # seconds after which a process that has just got a lock has signed it
 MAX_LENGTH = 200  # characters of a command line in a signature
 
 
@@ -27,6 +28,12 @@ def sign(file: FileIO, append: bool = False) -> None:
         if not append:
             file.truncate(0)
         file.write(line)
+
+
+def clear(file: FileIO) -> None:
+    """Remove all signatures from a lock's file, whose holder releases it; likewise without errors."""
+    with suppress(OSError):
+        file.truncate(0)
 
 
 def signature() -> dict[str, Any]:
@@ -82,19 +89,29 @@ def signatures(file: FileIO) -> list[dict[str, Any]]:
     return entries
 
 
-def report_waiting(file: FileIO, resource: Path | str) -> None:
-    """Report on standard error, in one line, who holds the lock that this process waits for.
+def report_waiting(files: Sequence[FileIO], resource: Path | str) -> None:
+    """Report on standard error, in one line, who holds the lock of these files, which this process waits for.
 
-    `resource` is what the lock protects, in words.
+    `resource` is what the lock protects, in words. Any of the files may have the holder's signature: a holder with
+    another /tmp has signed only the other file.
     """
-    entries = signatures(file)
-    # Processes that shared the lock may have ended. If all have, a child of the last one still holds it.
-    entries = [entry for entry in entries if is_alive(entry["process"])] or entries[-1:]
+    entries = living(files)
+    if not entries:  # the next holder may be about to sign
+        time.sleep(SIGNING)
+        entries = living(files)
+    if not entries:  # a child of the last process that signed still holds the lock
+        entries = [entry for file in files for entry in signatures(file)][-1:]
     holder = f"another process, which holds {resource}"
     if entries:
         others = f" and {len(entries) - 1} more, which have" if entries[1:] else ", which has"
         holder = f"{describe(entries[0])}{others} held {resource} since {time_of_day(entries[0]['since'])}"
     print(f"ladder: waits for {printable(holder)}.", file=sys.stderr, flush=True)
+
+
+def living(files: Sequence[FileIO]) -> list[dict[str, Any]]:
+    """The signatures of processes that are alive, each once: of those that shared the lock, some may have ended."""
+    by_process = {entry["process"]: entry for file in files for entry in signatures(file)}
+    return [entry for entry in by_process.values() if is_alive(entry["process"])]
 
 
 def describe(entry: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.records.holders import report_waiting, sign
+from ladder.records.holders import clear, report_waiting, sign
 
 # The folders of a user's locks on a machine, the same in every environment. A process holds a lock in both, since a
 # service may have a private /tmp, and locked files in /tmp may be deleted as temporary.
@@ -24,8 +24,7 @@ descriptors: set[int] = set()
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
     """Hold a folder's lock for compiling, after waiting for it. Raises LadderError if the folder can't be written."""
-    with hold_files(lambda: [open_in(folder)], fcntl.LOCK_EX, f"{folder} for compiling") as (file,):
-        sign(file)
+    with hold_files(lambda: [open_in(folder)], fcntl.LOCK_EX, f"{folder} for compiling") as files, signed(files):
         yield
 
 
@@ -43,8 +42,8 @@ def timing_lock(shared: bool = False) -> Iterator[None]:
             first = stack.enter_context(try_hold_files(timing)) if shared else None
             kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
             files = first or stack.enter_context(hold_files(timing, kind, resource))
+            stack.enter_context(signed(files, append=shared and not first))
             for file in files:
-                sign(file, append=shared and not first)
                 fcntl.flock(file, kind)
         stack.enter_context(inheritable(files))
         yield
@@ -58,9 +57,7 @@ def first_free_lock(names: Sequence[str]) -> Iterator[str]:
         for name in names:
             with try_hold_files(partial(open_machine_lock, name)) as files:
                 if files:
-                    for file in files:
-                        sign(file)
-                    with inheritable(files):
+                    with signed(files), inheritable(files):
                         yield name
                     return
         if not has_reported:
@@ -168,6 +165,23 @@ def try_hold_files(open_files: Callable[[], list[io.FileIO]]) -> Iterator[list[i
 
 
 @contextmanager
+def signed(files: Sequence[io.FileIO], append: bool = False) -> Iterator[None]:
+    """Sign the files of a lock that this process holds, until it releases the lock.
+
+    `append` keeps the signatures of others who share it. The last holder clears them, so that a process that waits for
+    the next one, which hasn't signed yet, doesn't report this one.
+    """
+    for file in files:
+        sign(file, append)
+    try:
+        yield
+    finally:
+        for file in files:
+            if lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB):  # nobody shares it
+                clear(file)
+
+
+@contextmanager
 def inheritable(files: Sequence[io.FileIO]) -> Iterator[None]:
     """Let child processes that are started within this context inherit the locks of these files."""
     numbers = {file.fileno() for file in files}
@@ -181,7 +195,7 @@ def inheritable(files: Sequence[io.FileIO]) -> Iterator[None]:
 def report_holder(open_files: Callable[[], list[io.FileIO]], resource: Path | str) -> None:
     """Report who holds the lock of these files, which this process waits for."""
     files = open_files()
-    report_waiting(files[0], resource)
+    report_waiting(files, resource)
     for file in files:
         file.close()
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from ladder.catalogue import workloads
 from ladder.records.case import Case
 from ladder.report import ratios
 from ladder.statistics.quotients import Ratio
 from ladder.store import ceilings, rates, roofs, study
 
 ARITHMETIC, MEMORY = "arithmetic", "memory"
+GPUS = ("cuda", "mpi_cuda", "offload")  # the devices with GPUs
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The entries of a machine with the same sizes and cache protocol, the fastest first."""
+    """The entries of a machine with the same sizes and cache protocol, the fastest first.
+
+    `unmeasured` are the rungs that the machine has measured, but not at these sizes; `lacks_gpus` says whether they
+    include all that use GPUs.
+    """
 
     machine: str
     sizes: dict
     entries: list
+    unmeasured: tuple = ()
+    lacks_gpus: bool = False
 
 
 def rankings(results, filters=None, every_tuning=False):
@@ -53,13 +61,26 @@ def rankings(results, filters=None, every_tuning=False):
     `filters` are {size, tuning or "cache": text} that cases must have; with `every_tuning`, a variant has an entry for
     each of its tunings.
     """
-    by_sizes = {}
+    by_sizes, variants = {}, {}
     for (variant, slug), rows in results.calls.groupby(["variant", "case"], sort=False):
         case = Case.parse(rows["workload"].iloc[0], variant, slug)
+        variants.setdefault(sizes_of(case), {})[variant] = rows["device"].iloc[0]
         if matches(case, filters or {}):
             by_sizes.setdefault(sizes_of(case), {})[variant, slug] = case, rows
-    ranked = [rank(results, cases, every_tuning) for cases in by_sizes.values()]
+    workload = results.calls["workload"].iloc[0] if len(results.calls) else None
+    devices = {name: device for of_sizes in variants.values() for name, device in of_sizes.items()}
+    ranked = [
+        replace(rank(results, cases, every_tuning), **gaps(workload, devices, variants[sizes]))
+        for sizes, cases in by_sizes.items()
+    ]
     return sorted(ranked, key=lambda ranking: float(ranking.entries[0].rows["bytes"].iloc[0]))
+
+
+def gaps(workload, devices, measured):
+    """What sizes with these variants lack of all variants of a machine, both {variant: device}, as Ranking has it."""
+    on_gpus = [name for name, device in devices.items() if device in GPUS]
+    missing = [name for name in workloads.rungs(workload) if name in devices and name not in measured]
+    return {"unmeasured": tuple(missing), "lacks_gpus": bool(on_gpus) and {*on_gpus} <= {*missing}}
 
 
 def sizes_of(case):

@@ -21,6 +21,7 @@ from ladder.terminal import table, titled_table, wrapped
 
 APART = "~"  # before a ratio whose sides share no campaign
 WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks
+PARTIAL = "‡"  # after the fastest where no variant on a GPU was measured, though the machine has some
 HERE = "°"  # after a variant whose result comes from this folder's records
 NOT_SLOWER = "not slower †"  # than the fastest, on the processes that didn't choose it
 SUMMARY = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
@@ -39,7 +40,15 @@ def summary(rankings):
         first, *others = ranking.entries
         behind = [name(others[0]), place(others[0]), ratio(others[0].over_fastest)] if others else [NONE] * 3
         titles.append(joined({key: value for key, value in ranking.sizes.items() if key not in common}))
-        rows.append([name(first), place(first), seconds(first.seconds.value), share(first), *behind])
+        rows.append(
+            [
+                name(first) + PARTIAL * ranking.lacks_gpus,
+                place(first),
+                seconds(first.seconds.value),
+                share(first),
+                *behind,
+            ]
+        )
     yield from titled_table(SUMMARY, titles, rows, RIGHT)
 
 
@@ -54,7 +63,7 @@ def full(ranking):
             seconds_with_interval(entry.seconds),
             rate(entry.rate, entry.unit),
             share(entry),
-            ratio(entry.over_fastest) if entry.over_fastest else "fastest",
+            ratio(entry.over_fastest) if entry.over_fastest else "fastest" + PARTIAL * ranking.lacks_gpus,
             tuning(entry),
         ]
         for number, entry in enumerate(ranking.entries, 1)
@@ -87,6 +96,8 @@ def marks(rankings):
         yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio within a factor of {VAGUE}."
     if not all(is_converged(entry) for entry in entries):
         yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."
+    if any(ranking.lacks_gpus for ranking in rankings):
+        yield f"{PARTIAL}: the fastest of those measured; at these sizes the machine has measured no variant on a GPU."
     if any(map(is_from_here, entries)):
         yield f"{HERE}: measured in this folder ({RECORDS}); the others are published."
     if any(entry.tunings > 1 for entry in entries):
@@ -159,6 +170,7 @@ def document(ranking):
     return {
         "machine": ranking.machine,
         "sizes": ranking.sizes,
+        "unmeasured": list(ranking.unmeasured),
         "ranking": [entry_document(entry) for entry in ranking.entries],
     }
 

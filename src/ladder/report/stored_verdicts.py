@@ -6,7 +6,8 @@ none, and so there is none between machines: only the medians are given.
 
 from dataclasses import dataclass, field, replace
 
-from ladder.errors import LadderError
+from ladder.catalogue import workloads
+from ladder.errors import LadderError, did_you_mean
 from ladder.report import ranking, ratios
 from ladder.statistics.quotients import Ratio
 from ladder.statistics.verdicts import Verdict, outcome_of
@@ -72,6 +73,7 @@ def compare(stored, a, b, is_selected):
         if not any(entries[number] for entries in sides.values()):
             raise LadderError(
                 f"No results of {side} are stored on {' or '.join(stored)}: see `ladder show {a.workload}`."
+                f"{hint(stored, side)}"
             )
     is_same = a == b
     verdicts = [] if is_same else [each for machine, both in sides.items() for each in on_machine(machine, *both)]
@@ -80,6 +82,13 @@ def compare(stored, a, b, is_selected):
         reason = "are the same case: name two machines" if is_same else "have no set of sizes in common on one machine"
         raise LadderError(f"{a} and {b} {reason}. `ladder show {a.workload}` lists what is stored.")
     return verdicts, across
+
+
+def hint(stored, side):
+    """The variants with stored results that a side may mean; empty if there is a variant of its name."""
+    measured = {variant for results in stored.values() for variant in results.calls["variant"].unique()}
+    is_known = side.variant in measured.union(workloads.variants(side.workload))
+    return "" if is_known else did_you_mean(side.variant, sorted(measured))
 
 
 def select(results, side):

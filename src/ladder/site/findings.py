@@ -10,6 +10,7 @@ from markupsafe import Markup
 from ladder.errors import pluralize
 from ladder.report import chapters, ratios
 from ladder.report.figures import formats
+from ladder.report.telling import lines
 from ladder.report.verdict_table import SENTENCES
 from ladder.site.checks import largest_share
 from ladder.statistics import claims, verdicts
@@ -68,8 +69,8 @@ def of_gain(ladders, devices, place):
         return None
     ladder, top = max(tops, key=lambda pair: pair[1].first.value)
     return (
-        f"On {place}, the ladder of “{ladder.title}” gains most: “{top.label}” is {plain(top.first)} faster than "
-        f"“{ladder.rungs[0].label}” on {ladder.machine}."
+        f"On {place}, the ladder of “{ladder.title}” gains most: on {ladder.machine}, {named(top)} is "
+        f"{plain(top.first)} faster than {named(ladder.rungs[0])}."
     )
 
 
@@ -82,8 +83,13 @@ def of_peers(ladders):
     ladder, ratio = max(pairs, key=lambda pair: pair[1].value)
     return (
         f"The best rung is faster than the fastest peer on {faster} of {pluralize(len(pairs), 'ladder')} with peers, "
-        f"by up to {plain(ratio)}: “{ladder.best.label}” against “{ladder.best_peer.label}” on {ladder.machine}."
+        f"by up to {plain(ratio)}: on {ladder.machine}, {named(ladder.best)} against {named(ladder.best_peer)}."
     )
+
+
+def named(rung):
+    """A rung's label, with the threads, ranks or GPUs that its case uses: rungs of a ladder may differ in these."""
+    return f"“{rung.label}” on {lines.place(rung.rows.iloc[0])}"
 
 
 def of_opposite(claim_rows):

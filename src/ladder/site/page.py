@@ -9,7 +9,19 @@ from markupsafe import Markup
 
 from ladder.report import machines_table, validation_table, verdicts
 from ladder.report.figures import formats
-from ladder.site import cases, checks, compact, curves, findings, missing, rooflines, sides, sources, templates
+from ladder.site import (
+    cases,
+    checks,
+    compact,
+    curves,
+    explanations,
+    findings,
+    missing,
+    rooflines,
+    sides,
+    sources,
+    templates,
+)
 from ladder.site.ladders import ladders
 from ladder.statistics import claims
 
@@ -64,7 +76,8 @@ def data(study):
     return {
         "findings": findings.sentences(claim_rows, every_ladder, check_rows),
         "ladders": every_ladder,
-        "claims": claim_rows,
+        "claims": explanations.rows(claim_rows, index),
+        "rules": claims.RULES,
         "groups": verdicts.GROUPS,
         "verdict_order": claims.WORDS,
         "machines": machines_table.descriptions(study),

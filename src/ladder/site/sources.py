@@ -19,15 +19,13 @@ def rows(study):
 def of_campaign(name, about):
     """The row of a published campaign."""
     path = f"{campaigns.PUBLISHED}/{name}/{SAMPLES}"
-    return source(name, path, about["description"], f"{about['campaign']['began'][:10]}, when its campaign began")
+    return source(name, path, about["description"], data_package.when(about))
 
 
 def of_machine(study, name):
     """The row of a machine: its published table, or None for the records of this folder."""
     path = f"{data_package.ROOT}/{name.removesuffix(PUBLISHED)}/{SAMPLES}" if name.endswith(PUBLISHED) else None
-    date = study.published.get(name)
-    when = f"no later than {date[:10]}, when the table was published" if date else None
-    return source(name, path, study.descriptions[name], when)
+    return source(name, path, study.descriptions[name], data_package.when({"published": study.published.get(name)}))
 
 
 def source(name, path, description, when):

@@ -1,13 +1,4 @@
-"""Verdicts on claims about ratios.
-
-| verdict | the interval of the ratio |
-| --- | --- |
-| as claimed | lies within MARGIN of the claim, and isn't wholly short of a bound |
-| less than claimed, more than claimed | lies wholly short of, or beyond, the number that is claimed |
-| no effect | lies within MARGIN of 1, and doesn't show the claimed direction |
-| the opposite | lies wholly on the other side of 1 or, for a claim of equality, wholly beyond MARGIN |
-| undecided | says none of these |
-| not tested | there is none |
+"""Verdicts on claims about ratios, by RULES.
 
 Two constants serve all verdicts: beyond THRESHOLD a ratio has a direction, and within MARGIN two values agree.
 """
@@ -22,6 +13,18 @@ from ladder.statistics.verdicts import EQUAL, FASTER, MARGIN, SLOWER, UNDECIDED,
 AS_CLAIMED, LESS, MORE = "as claimed", "less than claimed", "more than claimed"
 NO_EFFECT, OPPOSITE, NOT_TESTED = "no effect", "the opposite", "not tested"
 WORDS = AS_CLAIMED, MORE, LESS, NO_EFFECT, OPPOSITE, UNDECIDED, NOT_TESTED
+# The verdicts, and what the interval of the ratio does; the first rule that holds decides. `docs/how-to/verdict.md` has
+# the same words.
+RULES = {
+    OPPOSITE: "has the other direction than a claimed speed-up or, for a claimed equality, lies wholly beyond the "
+    "margin of 1",
+    NO_EFFECT: "lies within the margin of 1 and has no direction, where a speed-up is claimed",
+    AS_CLAIMED: "agrees with the number within the margin, and isn't wholly short of a bound; without a number, has "
+    "the claimed direction",
+    LESS: "lies wholly short of a bound, or wholly more than the margin short of the number",
+    MORE: "lies wholly more than the margin beyond the number",
+    UNDECIDED: "says none of these",
+}
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,13 @@ def about(folder: Path) -> dict[str, Any]:
     return documents.read(Path(folder) / "machine.json", "publication")
 
 
+def when(note: Mapping[str, Any]) -> str | None:
+    """When the samples of a published folder were measured, by its `machine.json`, in words; None if it isn't said."""
+    if "campaign" in note:
+        return f"{note['campaign']['began'][:10]}, when its campaign began"
+    return f"no later than {note['published'][:10]}, when the table was published" if note.get("published") else None
+
+
 def processors(description: Mapping[str, Any]) -> tuple[str, str | None]:
     """The processors of a machine's description as words: its cores with the CPU's name, and its GPUs or None."""
     names = [gpu["name"] for gpu in description["gpus"]]

@@ -66,6 +66,11 @@ def parse_object(text, option):
     return value
 
 
+def add_configuration(parser, help):
+    """Add the option for files of a configuration: several behind it, as in Snakemake, or one behind each of them."""
+    parser.add_argument("--configfile", nargs="+", action="extend", default=[], metavar="FILE", help=help)
+
+
 def read_configuration(paths):
     """The shipped configuration, overridden by these files. LADDER_VARIANTS adds folders to `variant_folders`.
 

@@ -3,13 +3,18 @@
 from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.planning import configuration, plan, targets
-from ladder.verbs.arguments import add_json, at_least_one, at_least_zero, print_json, read_configuration
+from ladder.verbs.arguments import (
+    add_configuration,
+    add_json,
+    at_least_one,
+    at_least_zero,
+    print_json,
+    read_configuration,
+)
 
 
 def add_arguments(parser):
-    parser.add_argument(
-        "--configfile", action="append", default=[], help="overrides config/config.yaml; may be repeated"
-    )
+    add_configuration(parser, "override config/config.yaml, the later files the earlier ones")
     parser.add_argument("--cores", type=at_least_one, help="plan for this number of cores instead of this machine's")
     parser.add_argument("--gpus", type=at_least_zero, help="plan for this number of GPUs instead of this machine's")
     parser.add_argument(

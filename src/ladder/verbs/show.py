@@ -1,6 +1,7 @@
 """Print stored results of a system: its variants ranked by time, with rates and shares of the machine's ceilings."""
 
-from ladder.report import ranking, ranking_text
+from ladder.machine import programs
+from ladder.report import ranking, ranking_notes, ranking_text
 from ladder.store import results
 from ladder.verbs.arguments import add_json, parse_filters, print_json
 
@@ -28,6 +29,17 @@ def run(options):
     for machine, of_machine in rankings.items():
         if of_machine:
             print(*lines(options.workload, stored[machine], of_machine, is_detailed, is_only), sep="\n", end="\n\n")
+    full = [each for of_machine in rankings.values() for each in (of_machine if is_detailed else of_machine[-1:])]
+    if options.machine and not all(map(ranking_notes.is_paired, full)):
+        for line in campaigns_elsewhere(options.workload, full, stored):
+            print(line)
+
+
+def campaigns_elsewhere(workload, full, stored):
+    """The lines on other machines whose campaigns have measured what the machines `stored` have not."""
+    others = {machine: each for machine, each in results.load(workload).items() if machine not in stored}
+    rankings = {machine: ranking.rankings(each) for machine, each in others.items()}
+    return ranking_notes.campaigns_elsewhere(full, rankings)
 
 
 def lines(workload, of_machine, rankings, is_detailed, is_only):
@@ -42,8 +54,11 @@ def lines(workload, of_machine, rankings, is_detailed, is_only):
         rankings = rankings[-1:] if is_only else []
     for each in rankings:
         yield from ranking_text.full(each)
+        yield from ranking_notes.below(each)
         yield ""
     if rankings:
         yield from ranking_text.notes(every)
     else:
-        yield from (*ranking_text.marks(every), f"Rankings: ladder show {workload} --machine {machine}")
+        yield from ranking_text.marks(every)
+        yield f"Rankings: {programs.own_command()} show {workload} --machine {machine}"
+    yield from ranking_notes.never_measured(of_machine)

@@ -1,13 +1,11 @@
 """Print which cases of the last run are done, running, failed or skipped, and why."""
 
 from ladder.planning import plan, status, targets
-from ladder.verbs.arguments import add_json, print_json, read_configuration
+from ladder.verbs.arguments import add_configuration, add_json, print_json, read_configuration
 
 
 def add_arguments(parser):
-    parser.add_argument(
-        "--configfile", action="append", default=[], help="report on this configuration instead; as for `list`"
-    )
+    add_configuration(parser, "report on this configuration instead; as for `list`")
     add_json(parser)
 
 

@@ -31,7 +31,10 @@ def run(options, conditions, machines):
     if a.workload != b.workload:
         raise LadderError(f"A is a case of {a.workload} and B of {b.workload}: only cases of one system are compared.")
     stored = results.load(a.workload, machines)
-    shared = parse_filters(conditions, results.names(stored.values()), a.workload)
+    names = results.names(stored.values())
+    for side in (a, b):
+        parse_filters([f"{name}={value}" for name, value in side.conditions.items()], names, a.workload)
+    shared = parse_filters(conditions, names, a.workload)
     sides = [replace(side, shared=shared) for side in (a, b)]
     verdicts, across = stored_verdicts.compare(stored, *sides, bool(machines))
     if options.json:

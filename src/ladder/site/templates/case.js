@@ -85,6 +85,7 @@ function elsewhere(row) {
   return tableOf([
     { title: "Machine", cell: (other) => link(`#case?row=${other.number}`, other.machine) },
     { title: "Experiment", cell: (other) => other.experiment },
+    { title: "Measured on", cell: (other) => distinct(sourcesOf(other), (source) => source.when ?? "").join("; ") || DASH },
     { title: "Time", cell: (other) => format.time(other.seconds), value: (other) => other.seconds },
   ], others);
 }

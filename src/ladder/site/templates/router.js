@@ -16,6 +16,7 @@ function show(isLink = false) {
   }
   document.title = `ladder: ${section.querySelector("h1").textContent}`;
   VIEWS[section.id]?.(section, choice);
+  if (anchor?.tagName === "DETAILS") anchor.open = true;
   if ((isNew || isLink) && anchor !== section && anchor) (section.querySelector(".marked") ?? anchor).scrollIntoView();
   else if (isNew) window.scrollTo(0, 0);
 }

@@ -9,7 +9,10 @@ function showVerdicts(section, choice) {
   }
   for (const row of rows) {
     row.hidden = !isInGroup(row, choice.group) || (Boolean(choice.verdict) && row.dataset.verdict !== choice.verdict);
-    row.classList.toggle("marked", row.dataset.claim === choice.claim);
+    const isMarked = row.dataset.claim === choice.claim;
+    row.classList.toggle("marked", isMarked);
+    const why = row.querySelector(".why");
+    if (isMarked && why) why.open = true;
   }
   section.querySelector(".filter [data-status]").textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
 }

@@ -1,0 +1,69 @@
+"""What is said below a ranking: where the fastest was measured, how to measure it again, and what wasn't measured."""
+
+import shlex
+
+from ladder.catalogue import workloads
+from ladder.errors import enumerate_words
+from ladder.machine import programs
+from ladder.records import campaigns, record
+from ladder.report import ranking
+from ladder.store import data_package, results, study
+from ladder.terminal import wrapped
+
+
+def below(each):
+    """Yield the lines below a full ranking."""
+    if each.unmeasured:
+        yield from wrapped(f"Not measured at these sizes: {', '.join(each.unmeasured)}.")
+    fastest = each.entries[0]
+    yield f"The samples of {fastest.case.variant} are in"
+    yield from (f"  {file}" for file in files(each.machine, fastest))
+    yield "To measure it again:"
+    yield f"  {command(fastest)}"
+
+
+def files(machine, entry):
+    """The files of an entry's samples, each with words on when they were measured."""
+    if entry.rows["origin"].iloc[0] == results.RECORDED:
+        return [record.path_of(machine, entry.case.key)]
+    folders = [campaigns.PUBLISHED / name for name in study.by_campaign(entry.rows) if name]
+    return [file(folder) for folder in folders or [data_package.ROOT / machine]]
+
+
+def file(folder):
+    """The file of a published folder's samples, with words on when they were measured."""
+    when = data_package.when(data_package.about(folder))
+    return f"{folder.as_posix()}/samples.csv.gz" + (f" ({when})" if when else "")
+
+
+def command(entry):
+    """The command that measures an entry's case again; it makes the files that the case needs."""
+    launcher = " --launcher mpiexec" if entry.rows["device"].iloc[0].startswith("mpi") else ""
+    return f"{programs.own_command()} run {shlex.quote(entry.case.key)}{launcher}"
+
+
+def never_measured(each):
+    """Yield lines on the rungs of a system that a machine, `store.results.Results`, has never measured."""
+    workload = each.calls["workload"].iloc[0]
+    if names := [name for name in workloads.rungs(workload) if name not in {*each.calls["variant"]}]:
+        yield from wrapped(f"Never measured on {each.machine}: {', '.join(names)}.")
+
+
+def campaigns_elsewhere(full, others):
+    """Yield lines on machines, {machine: Rankings}, whose campaigns have ratios that the full rankings lack."""
+    for each in full:
+        if is_paired(each) or len(each.entries) == 1:
+            continue
+        same = [
+            (name, other) for name, of_machine in others.items() for other in of_machine if other.sizes == each.sizes
+        ]
+        if names := [name for name, other in same if is_paired(other)]:
+            sizes = " ".join(f"--size {name}={value}" for name, value in each.sizes.items())
+            yield f"Campaigns on {enumerate_words(names)} measured these sizes in turns, for ratios without ~:"
+            show = f"  {programs.own_command()} show {each.entries[0].case.workload}"
+            yield from (f"{show} --machine {name} {sizes}" for name in names)
+
+
+def is_paired(each: ranking.Ranking):
+    """Whether campaigns measured some entry of a ranking together with the fastest."""
+    return any(entry.over_fastest and entry.over_fastest.spread for entry in each.entries)

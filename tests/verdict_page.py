@@ -1,0 +1,100 @@
+"""The rules of `docs/how-to/verdict.md` for verdicts on claims, as a reader applies them: row by row, from the top.
+
+`RULES` has each row's words with their meaning, written anew and without the code that decides.
+"""
+
+import math
+import re
+
+from conftest import ROOT
+
+PAGE = ROOT / "docs/how-to/verdict.md"
+MARGIN, DIRECTION = 1.1, 1.01
+
+
+def is_equality(claim):
+    return claim == (1, 1)
+
+
+def is_at_most(claim):
+    return claim[0] == 0
+
+
+def is_speed_up(claim):
+    return not is_equality(claim) and not is_at_most(claim)
+
+
+def has_number(claim):
+    return claim not in ((1, 1), (1, math.inf))
+
+
+def misses_bound(low, high, claim):
+    """Whether an interval lies wholly on the wrong side of a bound."""
+    least, most = claim
+    if is_at_most(claim):
+        return low > most
+    return has_number(claim) and most == math.inf and high < least
+
+
+def opposite(low, high, claim):
+    if is_equality(claim):
+        return low > MARGIN or high < 1 / MARGIN
+    return is_speed_up(claim) and high < 1 / DIRECTION
+
+
+def no_effect(low, high, claim):
+    return is_speed_up(claim) and low >= 1 / MARGIN and high <= MARGIN and low <= DIRECTION
+
+
+def as_claimed(low, high, claim):
+    if claim == (1, math.inf):
+        return low > DIRECTION
+    least, most = claim
+    return least / MARGIN <= low and high <= MARGIN * most and not misses_bound(low, high, claim)
+
+
+def less(low, high, claim):
+    least, _ = claim
+    return has_number(claim) and (misses_bound(low, high, claim) or high < least / MARGIN)
+
+
+def more(low, high, claim):
+    return is_speed_up(claim) and low > MARGIN * claim[1]
+
+
+RULES = {
+    "the opposite": (
+        "has the other direction than a claimed speed-up or, for a claimed equality, lies wholly beyond the margin of "
+        "1",
+        opposite,
+    ),
+    "no effect": (
+        "lies within the margin of 1 and has no direction, where a speed-up is claimed",
+        no_effect,
+    ),
+    "as claimed": (
+        "agrees with the number within the margin, and isn't wholly short of a bound; without a number, has the "
+        "claimed direction",
+        as_claimed,
+    ),
+    "less than claimed": (
+        "lies wholly short of a bound, or wholly more than the margin short of the number",
+        less,
+    ),
+    "more than claimed": ("lies wholly more than the margin beyond the number", more),
+    "undecided": ("says none of these", lambda low, high, claim: True),
+}
+
+
+def rows():
+    """{verdict: words} of the page's table of verdicts on claims, in its order."""
+    section = PAGE.read_text(encoding="utf-8").partition("## A claim")[2]
+    cells = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", section, re.MULTILINE)
+    return dict(cells[2:])
+
+
+def verdict(low, high, least, most):
+    """The verdict on a claim of a ratio from `least` to `most`: that of the first rule that holds."""
+    if 0 < least < 1:
+        low, high, least, most = 1 / high, 1 / low, 1 / most, 1 / least
+    return next(word for word, (_, holds) in RULES.items() if holds(low, high, (least, most)))
