@@ -10,7 +10,9 @@ import os
 import re
 import shutil
 import sys
+from functools import partial
 
+import numpy as np
 import pytest
 
 from conftest import TESTS
@@ -96,7 +98,12 @@ WORKLOAD = [
     ("RUNGS = {", 'CEILING = "memory"\nRUNGS = {', "`CEILING` .*is 'memory': it must be one of flops", 0),
     ("RUNGS = {", 'STATEFUL = "no"\nRUNGS = {', "`STATEFUL` .*is 'no': it must be `True` or `False`", 0),
     ("RUNGS = {", "width = undefined\nRUNGS = {", "The import of the workload spmv stopped with NameError", 0),
-    ("import numpy as np", "import nunpy as np", "The import of the workload spmv stopped with ModuleNotFoundError", 0),
+    (
+        "import numpy as np",
+        "import nunpy as np",
+        "The import of the workload spmv stopped with ModuleNotFoundError: .* Install nunpy.",
+        0,
+    ),
     # Functions that stop.
     ('sizes["per_row"] > sizes', 'sizes["row"] > sizes', r"`refuse(sizes)` .* stopped with KeyError: 'row'", 0),
     ('    entries = sizes["rows"] *', '    entries = size["rows"] *', r"`arrays(sizes)` .* stopped with NameError", 0),
@@ -220,14 +227,39 @@ WORKLOAD = [
         "def expected",
     ),
     ("    exact = products", "    exact = products.astype(int)", "an array of int64 for 'out'", "def expected"),
-    ("precision) * exact)", "precision) * exact / 0)", "NaN, infinity or a negative bound for 'out'", "def expected"),
+    (
+        "precision) * exact)",
+        "precision) * exact / 0)",
+        "returns infinity in the bound for 'out', in 30 of 30 elements",
+        "def expected",
+    ),
+    (
+        "precision) * exact)",
+        "precision) * np.where(exact > exact.min(), exact, np.nan))",
+        "returns NaN in the bound for 'out', in 1 of 30 elements",
+        "def expected",
+    ),
+    (".sum(axis=1)", ".sum(axis=1) * np.inf", "returns infinity in the array for 'out'", "def expected"),
     (
         "precision) * exact)",
         "precision) * exact[1:])",
         "returns a bound of an array of the shape (29,)",
         "def expected",
     ),
-    ("precision) * exact)", "precision) * -exact)", "NaN, infinity or a negative bound for 'out'", "def expected"),
+    (
+        'product_factor(sizes["per_row"], precision) * exact)',
+        "1e30)",
+        "returns a bound of up to 1e+30 for 'out', .* so that a result that is wrong by a factor of 2, and one of "
+        "zeros would pass. Derive the bound from the arithmetic",
+        "def expected",
+    ),
+    ("product_factor(sizes", "(lambda *_: 1)(sizes", "factor of 2, and one of zeros would pass", "def expected"),
+    (
+        "precision) * exact)",
+        "precision) * -exact)",
+        "for 'out', negative in 30 of 30 elements: take absolute values",
+        "def expected",
+    ),
     ("    products = inputs", '    inputs["x"] *= 2\n    products = inputs', "changes the input 'x'", "def expected"),
     # Others.
     (
@@ -308,6 +340,52 @@ def test_a_mistake_in_a_variant_is_refused_when_planning_and_blames_it(spmv, old
     assert "__init__.py" not in message
 
 
+IMPORTS = [
+    ("import nunpy as np", "line 3 of {path} imports 'nunpy', which isn't installed. Install nunpy; with REQUIRES"),
+    ("from nunpy.linalg import norm", "imports 'nunpy', which isn't installed"),
+    ("from ladder.harnes import steps", "line 3 of {path} imports ladder.harnes, which doesn't exist"),
+    ("from ladder.workloads.spmv.by_rwo import DEVICE", "spmv.by_rwo, which doesn't exist. Did you mean 'by_row'"),
+    ("from .by_rwo import DEVICE", "imports ladder.workloads.spmv.by_rwo, which doesn't exist. Did you mean 'by_row'"),
+    ("from ladder.workloads.spmv import helper", "line 1 of {folder}/helper.py imports 'absent', which isn't"),
+    ("from . import helper", "line 1 of {folder}/helper.py imports 'absent', which isn't installed"),
+]
+
+
+@pytest.mark.parametrize(("statement", "sentence"), IMPORTS)
+def test_an_import_of_what_is_missing_is_refused_when_planning(spmv, statement, sentence):
+    path = spmv / "gathered.py"
+    edit(path, "import numpy as np", f"{statement}\nimport numpy as np")
+    (spmv / "helper.py").write_text("import absent\n")
+    assert sentence.format(path=path, folder=spmv)[1:] in refusal()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'import nunpy\n\nREQUIRES = ("nunpy",)',
+        "try:\n    import nunpy\nexcept ImportError:\n    nunpy = None",
+        "import numpy.linalg, cupy",
+        "from ladder.workloads.gemm import vectors",
+        "from ladder.workloads import spmv",
+        "import ladder.harness.steps",
+        "from . import by_row",
+        "from .by_row import DEVICE as OTHER",
+    ],
+)
+def test_optional_and_present_imports_are_planned(spmv, statement):
+    edit(spmv / "gathered.py", "import numpy as np", f"import numpy as np\n{statement}")
+    gathered = plan_copy()[0]
+    assert str(gathered.skipped) == ("nunpy is not installed" if "REQUIRES" in statement else "None")
+
+
+def test_modules_that_import_each_other_are_refused_with_a_cure(spmv, monkeypatch):
+    edit(spmv / "gathered.py", "import numpy as np", "import numpy as np\n\nfrom ladder.workloads.spmv.a import ONE")
+    (spmv / "a.py").write_text("from ladder.workloads.spmv.b import TWO\n\nONE = 1\n")
+    (spmv / "b.py").write_text("from ladder.workloads.spmv.a import ONE\n\nTWO = 2\n")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert f"(line 1 of {spmv}/b.py). Two modules import each other: move what both use to a third one" in message
+
+
 NAMES = [
     ({"row": 30, "columns": 20, "per_row": 5}, None, "spmv has no size named row: its sizes are rows"),
     (SIZES | {"per_row": 21}, None, "per_row=21 of spmv exceeds columns=20"),
@@ -324,15 +402,39 @@ def test_a_misspelt_name_of_an_experiment_is_refused_with_the_known_ones(spmv, s
     assert re.search(sentence, refusal(sizes, variants))
 
 
-SMALL_SIZES = "The sizes were rows=3, columns=3, per_row=3, dtype=float64, seed=1: if no case can have them, let"
+SMALL_SIZES = "The sizes were rows=5, columns=4, per_row=3, dtype=float64, seed=1: if no case can have them, let"
 
 
 def test_at_small_sizes_the_refusal_names_them_if_they_are_to_blame(spmv):
-    edit(spmv / "__init__.py", '.reshape(sizes["rows"]', ".reshape(8")
+    edit(spmv / "__init__.py", '.reshape(sizes["rows"]', ".reshape(10")
     assert refusal(SIZES | {"rows": 10**7}).endswith(f"{SMALL_SIZES} `refuse` say so.")
-    edit(spmv / "__init__.py", ".reshape(8", ".reshape(7")
+    edit(spmv / "__init__.py", ".reshape(10", ".reshape(7")
     forget()
     assert "The sizes were" not in refusal(SIZES | {"rows": 10**7})
+
+
+def test_the_small_sizes_of_large_arrays_differ_so_that_swapped_shapes_show(spmv):
+    edit(spmv / "__init__.py", '{"out": ((sizes["rows"],)', '{"out": ((sizes["columns"],)')
+    message = refusal(SIZES | {"rows": 10**7})
+    assert "returns an array of the shape (5,) for 'out', which has (4,)" in message
+    assert "The sizes were" not in message
+
+
+def test_small_sizes_are_equal_only_if_the_workload_refuses_others(spmv):
+    sizes = workloads.complete("spmv", {"rows": 10**6, "columns": 10**6, "per_row": 7})
+    assert [trial.small_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 5, 3]
+    assert [trial.tied_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 4, 3]
+    edit(spmv / "__init__.py", 'if sizes["per_row"] > sizes["columns"]', 'if sizes["rows"] != sizes["columns"]')
+    forget()
+    assert [trial.small_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 4, 3]
+
+
+def test_a_shape_that_is_right_for_equal_sizes_alone_names_the_sizes(spmv):
+    """It is a mistake, or `refuse` must say that sizes are equal."""
+    edit(spmv / "__init__.py", '{"out": ((sizes["rows"],)', '{"out": ((sizes["columns"],)')
+    message = refusal({"rows": 10**6, "columns": 10**6, "per_row": 7})
+    assert "returns an array of the shape (4,) for 'out', which has (5,)" in message
+    assert "The sizes were rows=4, columns=5, per_row=3" in message
 
 
 CHECK = """
@@ -344,19 +446,79 @@ CHECKS = [
     ("[True], None", "returns True among its checks: each must be a `Check`"),
     ("[compare('out', outputs['out'], outputs['out'], 0)]", "must return a list of `Check`s and the points of a curve"),
     ("None", "returns None: it must return a list of `Check`s"),
+    ("[Check('out', 0.5, np.nan)], None", "gives 'out' an expected value or a bound that is NaN or infinite"),
+    ("[Check('out', 0.5, np.inf)], None", "gives 'out' an expected value or a bound that is NaN or infinite"),
+    ("[compare('out', outputs['out'], outputs['out'], np.nan)], None", "or a bound that is NaN or infinite"),
 ]
 
 
 @pytest.mark.parametrize(("result", "sentence"), CHECKS)
 def test_what_a_check_returns_is_checked_when_planning_and_in_a_worker(spmv, monkeypatch, result, sentence):
     path = spmv / "__init__.py"
-    edit(path, "import product_factor", "import compare, product_factor")
+    edit(path, "import product_factor", "import Check, compare, product_factor")
     path.write_text(path.read_text() + CHECK.format(result))
     line = path.read_text().partition("def check")[0].count("\n") + 1
     for message in (refusal(), answers_of_worker(monkeypatch)[-1]["error"]):
         assert "`check(sizes, inputs, outputs, round, data, reference, precision)` in line" in message
         assert sentence in message, message
         assert f"line {line} of {path}" in message
+
+
+LOOSE = [
+    "[Check('out', 0.5, 1e30)], None",
+    "[compare('out', outputs['out'], expected(sizes, inputs, precision)['out'][0], 1e30)], None",
+    "[compare('out', outputs['out'], expected(sizes, inputs, precision)['out'][0], 20.0)], None",
+]
+
+
+@pytest.mark.parametrize("result", LOOSE)
+def test_a_check_that_accepts_wrong_results_is_refused_when_planning_and_in_a_worker(spmv, monkeypatch, result):
+    path = spmv / "__init__.py"
+    edit(path, "import product_factor", "import Check, compare, product_factor")
+    path.write_text(path.read_text() + CHECK.format(result))
+    line = path.read_text().partition("def check")[0].count("\n") + 1
+    planned, worked = refusal(), answers_of_worker(monkeypatch)[-1]["error"]
+    assert re.search(r"accepts outputs of zeros, and also outputs of \S+ in every element: at most one can", planned)
+    assert "accepts the outputs of a right run, and also the same outputs doubled, negated" in worked
+    for message in (planned, worked):
+        assert "`check(sizes, inputs, outputs, round, data, reference, precision)` in line" in message
+        assert f"line {line} of {path}" in message
+        assert "Derive the bound from the arithmetic" in message
+
+
+def test_a_check_that_only_large_errors_fail_is_accepted(spmv, monkeypatch):
+    """A bound of half of the largest value, as a physical tolerance may be."""
+    path = spmv / "__init__.py"
+    edit(path, "import product_factor", "import compare, product_factor")
+    exact = "expected(sizes, inputs, precision)['out'][0]"
+    path.write_text(
+        path.read_text() + CHECK.format(f"[compare('out', outputs['out'], {exact}, 0.5 * {exact}.max())], None")
+    )
+    assert len(plan_copy()) == 2
+    assert "samples" in answers_of_worker(monkeypatch)[-1]
+
+
+@pytest.mark.parametrize(
+    ("exact", "kind", "bound", "is_refused"),
+    [
+        ([3.0, -1.0], "float64", 2.9, False),
+        ([3.0, -1.0], "float64", 3.0, True),
+        ([1e-12, 0.0], "float32", 1e-9, False),  # a residual
+        ([1e-12, 0.0], "float32", 10.0, True),
+        ([0.0, 0.0], "float64", 0.0, False),
+        ([1.0], "int64", 2.0, False),  # one iteration more or less
+        ([1.0], "int64", 1e6, True),
+        ([], "float64", 1e30, False),
+    ],
+)
+def test_a_bound_must_refuse_an_error_as_large_as_the_values(spmv, exact, kind, bound, is_refused):
+    exact, checker = np.array(exact), trial.Trial(workloads.load("spmv"), spmv / "__init__.py")
+    call = partial(checker.require_tight, "out", (exact, bound), np.dtype(kind), 5.0)
+    if is_refused:
+        with pytest.raises(LadderError, match="would pass"):
+            call()
+    else:
+        call()
 
 
 def test_a_sound_check_is_planned(spmv):
@@ -439,12 +601,78 @@ def test_a_variant_that_stops_is_blamed_with_its_line(spmv, monkeypatch, old, ne
     assert (f"(line {line} of {path})." if line else f"({path}).") in message
 
 
+COMPILED = [
+    ("x[i].foo(3)", "TypingError: Unknown attribute 'foo' of type float64", 10),
+    (
+        'add(x[i], "a")',
+        "TypingError: No implementation of function Function(<built-in function add>) found for signature: "
+        "add(float64, Literal[str](a))",
+        15,
+    ),
+]
+
+
+@pytest.mark.parametrize(("expression", "sentence", "line"), COMPILED)
+def test_what_numba_cannot_compile_is_one_sentence_with_its_line(spmv, monkeypatch, expression, sentence, line):
+    edit(spmv / "gathered.py", PASS, "fill(problem.out, problem.x)")
+    edit(
+        spmv / "gathered.py",
+        "import numpy as np",
+        "\nfrom numba import njit\n\n\n@njit\ndef fill(out, x):\n    for i in range(len(out)):\n"
+        f"        out[i] = {expression}\n\n\n@njit\ndef add(a, b):\n    return a + b\n\n\nimport numpy as np",
+    )
+    answer = answers_of_worker(monkeypatch)[-1]
+    assert answer["error"].startswith(f"The variant stopped with {sentence}"), answer["error"]
+    assert "\n" not in answer["error"]
+    assert f"(line {line} of {spmv}/gathered.py)" in answer["error"]
+    assert "Failed in nopython mode" in answer["traceback"]
+
+
 def test_a_workload_that_stops_in_a_worker_is_blamed(spmv, monkeypatch):
     path = spmv / "__init__.py"
     line = edit(path, "    products = inputs", "    products = undefined + inputs")
     message = answers_of_worker(monkeypatch)[-1]["error"]
     assert message.startswith("`expected(sizes, inputs, precision)` of the workload stopped with NameError")
     assert f"(line {line} of {path})" in message
+
+
+def test_a_bound_of_nan_that_only_real_sizes_have_blames_expected_and_not_the_variant(spmv, monkeypatch):
+    path = spmv / "__init__.py"
+    edit(path, "precision) * exact)", "precision) * exact * np.nan)")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    line = path.read_text().partition("def expected")[0].count("\n") + 1
+    assert f"`expected(sizes, inputs, precision)` in line {line} of {path} gives 'out'" in message
+    assert "NaN or infinite" in message
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "is_right"),
+    [
+        ("problem.x[...] += 1", "x", False),
+        ("problem.x[...] *= 0", "x", True),  # a right result for these inputs
+        ("problem.starts[-1] -= 1", "starts", True),  # which no result uses
+    ],
+)
+def test_a_variant_that_changes_its_inputs_is_told_so(spmv, monkeypatch, statement, name, is_right):
+    edit(spmv / "gathered.py", PASS, f"{PASS}; {statement}")
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert f"The variant has changed its input {name!r}, which its other calls and the check read" in message
+    assert message.startswith("The variant has changed") == is_right
+
+
+PRODUCTS = "problem.entries * problem.x[problem.indices]"
+KIND = '{"out": ((sizes["rows"],), sizes["dtype"])}'
+INEXACT = [
+    ("gathered.py", PRODUCTS, f"({PRODUCTS}).astype(np.float32)", "look for an array or a temporary of that type"),
+    ("__init__.py", KIND, '{"out": ((sizes["rows"],), "float32")}', "`arrays` declares the output so"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "sentence"), INEXACT)
+def test_a_result_as_inexact_as_float32_says_so(spmv, monkeypatch, file, old, new, sentence):
+    edit(spmv / file, old, new)
+    message = answers_of_worker(monkeypatch)[-1]["error"]
+    assert f"Such an error is that of float32: {sentence}." in message
 
 
 PASS = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1], out=problem.out)"
@@ -478,7 +706,7 @@ def answers_of_worker(monkeypatch):
     monkeypatch.setattr(host, "flusher", lambda: lambda: None)
     monkeypatch.setattr(sys, "argv", ["worker", "host"])
     monkeypatch.setattr(sys, "stdout", output)
-    with pytest.raises((SystemExit, Exception)):
+    with contextlib.suppress(SystemExit, Exception):
         worker.main()
     return [json.loads(line) for line in output.getvalue().splitlines()]
 

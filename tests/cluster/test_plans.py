@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from conftest import ROOT
+from ladder.__main__ import main
 from ladder.machine import nvidia
 
 pytestmark = pytest.mark.workflow
@@ -52,6 +54,7 @@ def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, described
     head = "\n".join(out.splitlines()[:10])
     assert "ladder: 4 jobs for the cluster, at most 0.6667 node-hours by their time limits" in head
     assert "\n  cpu: 4 jobs on 1 node each; at most 0.6667 node-hours." in head
+    assert "\n  With 4 jobs at a time at most 0.167 h, without waiting in the queue." in head
     assert "ladder: 2 cases of the whole plan can't run on these nodes: 2 (needs 64 cores, 2 available)." in head
 
 
@@ -69,3 +72,18 @@ def test_a_dry_run_refuses_a_kind_of_nodes_for_gpus_without_any(project, describ
     assert status == 1
     assert sentence in out
     assert "Traceback" not in out
+
+
+def test_the_list_of_cases_for_a_cluster_names_the_reasons_for_skipping(tmp_path, capsys, monkeypatch):
+    (tmp_path / "site.yaml").write_text(
+        "nodes: {cpu: {partition: p, machine: lab, cores: 2, memory: 1000}}", encoding="utf-8"
+    )
+    monkeypatch.setenv("LADDER_SITE", str(tmp_path / "site.yaml"))
+    arguments = ["list", "--cluster", "--configfile", str(ROOT / "config/smoke.yaml")]
+    main(arguments)
+    out = capsys.readouterr().out
+    assert "cases to run on the cluster, " in out
+    assert re.search(r"gemm/cublas/\S+\tskipped: ", out)
+    with pytest.raises(SystemExit):
+        main([*arguments, "--gpus", "1"])
+    assert "--cluster takes cores and GPUs from the cluster's description" in capsys.readouterr().err

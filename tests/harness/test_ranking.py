@@ -11,6 +11,7 @@ import pytest
 
 from conftest import TESTS
 from ladder.__main__ import main
+from ladder.catalogue import workloads as catalogue
 from ladder.errors import LadderError
 from ladder.harness import ranking, ranking_session, sweeps, turns
 from ladder.harness.case_arguments import cases_of
@@ -124,6 +125,23 @@ def test_measuring_ends_at_the_target(workers):
     result = ranked("openmp", "tiled", processes=6, detect=0.5)
     assert result.processes == 6
     assert result.end.startswith("The target is reached")
+
+
+@pytest.mark.parametrize(("flops", "is_refused"), [(1e5, True), (1e15, False)])
+def test_samples_that_beat_the_ceilings_drop_their_case_and_name_its_cost(workers, flops, is_refused):
+    cases = cases_of(["gemm/openmp", "gemm/tiled", *WORDS])
+    limits = {"flops": {"float64": flops}, "bandwidth": 0.0, "cache_bytes": 0, "margin": 1.5}
+    result, report = Ranking(cases, cases[0], Limits(processes=2, most_processes=2), ceilings=limits), Report()
+    if not is_refused:
+        rank(result, dict.fromkeys(cases, ({}, None)), report)
+        assert not result.failures
+        return
+    with pytest.raises(LadderError, match="is impossible: by the ceilings"):
+        rank(result, dict.fromkeys(cases, ({}, None)), report)
+    path = catalogue.require_workload("gemm")
+    line = path.read_text().partition("\ndef cost")[0].count("\n") + 2
+    assert all(f"for too much work in `cost` in line {line} of {path}" in each for each in result.failures.values())
+    assert len(result.failures) == 2
 
 
 def test_an_outcome_does_not_end_the_measuring(workers):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ladder.catalogue import soundness, sources, workloads
+from ladder.catalogue import planted, soundness, sources, workloads
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import sensitivity
@@ -176,6 +176,13 @@ def test_a_wrong_element_anywhere_in_a_large_product_is_refused(dtype):
     result.solve(1)
     for place in places:
         assert ANY in sensitivity.Fault(result, out, place).failed_checks(4 * unit_roundoff(dtype))
+
+
+@pytest.mark.parametrize("item", sensitivity.cases("first"), ids=lambda item: item.key[:40])
+def test_every_check_of_the_project_refuses_spoiled_outputs(data, item):
+    result = sensitivity.Result(item, data)
+    planted.spoil(result.problem.outputs)
+    assert not all(check.passed for check in result.checks())
 
 
 TRAININGS = {

@@ -412,6 +412,12 @@ def test_published_machines_are_found_by_name(tmp_path, monkeypatch):
     assert plan.published_folders(["box"]) == ["box", "campaigns/a"]
     assert plan.published_folders(["other"]) == ["campaigns/b"]
     assert plan.published_folders(["none"]) == []
+    own = tmp_path.parent / "campaigns/b"
+    own.mkdir(parents=True)
+    assert plan.published_folders(["none"]) == []
+    (own / "campaign.json").touch()  # it was measured here
+    assert plan.published_folders(["none"]) == ["campaigns/b"]
+    assert plan.published_folders(["box"]) == ["box", "campaigns/a", "campaigns/b"]
     with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
         plan.published_folders(["box", "empty"])
     monkeypatch.setenv(published.VARIABLE, str(tmp_path.parents[1]))

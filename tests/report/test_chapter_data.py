@@ -12,11 +12,15 @@ from conftest import ROOT, TESTS
 from ladder.catalogue import sources
 from ladder.errors import LadderError
 from ladder.planning import configuration
-from ladder.report import chapter_data, chapters
+from ladder.report import chapter_data, chapters, texts, unmeasured_sources
 from ladder.workflow import invocation
 
 AXPY = TESTS / "workloads/own/axpy/paper"
-EXPERIMENTS = {"axpy_threads": {"workload": "axpy"}, "mlp_threads": {"workload": "mlp"}, "dropped": None}
+EXPERIMENTS = {
+    "axpy_threads": {"workload": "axpy", "sizes": {"elements": 1000}},
+    "mlp_threads": {"workload": "mlp"},
+    "dropped": None,
+}
 
 
 @pytest.fixture
@@ -150,6 +154,13 @@ def test_a_users_chapter_is_accepted(paper):
         ),
         (
             "lines.py",
+            'Line("parallel"',
+            'Line("paralel"',
+            "The line 'parallel' in {paper}/lines.py names the variant 'paralel': no variant of axpy is called so. Did "
+            "you mean 'parallel'?",
+        ),
+        (
+            "lines.py",
             "SOURCES = {",
             "SOURCES = unknown or {",
             "The import of {paper}/lines.py stopped with NameError: name 'unknown' is not defined (line 5 of "
@@ -176,7 +187,93 @@ def test_a_name_that_nothing_has_ends_the_run_when_it_is_planned(file, old, new,
     change(paper / "claims.py", "import Claim", "import Cause, Claim, select")
     with pytest.raises(SystemExit) as error:
         invocation.require_chapters(EXPERIMENTS)
-    assert str(error.value) == f"ladder: {sentence.format(paper=paper, folder=paper.parent)}"
+    place = re.compile(r"line \d+ of (?=/)")
+    expected = sentence.format(paper=paper, folder=paper.parent)
+    assert place.sub("", str(error.value)) == f"ladder: {place.sub('', expected)}"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("__init__.py", '"parallel":', '"paralel":'),
+        ("__init__.py", "LOOKS = {", 'LOOKS = {\n    "paralel": ("one pass", "bleu", "s", ""),\n    '),
+        ("claims.py", '"parallel")', '"paralel")'),
+        ("claims.py", '"own"', '"rungs"'),
+        ("lines.py", '{"threads": MAX}, "sums"', '{"threads": MAX}, "sum"'),
+        ("lines.py", 'Line("parallel"', 'Line("paralel"'),
+        ("lines.py", 'Source("host"', 'Source("hots"'),
+        ("lines.py", "axpy_threads", "axpy_thread"),
+        ("lines.py", 'Needs(("sums",))', 'Needs(("sms",))'),
+        ("text.tex", 'rate("parallel")', 'rate("paralel")'),
+        ("text.tex", "were not measured", '<<plaec("parallel")>>'),
+        ("text.tex", "<% endmeasured %>", "<% measured %>A<% endmeasured %>"),
+    ],
+)
+def test_a_mistake_in_a_chapter_names_its_line(file, old, new, paper):
+    path = paper / file
+    change(path, old, new)
+    line = path.read_text().partition(new.strip())[0].count("\n") + 1 + new.strip().count("\n")
+    with pytest.raises(SystemExit) as error:
+        invocation.require_chapters(EXPERIMENTS)
+    assert f"line {line} of {path}" in str(error.value) or f"{path}:{line}:" in str(error.value), error.value
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('<<rate("paralel")>>', "There is no line 'paralel'. Did you mean 'parallel'?"),
+        ('<% measured %><<place("parallel")>><<rate("paralel")>><% endmeasured %>', "There is no line 'paralel'."),
+        ('<% measured %><% otherwise %><<rate("paralel")>><% endmeasured %>', "There is no line 'paralel'."),
+        ('<<speedup("vectorised", "paralel")>>', "There is no line 'paralel'."),
+        ('<<rat("parallel")>>', "there is no 'rat' for texts to ask for. Did you mean 'rate'"),
+        ('<<machine("hots")>>', "There is no machine 'hots'. Did you mean 'host'?"),
+        ('<<size("sums", "element")>>', "named 'element'. Did you mean 'elements'?"),
+        ('<<verdict("one-pas")>>', "There is no claim 'one-pas'. Did you mean 'one-pass'?"),
+        ("<<lines.UNITS>>", "There is no name 'UNITS'. Did you mean 'UNIT'?"),
+        ("<% measured %>", "Unexpected end of template."),
+    ],
+)
+def test_an_unknown_name_anywhere_in_a_text_is_refused_when_planning(text, sentence, paper):
+    path = paper / "text.tex"
+    path.write_text(f"First.\n{text}\n")
+    with pytest.raises(LadderError, match=re.escape(sentence)) as error:
+        chapter_data.require_users(EXPERIMENTS)
+    assert str(error.value).startswith(f"{path}:")
+
+
+def test_texts_of_values_that_a_plan_lacks_are_accepted(paper):
+    (paper / "text.tex").write_text(
+        '<<result("machines")>> <<gemm.speedup("serial", "openmp")>> <<claimed_ratio("one-pass")>> '
+        '<% if median("parallel") > 2 %>A<% endif %> <<median("parallel") + 1>>'
+    )
+    chapter_data.require_users(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("workload", CHAPTERS)
+def test_the_texts_of_every_chapter_are_accepted(workload):
+    texts.require_names(CHAPTERS[workload])
+
+
+def test_lines_and_sources_of_every_chapter_belong_to_the_configuration():
+    experiments = configuration.load([ROOT / "config/config.yaml"])["experiments"]
+    for chapter in (chapter for chapter in CHAPTERS.values() if chapter.has_lines):
+        chapter_data.require_experiments(chapter, experiments)
+        chapter_data.require_variants(chapter, experiments)
+        for name, source in chapter_data.module(chapter, "lines").SOURCES.items():
+            assert unmeasured_sources.reason(chapter, name, source, experiments) is None, name
+
+
+def test_a_source_without_a_case_of_its_sizes_is_reported_but_accepted(paper, capsys):
+    sizes = {"elements": [10, 100], "dtype": "float64"}
+    experiments = {"axpy_threads": {"workload": "axpy", "sizes": sizes}}
+    invocation.require_chapters(experiments)
+    assert capsys.readouterr().err == (
+        f"ladder: The source 'sums' in line 5 of {paper}/lines.py asks for elements=1000, which no case of "
+        "axpy_threads has, only 10 and 100: the chapter will say that nothing was measured.\n"
+    )
+    sizes["elements"] = [10, 1000]
+    invocation.require_chapters(experiments)
+    assert not capsys.readouterr().err
 
 
 def test_claims_of_an_unknown_group_are_refused_in_a_report_too(paper):
@@ -195,6 +292,6 @@ def test_the_page_on_chapters_writes_the_example_file_by_file():
     assert written == files | {"lines.py": files["lines.py"].replace("elements=1000)", "elements=1000000)")}
     config, claims = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
     assert config["claims"] == ["axpy_claims.yaml"]
-    for experiments in (config["experiments"], claims["experiments"]):
-        validated = configuration.validate({"experiments": experiments})
+    for page_config in ({"experiments": config["experiments"]}, claims):
+        validated = configuration.validate(page_config)
         assert validated["experiments"]["axpy_threads"]["sizes"] == {"elements": 1000000}

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from drawings import words
 from ladder.report import ladder_table, ratios, verdict_table
 from ladder.report.figures import ends, theme, waterfall
+from ladder.report.telling import ladder, lines
 from ladder.statistics.campaigns import Spread
 from ladder.statistics.claims import decide
 from ladder.statistics.quotients import Ratio
@@ -67,6 +69,8 @@ def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
     )
     nothing = ratios.comparison(Ratio(2.0, 0.0, math.inf), "it")
     assert nothing == "does not differ significantly from it (too few processes to detect any difference)"
+    noisy = ratios.comparison(Ratio(2.0, 0.05, 80.0), "it")
+    assert noisy.endswith("from it (times of processes differ too much to detect any difference)")
     # A difference of less than one per cent is none, as in every comparison of the paper.
     for ratio in (Ratio(1.006, 1.004, 1.009), Ratio(0.994, 0.992, 0.996)):
         assert ratios.comparison(ratio, "it") == r"ties with it within \qty{1}{\percent}"
@@ -136,6 +140,8 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     ]
     cells = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
     assert cells[-1] == "too few processes to detect any change"
+    noisy = verdict_table.cells(claim(Ratio(2.0, 0.05, 80.0)))
+    assert noisy[-1] == "times of processes differ too much to detect any change"
 
 
 @pytest.mark.parametrize(
@@ -220,3 +226,17 @@ def test_luck_in_the_processes_that_choose_makes_no_speed_up():
     assert set(tested["process"]) == {0, 2, 4, 6, 8}
     assert ratios.of_best(cases[1], cases).low < 1.01
     assert ratios.of_best(cases[1], {1: cases[1], 2: rows_of(2, *(slow / 2))}).low > 1.9
+
+
+@pytest.mark.parametrize(("idea", "shown"), [("", "peer: what others use"), ("a library", "peer: a library")])
+def test_the_table_marks_a_peer(idea, shown):
+    line = lines.Line("blas", {}, "products", idea)
+    chapter = SimpleNamespace(
+        rungs={"blas": "peer: what others use", "openmp": "plain loops"},
+        line=lambda key: replace(line, variant=key),
+        find=lambda key: pd.DataFrame(),
+        predict=lambda key, rows: None,
+        machines={},
+    )
+    assert ladder.row(chapter, "blas").idea == shown
+    assert ladder.row(chapter, "openmp").idea == (idea or "plain loops")

@@ -200,3 +200,12 @@ def test_a_file_that_cannot_be_read_ends_the_run_and_a_defect_does_not():
         Path("nowhere").read_text(encoding="utf-8")
     with pytest.raises(KeyError), ending_run():
         {}["nowhere"]
+
+
+@pytest.mark.parametrize(("only", "count"), [(["one"], 1), (["one", "ceiling_memory"], 2), ([], 2)])
+def test_with_only_the_summary_leaves_out_skipped_ceilings_that_nobody_asked_for(only, count):
+    ceilings = {"ceiling_memory": experiment({"openmp": {"threads": 64}}, "stream", {"elements": 10})}
+    study = planned({"one": experiment({"blas": {"threads": 1}}), **ceilings}, only=only)
+    assert len(study.cases) == 2
+    run_of(study).start()
+    assert len(status.read()["cases"]) == count

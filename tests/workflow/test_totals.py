@@ -46,12 +46,12 @@ def announced(**gpu):
 
 def test_jobs_are_counted_by_kind_of_nodes_with_their_gpus_and_hours():
     assert announced() == [
-        "ladder: 6 jobs for the cluster, at most 5 node-hours by their time limits; the protocols plan 0.15 h of "
-        "sampling:",
+        "ladder: 6 jobs for the cluster, at most 5 node-hours and 6 GPU-hours by their time limits; the protocols plan "
+        "0.15 h of sampling:",
         "  cpu: 2 jobs on 1 node each; at most 1 node-hours.",
         "  mpi: 1 job on 2 nodes each; at most 1 node-hours.",
-        "  gpu: 3 jobs on 1 node each with 1 to 3 GPUs; at most 3 node-hours; 1 on 1 GPU of 4, whole nodes all the "
-        "same: see the key `share`.",
+        "  gpu: 3 jobs on 1 node each with 1 to 3 GPUs; at most 3 node-hours and 6 GPU-hours; 1 on 1 GPU of 4, whole "
+        "nodes all the same: see the key `share`.",
         "ladder: 1 case of the whole plan can't run on these nodes: 1 (needs 9 cores, 8 available).",
     ]
 
@@ -66,8 +66,8 @@ def test_without_cupy_the_totals_say_that_the_run_will_be_refused(monkeypatch):
 
 def test_a_case_that_shares_its_node_takes_a_part_of_it():
     lines = announced(share=True)
-    assert "at most 4.25 node-hours" in lines[0]
-    assert lines[3].endswith("at most 2.25 node-hours; 1 on 1 GPU of 4, of which 1 share nodes.")
+    assert "at most 4.25 node-hours and 6 GPU-hours" in lines[0]
+    assert lines[3].endswith("at most 2.25 node-hours and 6 GPU-hours; 1 on 1 GPU of 4, of which 1 share nodes.")
 
 
 def test_without_jobs_the_totals_are_zero():
@@ -80,5 +80,25 @@ def test_the_most_frequent_reasons_are_named_and_the_others_counted(monkeypatch)
     items = [SimpleNamespace(case=SimpleNamespace(key=i), skipped=reason) for i, reason in enumerate(reasons)]
     (line,) = totals.skipped_line(SimpleNamespace(cases=items))
     assert line.endswith(
-        "7 cases of the whole plan can't run on these nodes: 2 (a), 2 (b), 2 (c), 1 for other reasons."
+        "7 cases of the whole plan can't run on these nodes: 2 (a), 2 (b), 2 (c), 1 for other reasons, which "
+        "`ladder list --cluster` prints."
     )
+
+
+def test_the_wall_time_is_that_of_the_jobs_at_a_time():
+    jobs = [totals.Job(1, 0, 0.5)] * 10 + [totals.Job(1, 0, 2.0)]
+    assert totals.wall_line(jobs, 100).endswith("With 11 jobs at a time at most 2 h, without waiting in the queue.")
+    assert totals.wall_line(jobs, 10).endswith("With 10 jobs at a time at most 2.5 h, without waiting in the queue.")
+    assert totals.wall_line(jobs, 1).endswith("With 1 job at a time at most 7 h, without waiting in the queue.")
+
+
+def test_jobs_that_measure_no_case_are_counted_apart():
+    plan = planned({"one": experiment({"blas": {"threads": 1}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
+    resources = {"kind": "cpu", "nodes": 1, "runtime": 30, "slurm_extra": "--exclusive"}
+    (case,) = [item.case for item in plan.cases]
+    path = record.path_of(plan.cases[0].machine, case.key)
+    jobs = [SimpleNamespace(output=["results/machines/a.json"], resources=resources) for _ in range(2)]
+    jobs.append(SimpleNamespace(output=[path], wildcards=job_of(case), resources=resources))
+    head, *_, wall = totals.summary(plan, jobs, at_once=2)
+    assert head.startswith("ladder: 3 jobs for the cluster, 1 of them measurements, at most 1.5 node-hours")
+    assert wall.startswith("  With 2 jobs at a time at most 1 h")

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -23,10 +24,18 @@ MISTAKES = (
     TypeError,
     ValueError,
 )
+# The place at which Numba's compiler stopped, in its message.
+NUMBA_PLACE = re.compile(r"(?m)^During: .* at (.+) \((\d+)\)$")
 
 
 def line_of(error: BaseException, folder: Path) -> tuple[Path, int | None] | None:
-    """The (path, line) of the innermost call of an error in a folder's files; None if there is none."""
+    """The (path, line) of the innermost call of an error in a folder's files; None if there is none.
+
+    Numba names the line that it can't compile in its message; the calls only lead to the function.
+    """
+    compiled = [(Path(path), int(line)) for path, line in NUMBA_PLACE.findall(str(error)) if is_numba(error)]
+    if places := [place for place in compiled if place[0].parent == folder]:
+        return places[0]
     frames = list(traceback.extract_tb(error.__traceback__))
     if isinstance(error, SyntaxError) and error.filename:
         frames.append(traceback.FrameSummary(error.filename, error.lineno, ""))
@@ -36,11 +45,37 @@ def line_of(error: BaseException, folder: Path) -> tuple[Path, int | None] | Non
 
 def sentence(error: BaseException, what: str, path: Path | None) -> str:
     """A sentence on an error of `what`, with the innermost place in the folder of its file, `path` (None: unknown)."""
-    text = f"{what} stopped with {type(error).__name__}: {error}"
+    text = f"{what} stopped with {type(error).__name__}: {summary(error)}"
     if path is None:
         return text
     file, line = line_of(error, path.parent) or (path, None)
     return f"{text} ({f'line {line} of ' if line else ''}{file})"
+
+
+def is_numba(error: BaseException) -> bool:
+    """Whether an error is one of Numba's compiler."""
+    return type(error).__module__.startswith("numba.")
+
+
+def summary(error: BaseException) -> str:
+    """The message of an error; of Numba's, which fills a screen, the sentence that says what can't be compiled."""
+    if not is_numba(error):
+        return str(error)
+    lines = [line.strip() for line in str(error).splitlines()]
+    first, *rest = [line for line in lines if line and not line.startswith("Failed in ")] or [""]
+    signature = f" {rest[0].removeprefix('>>> ')}" if first.endswith(":") and rest else ""
+    return f"{first.rstrip('.')}{signature}"
+
+
+def advice_on_import(error: BaseException, is_variant: bool = False) -> str:
+    """What to do about a missing library or a circular import, with a space before it; empty for any other error."""
+    if isinstance(error, ImportError) and "partially initialized module" in str(error):
+        return " Two modules import each other: move what both use to a third one, or import it within a function."
+    if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.startswith("ladder."):
+        return ""
+    name = error.name.partition(".")[0]
+    advice = f'; with REQUIRES = ("{name}",) the variant is skipped where it is missing' * is_variant
+    return f" Install {name}{advice}."
 
 
 def guarded(function: Callable[..., Any], signature: str, path: Path) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """Checks of what a workload says of its arrays, its cost and its results; `trial` calls its functions in rounds."""
 
+import inspect
 import math
 from collections.abc import Collection, Mapping
 from numbers import Integral, Real
@@ -14,6 +15,8 @@ from ladder.errors import LadderError
 
 # The attributes of a problem that no array may be called.
 RESERVED = ("sizes", "device", "inputs", "outputs", "output_kinds")
+# The reason of a `Check` with NaN or infinity in what is expected, or in its bound.
+UNCHECKABLE = "can't be checked"
 
 
 class Declarations:
@@ -95,6 +98,10 @@ class Declarations:
             )
         if other := [item for item in result[0] if not hasattr(item, "passed") or not hasattr(item, "bound")]:
             self.refuse("check", f"returns {brief(other[0])} among its checks: each must be a `Check`, as of `compare`")
+        for item in result[0]:
+            if not math.isfinite(item.bound) or getattr(item, "reason", "") == UNCHECKABLE:
+                name = "check" if inspect.isfunction(self.module.check) else "expected"
+                self.refuse(name, f"gives {item.name!r} an expected value or a bound that is NaN or infinite")
         if round == 0 and not result[0]:
             self.refuse("check", "returns no `Check`, so that any result would pass: return one for each output")
 

@@ -39,5 +39,18 @@ def parse(path: Path) -> list[ast.stmt]:
 
 def assigns(path: Path, name: str) -> bool:
     """Whether a module assigns a name at its top level."""
-    nodes = (node for node in statements(path) if isinstance(node, ast.Assign))
-    return any(isinstance(target, ast.Name) and target.id == name for node in nodes for target in node.targets)
+    return any(isinstance(node, ast.Assign) and is_assigned(node, name) for node in statements(path))
+
+
+def is_assigned(node: ast.Assign, name: str) -> bool:
+    """Whether an assignment assigns a name."""
+    return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+
+
+def line_of(path: Path, name: str, text: Any) -> str:
+    """The words `line 3 of PATH` of a text in the value of a module's name, of the name without it, or the path."""
+    node = next((node for node in statements(path) if isinstance(node, ast.Assign) and is_assigned(node, name)), None)
+    if node is None:
+        return str(path)
+    texts = (part for part in ast.walk(node.value) if isinstance(part, ast.Constant) and part.value == text)
+    return f"line {next(texts, node).lineno} of {path}"

@@ -3,7 +3,16 @@
 import functools
 from dataclasses import replace
 
-from ladder.catalogue import contracts, forms, locations, setup_arguments, traits, workloads
+from ladder.catalogue import (
+    contracts,
+    forms,
+    literals,
+    locations,
+    missing_imports,
+    setup_arguments,
+    traits,
+    workloads,
+)
 from ladder.errors import LadderError
 from ladder.records.case import Case
 
@@ -21,6 +30,7 @@ def require_contract(workload: str, variant: str | None = None) -> None:
         path = workloads.variant_path(workload, variant)
         contracts.require(path, contracts.VARIANT)
         forms.require(path)
+        missing_imports.require_importable(path, literals.read(path).get("REQUIRES", ()))
         forms.require_variant(path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant))
     else:
         path = workloads.require_workload(workload)

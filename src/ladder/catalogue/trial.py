@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from ladder.catalogue import locations, workloads
+from ladder.catalogue import planted, workloads
 from ladder.catalogue.declarations import Declarations, brief, is_count
-from ladder.errors import LadderError
+from ladder.errors import LadderError, pluralize
 
-SMALL = 3  # each required size of a trial whose own arrays are large
+SMALL = 3  # the smallest required size of a trial whose own arrays are large
 OTHER_SMALL = 8  # with which such a trial is repeated if it fails, to see whether the size is to blame
 MAX_BYTES = 2**20
 
 
 def require(workload: str, sizes: Mapping[str, Any]) -> None:
     """Refuse a workload of the user's whose functions break the contract for complete `sizes`. Raises LadderError."""
-    if not workloads.require_workload(workload).is_relative_to(locations.HOME):  # the tests check the project's own
+    if workloads.is_users(workload):
         check_once(workloads.load(workload), workload, tuple(sizes.items()))
 
 
@@ -47,7 +47,8 @@ def check(workload: str, sizes: Mapping[str, Any]) -> None:
         try:
             trial.require_rounds(small)
         except LadderError as error:
-            if not passes(trial, small_sizes(workload, sizes, OTHER_SMALL)):
+            others = [small_sizes(workload, sizes, OTHER_SMALL), tied_sizes(workload, sizes, SMALL)]
+            if not any(passes(trial, other) for other in others):
                 raise
             values = ", ".join(f"{name}={value}" for name, value in small.items())
             raise LadderError(
@@ -67,10 +68,33 @@ def passes(trial: "Trial", sizes: Mapping[str, Any] | None) -> bool:
 
 
 def small_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str, Any] | None:
-    """The sizes with `count` for each required one; None if the workload refuses them."""
-    required = [name for name, kind in workloads.load(workload).SIZES.items() if isinstance(kind, type)]
+    """The sizes with small ones in place of the required ones; None if the workload refuses them.
+
+    They are numbers from `count` on, in the order of the sizes. All differ, so that swapped shapes show, unless the
+    workload refuses that.
+    """
+    required = required_sizes(workload, sizes)
+    ranks = {name: rank for rank, name in enumerate(sorted(required, key=required.__getitem__))}
+    return completed(workload, sizes, ranks, count) or tied_sizes(workload, sizes, count)
+
+
+def tied_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str, Any] | None:
+    """As `small_sizes`, but sizes that are equal stay equal."""
+    required = required_sizes(workload, sizes)
+    values = sorted({*required.values()})
+    return completed(workload, sizes, {name: values.index(value) for name, value in required.items()}, count)
+
+
+def required_sizes(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """The sizes that have no default."""
+    return {name: sizes[name] for name, kind in workloads.load(workload).SIZES.items() if isinstance(kind, type)}
+
+
+def completed(workload: str, sizes: Mapping[str, Any], ranks: Mapping[str, int], count: int) -> dict[str, Any] | None:
+    """The sizes with `count` plus its rank in place of each ranked one; None if the workload refuses them."""
+    kinds = workloads.load(workload).SIZES
     try:
-        return workloads.small_sizes(workload, {name: sizes[name] for name in sizes if name not in required}, count)
+        return workloads.complete(workload, {**sizes, **{name: kinds[name](count + ranks[name]) for name in ranks}})
     except LadderError:
         return None
 
@@ -109,8 +133,7 @@ class Trial(Declarations):
         if hasattr(self.module, "expected"):
             self.require_expected(sizes, first, outputs)
         if inspect.isfunction(self.module.check):  # the default is a `partial`
-            zeros = {name: np.zeros(*kind) for name, kind in outputs.items()}
-            self.require_checks(self.module.check(dict(sizes), first, zeros, 0, None, None, sizes["dtype"]), 0)
+            self.require_check(sizes, first, outputs)
 
     def filled(self, sizes: Mapping[str, Any], kinds: Mapping[str, Any], round: int) -> dict[str, np.ndarray]:
         """The checked inputs of a round."""
@@ -129,6 +152,22 @@ class Trial(Declarations):
                 self.refuse("fill", f"leaves elements of the input {name!r} unwritten, or writes NaN or infinity")
         return inputs
 
+    def require_check(
+        self, sizes: Mapping[str, Any], inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
+    ) -> None:
+        """Check what `check` returns for two results, of which it must refuse at least one."""
+        scale = planted.scale_of(inputs)
+        for arrays in planted.constants_of(outputs, scale):
+            result = self.module.check(dict(sizes), inputs, arrays, 0, None, None, sizes["dtype"])
+            self.require_checks(result, 0)
+            if not all(check.passed for check in result[0]):
+                return
+        self.refuse(
+            "check",
+            f"accepts outputs of zeros, and also outputs of {scale:.3g} in every element: at most one can be right. "
+            f"{planted.ADVICE}",
+        )
+
     def require_expected(
         self, sizes: Mapping[str, Any], inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
     ) -> None:
@@ -143,8 +182,20 @@ class Trial(Declarations):
             self.refuse("expected", f"lacks the output {name!r}: it must return every output of `arrays`")
         for name in (name for name in result if name not in outputs):
             self.refuse("expected", f"returns {name!r}, which is no output of `arrays`")
-        for name, (shape, _) in outputs.items():
+        for name, (shape, dtype) in outputs.items():
             self.require_pair(name, result[name], tuple(shape))
+            self.require_tight(name, result[name], np.dtype(dtype), planted.scale_of(inputs))
+
+    def require_tight(self, name: str, pair: tuple[Any, Any], dtype: np.dtype, scale: float) -> None:
+        """Refuse an expected array whose bound would let a wrong result pass."""
+        exact, bound = map(np.asarray, pair)
+        error, wrong = planted.error_of(exact, dtype, scale)
+        if exact.size and (error <= bound).all():
+            self.refuse(
+                "expected",
+                f"returns a bound of up to {bound.max():.3g} for {name!r}, whose largest value is "
+                f"{np.abs(exact).max():.3g}, so that {wrong} would pass. {planted.ADVICE}",
+            )
 
     def require_pair(self, name: str, pair: Any, shape: tuple[int, ...]) -> None:
         """Check the expected array of an output, and the bound of its error."""
@@ -160,5 +211,18 @@ class Trial(Declarations):
                 "expected",
                 f"returns a bound of {brief(pair[1])} for {name!r}: it must be a number or an array of {shape}",
             )
-        if not np.isfinite(array).all() or not np.isfinite(bound).all() or (bound < 0).any():
-            self.refuse("expected", f"returns NaN, infinity or a negative bound for {name!r}")
+        for what, values in (("array", array), ("bound", bound)):
+            if not (is_finite := np.isfinite(values)).all():
+                value = "NaN" if np.isnan(values).any() else "infinity"
+                self.refuse("expected", f"returns {value} in the {what} for {name!r}, in {share(~is_finite)}")
+        if (bound < 0).any():
+            self.refuse(
+                "expected",
+                f"returns a bound of {bound.min():.3g} for {name!r}, negative in {share(bound < 0)}: "
+                "take absolute values",
+            )
+
+
+def share(invalid: np.ndarray) -> str:
+    """How many elements are marked as invalid, in words."""
+    return f"{int(invalid.sum())} of {pluralize(invalid.size, 'element')}"

@@ -34,7 +34,8 @@ def load(workload: str) -> ModuleType:
         try:
             importlib.import_module(name).__path__[:] = paths
         except blame.MISTAKES as error:
-            raise LadderError(f"{blame.sentence(error, f'The import of the workload {workload}', path)}.") from error
+            sentence = blame.sentence(error, f"The import of the workload {workload}", path)
+            raise LadderError(f"{sentence}.{blame.advice_on_import(error)}") from error
         forms.require_sizes(path, sys.modules[name].SIZES)
         guard_functions(sys.modules[name], path)
     fill_defaults(sys.modules[name])
@@ -70,6 +71,11 @@ def require_workload(workload: str) -> Path:
         f"{', '.join(map(str, locations.roots()[1:])) or 'none'}."
     )
     raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.{hint}")
+
+
+def is_users(workload: str) -> bool:
+    """Whether a workload is in a folder of the user's; the tests check the project's own."""
+    return not require_workload(workload).is_relative_to(locations.HOME)
 
 
 @functools.cache

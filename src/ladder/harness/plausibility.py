@@ -1,7 +1,7 @@
 """Refuse samples that are faster than the machine's ceilings allow."""
 
 from ladder import devices
-from ladder.catalogue import traits
+from ladder.catalogue import contracts, traits, workloads
 from ladder.errors import LadderError
 
 
@@ -27,5 +27,12 @@ def require_plausible(case, results, cost, ceilings):
         if fastest < floor / ceilings["margin"]:
             raise LadderError(
                 f"A sample of {fastest:.3g} s is impossible: by the ceilings measured on this machine the {what} "
-                f"alone takes {floor:.3g} s. Look for work that is skipped, or measure the ceilings again."
+                f"alone takes {floor:.3g} s. Look for work that is skipped, for too much work in {cost_of(case)}, or "
+                "measure the ceilings again."
             )
+
+
+def cost_of(case):
+    """The function that states the work of a case, with its place."""
+    path = workloads.require_workload(case.workload)
+    return f"`cost` in line {contracts.definitions(path)['cost'].lineno} of {path}"

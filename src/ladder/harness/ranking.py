@@ -18,6 +18,7 @@ from ladder.harness.case_arguments import labels
 from ladder.harness.comparison import difference, require_same_conditions
 from ladder.harness.leases import lease_devices
 from ladder.harness.measure import cost_of_results
+from ladder.harness.plausibility import require_plausible
 from ladder.harness.precompile import precompile
 from ladder.harness.progress import percent
 from ladder.records.case import Case
@@ -68,14 +69,15 @@ class Ranking:
     """Cases with the results of their processes so far, and the sentences on cases that failed, {case: sentence}.
 
     All cases are compared with `baseline`, unless it is None; if it fails, the next case takes its place. `labels` are
-    the cases' names in messages, `warnings` has sentences on other sizes at which cases failed, and `end` says why
-    measuring has ended.
+    the cases' names in messages, `ceilings` those of this machine or None, which no sample may beat, `warnings` has
+    sentences on other sizes at which cases failed, and `end` says why measuring has ended.
     """
 
     cases: list
     baseline: Case | None
     limits: Limits
     labels: dict = field(default_factory=dict)
+    ceilings: dict | None = None
     results: dict = field(init=False)
     failures: dict = field(init=False, default_factory=dict)
     warnings: dict = field(init=False, default_factory=dict)
@@ -231,12 +233,19 @@ def measure_block(ranking, count, files, start, leases, launcher, report):
             turns.measure_group(group, files, start, leases, ranking.results, walls)
         except turns.CaseError as error:
             drop(ranking, error.case, error.reason, report)
+        admit(ranking, partial(require_below_ceilings, ranking), report)
         pending = [
             (turn, case)
             for turn, case in pending
             if case not in ranking.failures and len(ranking.results[case]) <= turn
         ]
         report.update(ranking)
+
+
+def require_below_ceilings(ranking, case):
+    """Refuse samples of a case that are impossible by the machine's ceilings. Raises LadderError."""
+    if ranking.ceilings and ranking.results[case]:
+        require_plausible(case, ranking.results[case], ranking.cost(case), ranking.ceilings)
 
 
 def require_comparable(ranking):

@@ -14,18 +14,19 @@ from ladder.machine import programs
 NAMED = 6  # the cases of a sweep that are named if they weren't reached; the others are counted
 
 
-def run(words, sweep, limits, rate, budget=None, launcher=None):
+def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
     """Measure the cases of a command line and print their ranking; returns it, if Ctrl-C ended it, and all as JSON.
 
-    `rate` is the function of `RankingProgress`, `budget` the maximum number of seconds for trying the cases of a sweep.
-    Raises LadderError.
+    `rate` is the function of `RankingProgress`, `budget` the maximum number of seconds for trying the cases of a sweep;
+    `ceilings`, if there are any, are those of `plausibility`. Raises LadderError.
     """
     if launcher:
         programs.split_command(launcher, "--launcher")
     cases = cases_of(words, sweep)
     report = ranking_report.RankingProgress(rate)
     report.say(introduction(cases))
-    ranking = Ranking(cases, None, sweeps.limits_of(limits)) if sweep else Ranking(cases, cases[0], limits)
+    baseline, first_limits = (None, sweeps.limits_of(limits)) if sweep else (cases[0], limits)
+    ranking = Ranking(cases, baseline, first_limits, ceilings=ceilings)
     # Refusals come before the wait for the machine.
     admit(ranking, partial(require_possible, launcher=launcher), report)
     files = {case: case_files.provide(case, report.say) for case in ranking.remaining}

@@ -31,7 +31,7 @@ def explore(ranking, files, report, launcher=None, budget=None):
     cases, deadline = ranking.remaining, time.monotonic() + budget
     order, begun = random.Random(1).sample(cases, len(cases)), set(ranking.failures)
     for start in range(0, len(order), cpus.cores()):
-        part = Ranking(order[start : start + cpus.cores()], None, ranking.limits, labels=ranking.labels)
+        part = replace(ranking, cases=order[start : start + cpus.cores()])
         begun.update(part.cases)
         try:
             rank(part, files, report, launcher)
@@ -69,7 +69,7 @@ def final(ranking, limits):
     if len(finalists) == 1:
         winner, *others = ranking.measured
         finalists = [*(list(filter(has_defaults, others)) or others)[:1], winner]
-    return Ranking(finalists, finalists[0], limits, labels=ranking.labels)
+    return Ranking(finalists, finalists[0], limits, ranking.labels, ranking.ceilings)
 
 
 def has_defaults(case):

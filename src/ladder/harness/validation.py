@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ladder.catalogue.declarations import UNCHECKABLE
 from ladder.errors import LadderError
 from ladder.harness.mismatches import extent, mismatches
 
@@ -31,6 +32,8 @@ FALSE_ALARM = 1e-9
 ROUNDING_DEVIATION = (3 / (8 * np.log(2)) / 3) ** 0.5
 # The number of terms up to which sums in float64 are compared with a reference in `np.longdouble`.
 MAX_SHORT_LENGTH = 64
+# Relative errors between which those of float32 lie; those of float64 are smaller.
+FLOAT64_ERROR, FLOAT32_ERROR = 2.0**-32, 2.0**-18
 
 # What is wrong if no result could pass.
 WRONG_EXPECTATION = (
@@ -186,7 +189,7 @@ def compare(
         place = f"Its shape is {actual.shape}, but {expected.shape} is expected."
         return Check(name, float("inf"), 1.0, place, "has another shape")
     if not (np.isfinite(expected).all() and np.isfinite(bound).all()):
-        return Check(name, float("inf"), 1.0, WRONG_EXPECTATION, "can't be checked")
+        return Check(name, float("inf"), 1.0, WRONG_EXPECTATION, UNCHECKABLE)
     if not np.isfinite(actual).all():
         invalid = ~np.isfinite(actual)
         place = mismatches(invalid, invalid, actual, expected, rows, projected)
@@ -195,7 +198,21 @@ def compare(
     excess = np.divide(difference, bound, out=np.where(difference > 0, np.inf, 0.0), where=bound > 0)
     error = float(excess.max(initial=0.0))
     place = "" if error <= 1 else mismatches(excess, excess > 1, actual, expected, rows, projected)
+    place += hint_on_precision(actual.dtype, difference, expected, bound) if place else ""
     return Check(name, error, 1.0, place, "isn't exact although it must be")
+
+
+def hint_on_precision(dtype: np.dtype, difference: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> str:
+    """A sentence on float32, with a space before it, if an error has its size where float64 is expected; else empty.
+
+    `dtype` is that of the output.
+    """
+    largest = np.abs(expected).max()
+    if bound.max() < FLOAT64_ERROR * largest < difference.max() < FLOAT32_ERROR * largest:
+        is_declared = dtype == np.float32
+        place = "`arrays` declares the output so" if is_declared else "look for an array or a temporary of that type"
+        return f" Such an error is that of float32: {place}."
+    return ""
 
 
 def require_finite(outputs: Mapping[str, np.ndarray], expected_kinds: Mapping[str, Any]) -> None:

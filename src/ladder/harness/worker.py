@@ -10,6 +10,7 @@ import contextlib
 import errno
 import faulthandler
 import gc
+import inspect
 import json
 import os
 import sys
@@ -21,7 +22,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import blame, datasets, traits, workloads
+from ladder.catalogue import blame, datasets, planted, traits, workloads
 from ladder.catalogue.declarations import Declarations
 from ladder.errors import LadderError
 from ladder.harness import crashes, curves, traces, validation
@@ -37,6 +38,11 @@ KEPT_INPUTS = (
     "something computed from them. Do that in the timed function, or in a step of `prepare`, as `Steps` has in "
     "docs/contracts.md."
 )
+CHANGED_INPUT = (
+    "The variant has changed its input {!r}, which its other calls and the check read: write into arrays of your own."
+)
+# Inputs up to this size in all are compared after the calls with what they were before.
+MAX_COMPARED_BYTES = 2**24
 # Error numbers of a disk that is full or read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -119,16 +125,8 @@ def refusal_of_system(error):
 
 def report_crash(send, error, path):
     """Send the error that has stopped the variant in the file `path`, and its traceback."""
-    sentence = f"{blame.sentence(error, 'The variant', path)}.{advice_on_import(error)}"
+    sentence = f"{blame.sentence(error, 'The variant', path)}.{blame.advice_on_import(error, is_variant=True)}"
     send(json.dumps({"error": sentence, "traceback": crashes.traceback_of(error, path)}))
-
-
-def advice_on_import(error):
-    """What to do about a library that is missing, with a space before it; empty for any other error."""
-    if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.startswith("ladder."):
-        return ""
-    name = error.name.partition(".")[0]
-    return f' Install {name}; with REQUIRES = ("{name}",) the variant is skipped where it is missing.'
 
 
 def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=lambda: None):
@@ -149,16 +147,20 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
     staged = device.staging(inputs)
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
+    is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
+    intact = staged if is_compared and staged is not inputs else {}
 
     def begin(round):
         """Write the inputs of a round, and prepare its run."""
-        nonlocal last_fill
+        nonlocal last_fill, intact
         if problem.inputs:
             # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
                 last_fill = round, workload.fill(staged, case.sizes, round, data)
                 declarations.require_names(last_fill[1], staged)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
+            if is_compared and staged is inputs:
+                intact = {name: array.copy() for name, array in inputs.items()}
         if workload.GENERATED:
             workload.generate(problem, round)
         in_order(steps.prepare)()
@@ -176,9 +178,27 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
         results = workload.check(case.sizes, check_inputs, outputs, round, data, reference, precision)
         declarations.require_checks(results, round)
         new_checks, points = results
-        hints = [validation.hint_on_poison(outputs), KEPT_INPUTS if round else ""]
+        changed = changed_input()
+        hints = [validation.hint_on_poison(outputs), changed or (KEPT_INPUTS if round else "")]
         validation.require(new_checks, f"round {round + 1}", " ".join(filter(None, hints)))
+        if changed and staged is inputs:  # the check has read the changed ones, too
+            raise LadderError(changed)
         return new_checks, points
+
+    def changed_input():
+        """A sentence on an input that differs from what was written at the beginning of the round; else empty."""
+        for name, array in intact.items():
+            if not np.array_equal(array, device.to_host(inputs[name]), equal_nan=True):
+                return CHANGED_INPUT.format(name)
+        return ""
+
+    def require_refusal(outputs, check_inputs=staged):
+        """Refuse a user's own `check` that accepts wrong outputs, into which it turns these."""
+        if problem.outputs and inspect.isfunction(workload.check) and workloads.is_users(case.workload):
+            planted.spoil(outputs)
+            results = workload.check(case.sizes, check_inputs, outputs, 0, data, reference, precision)
+            if all(check.passed for check in results[0]):
+                declarations.refuse("check", planted.ACCEPTED)
 
     begin(0)
     pause()
@@ -220,8 +240,11 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
             begin(round)
             validation.poison(problem.outputs)
             run()
-        new_checks, points = check(round, *(run_results() if round else first_results))
+        results = run_results() if round else first_results
+        new_checks, points = check(round, *results)
         checks += new_checks
+        if not round:
+            require_refusal(*results)
         curve += [points] if isinstance(points, dict) else points or []
     check_end = time.perf_counter()
     return {

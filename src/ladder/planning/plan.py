@@ -21,7 +21,7 @@ from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
 from ladder.planning.reasons import SkipReason
 from ladder.planning.targets import Target, nodes_of, target_of
-from ladder.records import documents, files, record
+from ladder.records import campaigns, documents, files, record
 from ladder.records.case import Case
 
 TIMEOUT = 60  # seconds to load a library, perhaps from a slow file system
@@ -243,7 +243,8 @@ def document(planned: Sequence[PlannedCase], experiment: str) -> dict[str, Any]:
 def published_folders(choice: Sequence[str]) -> list[str]:
     """The published folders, by their names, of the machines that a configuration's `published` names, and campaigns.
 
-    Raises LadderError for a machine of which nothing is published.
+    A campaign that was measured in the working directory is this study's own, so it is always among them. Raises
+    LadderError for a machine of which nothing is published.
     """
     names = sorted(
         {
@@ -262,5 +263,9 @@ def published_folders(choice: Sequence[str]) -> list[str]:
     if missing := sorted(set(choice) - set(known)):
         contents = ", ".join(known) or "none yet"
         raise LadderError(f"No measurements are published for {', '.join(missing)}; results/published has {contents}.")
-    campaigns = [name for name, note in of_campaigns.items() if note["machine"] in choice]
-    return [*(name for name in choice if name in machines), *campaigns]
+    selected = [
+        name
+        for name, note in of_campaigns.items()
+        if note["machine"] in choice or (campaigns.folder(Path(name).name) / campaigns.NOTE).is_file()
+    ]
+    return [*(name for name in choice if name in machines), *selected]

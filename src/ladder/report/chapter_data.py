@@ -5,6 +5,7 @@ The project's own are checked by a test, because importing them takes longer tha
 """
 
 from ladder.catalogue import blame, literals, locations, workloads
+from ladder.catalogue.literals import line_of as at
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.report import chapters
 from ladder.report.figures import methods
@@ -24,6 +25,8 @@ def require_users(experiments):
         if chapter.has_lines:
             require(chapter)
             require_experiments(chapter, experiments)
+            require_variants(chapter, experiments)
+        require_texts(chapter)
 
 
 def require_looks(chapter):
@@ -32,7 +35,7 @@ def require_looks(chapter):
     constants = literals.read(path)
     looks, variants = constants.get("LOOKS", {}), workloads.variants(chapter.workload)
     for method, look in looks.items():
-        where = f"LOOKS in {path} shows {method!r}"
+        where = f"LOOKS in {literals.line_of(path, 'LOOKS', method)} shows {method!r}"
         if not isinstance(look, tuple) or len(look) != 4:
             raise LadderError(f"{where} as {look!r}: give it a label, a colour, a marker and dashes.")
         if look[1] not in methods.COLOURS:
@@ -47,12 +50,12 @@ def require(chapter):
     """Check the names in a chapter's `lines.py` and `claims.py`. Raises LadderError with the file and the nearest."""
     path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
     for name, line in data.LINES.items():
-        require_name(f"The line {name!r} in {path}", "source", line.source, data.SOURCES)
+        require_name(f"The line {name!r} in {at(path, 'LINES', name)}", "source", line.source, data.SOURCES)
     for name, source in data.SOURCES.items():
-        require_name(f"The source {name!r} in {path}", "machine", source.machine, data.MACHINES)
+        require_name(f"The source {name!r} in {at(path, 'SOURCES', name)}", "machine", source.machine, data.MACHINES)
     for role, needs in data.MACHINES.items():
         for name in needs.sources:
-            require_name(f"The machine {role!r} in {path}", "source", name, data.SOURCES)
+            require_name(f"The machine {role!r} in {at(path, 'MACHINES', role)}", "source", name, data.SOURCES)
     for name in sum(map(list, getattr(data, "TABLE", [])), [*getattr(data, "FIGURE", [])]):
         require_name(f"TABLE or FIGURE in {path}", "line", name, data.LINES)
     require_peers(chapter, getattr(data, "RUNGS", getattr(workloads.load(chapter.workload), "RUNGS", {})))
@@ -82,7 +85,8 @@ def require_groups(path, claims):
         if group not in GROUPS:
             meanings = enumerate_words(f"`{name}` ({meaning})" for name, meaning in GROUPS.items())
             raise LadderError(
-                f"CLAIMS in {path} has the group {group!r}, which no table shows: the groups are {meanings}."
+                f"CLAIMS in {at(path, 'CLAIMS', group)} has the group {group!r}, which no table shows: the groups are "
+                f"{meanings}."
             )
     return claims
 
@@ -91,7 +95,7 @@ def require_claim(path, claim, data):
     """Refuse a claim without two sides, or whose sides, or those of its cause, name an unknown line or source."""
     from ladder.report.telling.lines import FLOOR  # here, because planning without such chapters needs no pandas
 
-    where = f"The claim {claim.key!r} in {path}"
+    where = f"The claim {claim.key!r} in {at(path, 'CLAIMS', claim.key)}"
     if not claim.ratio and not (claim.slower and claim.faster):
         raise LadderError(f"{where} compares nothing: give it `slower` and `faster`, the keys of two lines.")
     for part in (claim, claim.cause):
@@ -114,14 +118,40 @@ def require_experiments(chapter, experiments):
     Any other unknown experiment may be one of another configuration.
     """
     related = [name for name, value in experiments.items() if value and value["workload"] == chapter.workload]
+    path = chapter.folder / chapters.LINES
     for name, source in module(chapter, "lines").SOURCES.items():
         for experiment in source.experiments:
             hint = did_you_mean(experiment, related)
             if experiment not in experiments and hint:
                 raise LadderError(
-                    f"The source {name!r} in {chapter.folder / chapters.LINES} names the experiment {experiment!r}, "
+                    f"The source {name!r} in {at(path, 'SOURCES', name)} names the experiment {experiment!r}, "
                     f"which the configuration lacks.{hint}"
                 )
+
+
+def require_variants(chapter, experiments):
+    """Refuse a line of a variant that no workload has of which its source's experiments are. Raises LadderError."""
+    path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
+    for name, line in data.LINES.items():
+        names = data.SOURCES[line.source].experiments
+        others = {experiments[other]["workload"] for other in names if experiments.get(other)}
+        known = sorted(
+            {variant for workload in {chapter.workload, *others} for variant in workloads.variants(workload)}
+        )
+        if line.variant not in known:
+            owners = enumerate_words(sorted({chapter.workload, *others}), "and")
+            raise LadderError(
+                f"The line {name!r} in {at(path, 'LINES', name)} names the variant {line.variant!r}: no variant of "
+                f"{owners} is called so.{did_you_mean(line.variant, known)}"
+            )
+
+
+def require_texts(chapter):
+    """Refuse an unknown name in a chapter's texts. Raises LadderError with the line and the nearest name."""
+    if any((chapter.folder / name).is_file() for name in chapters.TEMPLATES):
+        from ladder.report import texts  # here, because planning without such chapters needs no pandas
+
+        texts.require_names(chapter)
 
 
 def module(chapter, name):

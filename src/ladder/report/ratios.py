@@ -184,12 +184,17 @@ def detectable(ratio):
     """The smallest difference that would have been significant, as a clause."""
     change = ratio.detectable(THRESHOLD)
     if change > FAR:
-        return "too few processes to detect any difference"
+        return f"{obstacle(change)} to detect any difference"
     return f"a difference of {percent(change, 2)} would have been detected"
 
 
 def detectable_from(change):
     """The smallest relative change that would have been detected, as a short clause for a table."""
     if change > FAR:
-        return "too few processes to detect any change"
+        return f"{obstacle(change)} to detect any change"
     return f"a change of {percent(change, 2)} would show"
+
+
+def obstacle(change):
+    """Why no change below FAR would have been detected: without an interval, or with a wide one."""
+    return "too few processes" if change == math.inf else "times of processes differ too much"

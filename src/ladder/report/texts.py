@@ -15,6 +15,7 @@ from ladder.report import chapters, ratios
 from ladder.report.latex import Missing
 from ladder.report.telling import functions, templates
 from ladder.report.telling.chapter_study import NotMeasured, nearest
+from ladder.store.study import Study
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -37,6 +38,28 @@ def render_chapter(chapter, study, shared=NONE):
     own_functions = functions.of_chapter(chapter.study(study)) if chapter.has_lines else {}
     paths = (chapter.folder / name for name in chapters.TEMPLATES)
     return {path.stem: templates.render(path, {**shared, **own_functions}) for path in paths if path.is_file()}
+
+
+def require_names(chapter):
+    """Refuse unknown names in a chapter's templates, before anything is measured. Raises LadderError."""
+    study = Study({}, None)
+    shared = dict.fromkeys(("result", "claimed_ratio", "verdict"), unmeasured)
+    others = {other.workload: Unmeasured() for other in chapters.chapters() if other.has_lines}
+    own_functions = functions.of_chapter(chapter.study(study)) if chapter.has_lines else {}
+    for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATES)):
+        templates.require_names(path, {**shared, **others, **own_functions})
+
+
+def unmeasured(*arguments, **options):
+    """Words in place of any number."""
+    return Missing(NotMeasured().words)
+
+
+class Unmeasured:
+    """A namespace with any function, each of which returns words in place of a number."""
+
+    def __getattr__(self, name):
+        return unmeasured
 
 
 def shared_functions(study, values):

@@ -1,7 +1,7 @@
 """Print which cases of a configuration would run, and which are skipped and why; or the rungs of every workload."""
 
 from ladder.catalogue import setup_arguments, workloads
-from ladder.errors import pluralize
+from ladder.errors import LadderError, pluralize
 from ladder.planning import configuration, plan, targets
 from ladder.verbs.arguments import (
     add_configuration,
@@ -17,6 +17,9 @@ def add_arguments(parser):
     add_configuration(parser, "override config/config.yaml, the later files the earlier ones")
     parser.add_argument("--cores", type=at_least_one, help="plan for this number of cores instead of this machine's")
     parser.add_argument("--gpus", type=at_least_zero, help="plan for this number of GPUs instead of this machine's")
+    parser.add_argument(
+        "--cluster", action="store_true", help="plan for the cluster that LADDER_SITE describes instead of this machine"
+    )
     parser.add_argument(
         "--rungs", action="store_true", help="print every workload's sizes and variants with their tunings instead"
     )
@@ -34,7 +37,9 @@ def run(options):
         return
     config = read_configuration(options.configfile)
     changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
-    machine = targets.this_machine(config | changes)
+    if options.cluster and changes:
+        raise LadderError("--cluster takes cores and GPUs from the cluster's description: remove --cores and --gpus.")
+    machine = targets.of_cluster(targets.site()) if options.cluster else targets.this_machine(config | changes)
     planned = plan.plan(config, machine)
     if options.json:
         print_json(options, {"cores": machine["cpu"].cores, "results": [described(item) for item in planned]})
@@ -43,8 +48,8 @@ def run(options):
         print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")
     runs = {item.case.key for item in planned if not item.skipped}
     skipped = {item.case.key for item in planned if item.skipped}
-    cores = pluralize(machine["cpu"].cores, "core")
-    print(f"{pluralize(len(runs), 'case')} to run on {cores}, {len(skipped)} skipped.")
+    place = "the cluster" if options.cluster else pluralize(machine["cpu"].cores, "core")
+    print(f"{pluralize(len(runs), 'case')} to run on {place}, {len(skipped)} skipped.")
 
 
 def search_folders(paths):

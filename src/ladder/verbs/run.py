@@ -59,6 +59,7 @@ def run(options):
             lambda *arguments: shares.rate(ceilings, *arguments),
             budget=options.budget,
             launcher=options.launcher,
+            ceilings=ceilings if "margin" in ceilings else None,
         )
     if options.json:
         print_json(options, document)

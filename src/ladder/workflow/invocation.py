@@ -6,7 +6,7 @@ import sys
 
 from ladder.catalogue import locations
 from ladder.errors import LadderError, did_you_mean, enumerate_words
-from ladder.report import chapter_data
+from ladder.report import chapter_data, unmeasured_sources
 from ladder.workflow.mistakes import ending_run
 
 # The paths that name an experiment, and those of figures.
@@ -16,8 +16,13 @@ FIGURE = re.compile(r"results/figures/([^/]+)\.\w+")
 
 @ending_run()
 def require_chapters(experiments):
-    """End the run for a name in a chapter of the user's that nothing has; `experiments` are the configuration's."""
+    """End the run for a name in a chapter of the user's that nothing has; `experiments` are the configuration's.
+
+    Sources of which nothing will be measured are only printed, because another configuration may have toy sizes.
+    """
     chapter_data.require_users(experiments)
+    for sentence in unmeasured_sources.sentences(experiments):
+        print(f"ladder: {sentence}", file=sys.stderr)
 
 
 def check_targets(workflow, experiments, figures):

@@ -10,7 +10,7 @@ from snakemake.logging import logger
 from snakemake.persistence import MetadataRecord, PersistenceBase
 
 from ladder.errors import LadderError
-from ladder.planning import slurm, status, targets
+from ladder.planning import configuration, slurm, status, targets
 from ladder.records import runs
 from ladder.records.files import clamp_future_times, require_writable_folders
 from ladder.workflow import interruption, totals
@@ -79,7 +79,8 @@ class Run:
     def announce(self):
         """Once the jobs are known: print what a cluster would have to do."""
         if self.plan.site and self.plan.config["measure"] and self.workflow.dag is not None:
-            logger.info("\n".join(totals.summary(self.plan, list(self.workflow.dag.needrun_jobs()))))
+            jobs, at_once = list(self.workflow.dag.needrun_jobs()), self.workflow.resource_settings.nodes
+            logger.info("\n".join(totals.summary(self.plan, jobs, at_once)))
 
     def start(self):
         """Before the first job: end the run if its jobs would fail, and write the cases to be measured."""
@@ -133,7 +134,9 @@ class Run:
     def write_status(self):
         """Write the cases to be measured, for `ladder status` and for the final summary."""
         if self.plan.config["measure"]:
-            self.status = status.write(self.plan.cases, {str(job.output[0]) for job in self.measuring_jobs()})
+            self.status = status.write(
+                without_other_ceilings(self.plan), {str(job.output[0]) for job in self.measuring_jobs()}
+            )
 
     def age_restored(self):
         """Make the restored outputs of failed jobs older than all of their inputs.
@@ -147,3 +150,13 @@ class Run:
                 if dates and is_flagged(path, "update") and Path(path).exists():
                     self.workflow.persistence.cleanup_metadata(path)
                     os.utime(path, times=(min(dates) - 1,) * 2)
+
+
+def without_other_ceilings(plan):
+    """The cases of a StudyPlan without skipped ones of ceilings that the key `only` didn't name, but keeps."""
+    only = plan.config["only"]
+    return [
+        item
+        for item in plan.cases
+        if not (only and item.skipped and configuration.is_ceiling(item.experiment) and item.experiment not in only)
+    ]

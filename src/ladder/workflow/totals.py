@@ -26,9 +26,14 @@ class Job:
         """The hours at most of all its nodes."""
         return self.nodes * self.share * self.hours
 
+    @property
+    def gpu_hours(self):
+        """The hours at most of all GPUs that it requests."""
+        return self.gpus * self.hours
 
-def summary(plan, jobs):
-    """The lines that announce Snakemake's jobs on the nodes of a StudyPlan's cluster."""
+
+def summary(plan, jobs, at_once=None):
+    """The lines that announce Snakemake's jobs on the nodes of a StudyPlan's cluster, of which it submits so many."""
     by_kind = {kind: [] for kind in KINDS}
     for job in jobs:
         if kind := job.resources.get("kind"):  # the jobs on nodes
@@ -37,10 +42,15 @@ def summary(plan, jobs):
     everything = [job for group in by_kind.values() for job in group]
     measurements = [job for job in jobs if is_measurement(job)]
     sampling = sampling_hours(plan, measurements)
+    is_mixed = 0 < len(measurements) < len(everything)
     head = (
-        f"ladder: {pluralize(len(everything), 'job')} for the cluster, at most {hours(everything)} by their time limits"
+        f"ladder: {pluralize(len(everything), 'job')} for the cluster"
+        f"{f', {len(measurements)} of them measurements' * is_mixed}, "
+        f"at most {hours(everything)} by their time limits"
         f"{f'; the protocols plan {sampling:.3g} h of sampling' * bool(sampling)}{':' if lines else '.'}"
     )
+    if everything and at_once:
+        lines.append(wall_line(everything, at_once))
     skipped = skipped_line(plan) if measurements or not everything else []
     return [head, *lines, *skipped, *missing_packages_line(measurements)]
 
@@ -67,6 +77,17 @@ def kind_line(kind, jobs, target):
     return f"  {kind}: {'; '.join(parts)}."
 
 
+def wall_line(jobs, at_once):
+    """The line on the wall time at most, if every job lasts as long as its limit.
+
+    The bound for more jobs than at a time is R. Graham's (Bounds on Multiprocessing Timing Anomalies, 1969).
+    """
+    at_once = min(at_once, len(jobs))
+    sum_of_hours, longest = sum(job.hours for job in jobs), max(job.hours for job in jobs)
+    wall = sum_of_hours / at_once + longest * (1 - 1 / at_once) if at_once < len(jobs) else longest
+    return f"  With {pluralize(at_once, 'job')} at a time at most {wall:.3g} h, without waiting in the queue."
+
+
 def span(counts, noun):
     """The smallest and the largest of some counts, with their noun."""
     low, high = min(counts), max(counts)
@@ -74,8 +95,9 @@ def span(counts, noun):
 
 
 def hours(jobs):
-    """The node-hours of jobs in words."""
-    return f"{sum(job.node_hours for job in jobs):.4g} node-hours"
+    """The node-hours and GPU-hours of jobs in words."""
+    gpu_hours = sum(job.gpu_hours for job in jobs)
+    return f"{sum(job.node_hours for job in jobs):.4g} node-hours" + f" and {gpu_hours:.4g} GPU-hours" * bool(gpu_hours)
 
 
 def sampling_hours(plan, jobs):
@@ -90,7 +112,7 @@ def skipped_line(plan):
         return []
     texts = [f"{count} ({reason})" for reason, count in reasons.most_common(MOST_REASONS)]
     others = reasons.total() - sum(count for _, count in reasons.most_common(MOST_REASONS))
-    rest = [f"{others} for other reasons"] * bool(others)
+    rest = [f"{others} for other reasons, which `ladder list --cluster` prints"] * bool(others)
     count = pluralize(reasons.total(), "case")
     return [f"ladder: {count} of the whole plan can't run on these nodes: {', '.join([*texts, *rest])}."]
 

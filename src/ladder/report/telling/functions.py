@@ -70,7 +70,8 @@ def largest(chapter, source, column):
 
 def size(chapter, source, *columns):
     """The size of a source's problem: a number, a power, or a product."""
-    sizes = [str(nearest("source", source, chapter.sources).conditions[name]) for name in columns]
+    conditions = nearest("source", source, chapter.sources).conditions
+    sizes = [str(nearest(f"condition of the source {source!r} named", name, conditions)) for name in columns]
     if len(sizes) == 1:
         return latex.num(sizes[0])
     product = f"{sizes[0]}^{len(sizes)}" if len({*sizes}) == 1 else r" \times ".join(sizes)

@@ -7,6 +7,8 @@ from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import LATEX_TIMES, place
 from ladder.store import study
 
+PEER = "peer: "  # with which the idea of a peer begins
+
 
 def table(chapter):
     """The lines with their ideas, the resources that they save, the predicted and the measured times, as LaTeX."""
@@ -32,10 +34,12 @@ def distinct_cases(chapter, keys):
 def row(chapter, key):
     """A line's row of the table."""
     line, rows = chapter.line(key), chapter.find(key)
-    idea = chapter.rungs.get(line.variant, "").removeprefix("peer: ")
+    idea = chapter.rungs.get(line.variant, "")
+    if line.idea:
+        idea = PEER * idea.startswith(PEER) + line.idea
     resources = [place(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_place(chapter, line) else []
     name = ", ".join([code(line.variant), *filter(None, [prose(line.label)]), *resources])
-    return ladder_table.Rung(name, line.idea or idea, line.relieves, chapter.predict(key, rows), rows)
+    return ladder_table.Rung(name, idea, line.relieves, chapter.predict(key, rows), rows)
 
 
 def shows_place(chapter, line):
@@ -90,7 +94,7 @@ def label_of(chapter, key):
 def rung(chapter, key, rows, above, colours=None):
     """A line of the waterfall, named by its method, with its speed-up over the rows of the one above."""
     line = chapter.line(key)
-    is_peer = chapter.rungs.get(line.variant, "").startswith("peer: ")
+    is_peer = chapter.rungs.get(line.variant, "").startswith(PEER)
     method = " ".join(line.tuning[name] for name in chapter.method if name in line.tuning)
     resources = [place(rows.iloc[0])] if shows_place(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}

@@ -7,6 +7,7 @@ printed. Outside of all blocks, words replace a value that wasn't measured. A li
 An unknown name, a wrong argument and a syntax error are a LadderError with the template's line.
 """
 
+import contextlib
 import functools
 import re
 import traceback
@@ -17,6 +18,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
 
+from ladder.catalogue import blame
 from ladder.errors import LadderError, did_you_mean
 from ladder.report.latex import Missing
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required
@@ -55,7 +57,9 @@ class Measured(Extension):
         return nodes.CallBlock(self.call_method("render"), arguments, [], [choice]).set_lineno(line)
 
     def render(self, caller):
-        """The text of the first part or, if it raises NotMeasured, of the other part."""
+        """The text of the first part or, if it raises NotMeasured, of the other part; in a trial of both parts."""
+        if self.environment.is_trial:
+            return caller(True) + caller(False)
         self.environment.depth += 1
         try:
             return caller(True)
@@ -66,12 +70,15 @@ class Measured(Extension):
         return caller(False)
 
 
-def environment(functions):
-    """The Jinja environment of templates that may call these functions, {name: function}."""
+def environment(functions, is_trial=False):
+    """The Jinja environment of templates that may call these functions, {name: function}.
+
+    In a trial, words replace a value that wasn't measured within blocks too.
+    """
     environment = jinja2.Environment(
         **DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[Measured], keep_trailing_newline=True
     )
-    environment.depth = 0  # of nested blocks
+    environment.depth, environment.is_trial = 0, is_trial  # the depth of nested blocks
     environment.globals = {name: printable(environment, function) for name, function in functions.items()}
     return environment
 
@@ -103,16 +110,16 @@ def printable(environment, function):
         try:
             return required(function(*arguments, **options))
         except NotMeasured as missing:
-            if environment.depth:
+            if environment.depth and not environment.is_trial:
                 raise
             return Missing(missing.words)
 
     return call
 
 
-def render(path, functions):
+def render(path, functions, is_trial=False):
     """The text of a template. Raises LadderError with the line of a mistake in it."""
-    path, jinja = Path(path), environment(functions)
+    path, jinja = Path(path), environment(functions, is_trial)
     try:
         text = path.read_text(encoding="utf-8")
         code = jinja.compile(text, name=str(path), filename=str(path))
@@ -120,13 +127,28 @@ def render(path, functions):
     except jinja2.TemplateSyntaxError as error:
         raise LadderError(f"{path}:{error.lineno}: {explain(error.message, functions)}") from None
     except (LadderError, jinja2.UndefinedError, TypeError) as error:
+        if is_trial and not isinstance(error, LadderError) and not unknown_name(str(error)):
+            raise  # words that replace values may be unfit for what the template does with them
         calls = reversed(traceback.extract_tb(error.__traceback__))
         line = next(call.lineno for call in calls if call.filename == str(path))
         raise LadderError(f"{path}:{line}: {explain(str(error), functions)}") from None
 
 
+def require_names(path, functions):
+    """Refuse a template with an unknown name, wherever it stands, without measurements. Raises LadderError."""
+    # The chapter's own functions needn't expect a study without measurements, nor the words that replace values.
+    with contextlib.suppress(NotMeasured, jinja2.UndefinedError, *blame.MISTAKES):
+        render(path, functions, is_trial=True)
+
+
+def unknown_name(message):
+    """The name that a template uses and no function has, by the message of the error; None for another one."""
+    match = re.match(r"'(\w+)' is undefined", message)
+    return match and match[1]
+
+
 def explain(message, functions):
     """A message as a sentence; for an unknown name with the nearest name that a template may use."""
-    if unknown := re.match(r"'(\w+)' is undefined", message):
-        return f"there is no {unknown[1]!r} for texts to ask for.{did_you_mean(unknown[1], functions)}"
+    if unknown := unknown_name(message):
+        return f"there is no {unknown!r} for texts to ask for.{did_you_mean(unknown, functions)}"
     return message if message.endswith((".", "?")) else f"{message}."

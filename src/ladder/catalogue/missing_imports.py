@@ -1,0 +1,72 @@
+"""Imports of a user's variant that can't succeed: of libraries that aren't installed, or of modules that don't exist.
+
+They are read as text. Only statements at the top of a module count, since those in a `try`, an `if` or a function may
+never run. Modules in users' folders are searched likewise.
+"""
+
+import ast
+import importlib.util
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from ladder.catalogue import imports, literals, locations
+from ladder.errors import LadderError, did_you_mean
+
+# Libraries without which a device is skipped.
+OF_DEVICES = ("cupy", "cupyx", "mpi4py")
+OWN = "ladder"
+
+
+def require_importable(path: Path, optional: Collection[str]) -> None:
+    """Refuse the file of a user's variant if it imports what is missing and not `optional`. Raises LadderError."""
+    if path.is_relative_to(locations.HOME):
+        return
+    pending, visited = [path], set()
+    while pending:
+        file = pending.pop()
+        if file in visited:
+            continue
+        visited.add(file)
+        for line, name, members in imports_of(file):
+            library = name.partition(".")[0]
+            if library == OWN:
+                pending += own_modules(file, line, name, members)
+            elif library not in {*optional, *OF_DEVICES} and importlib.util.find_spec(library) is None:
+                raise LadderError(
+                    f"Line {line} of {file} imports {library!r}, which isn't installed. Install {library}; with "
+                    f'REQUIRES = ("{library}",) in {path} the variant is skipped where it is missing.'
+                )
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str, list[str]]]:
+    """The imports at the top of a file in a workload's folder: (line, module, names imported from it)."""
+    for node in literals.statements(path):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name, []
+        elif isinstance(node, ast.ImportFrom):
+            package = f"{OWN}.workloads.{path.parent.name}" if node.level == 1 else ""
+            if node.level <= 1:
+                yield node.lineno, ".".join(filter(None, [package, node.module])), [item.name for item in node.names]
+
+
+def own_modules(importer: Path, line: int, name: str, members: list[str]) -> list[Path]:
+    """The files in users' folders that an import of ladder's or a user's module reads."""
+    path = imports.module_path(name)
+    folder = path_of_package(name)
+    if path is None and folder is None:
+        parent = path_of_package(name.rpartition(".")[0])
+        known = [module.stem for module in locations.modules(parent, "*.py")] if parent else []
+        hint = did_you_mean(name.rpartition(".")[2], known)
+        raise LadderError(f"Line {line} of {importer} imports {name}, which doesn't exist.{hint}")
+    paths = [path, *(imports.module_path(f"{name}.{member}") for member in members)]
+    return [file for file in paths if file and not file.is_relative_to(imports.HOME)]
+
+
+def path_of_package(name: str) -> Path | None:
+    """The folder of a package of ladder's or of a workload, by its dotted name; None without one."""
+    path = imports.module_path(name)
+    if path and path.name == "__init__.py":
+        return path.parent
+    folder = imports.HOME.joinpath(*name.split(".")[1:])
+    return folder if folder.is_dir() else None

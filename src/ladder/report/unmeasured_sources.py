@@ -1,0 +1,40 @@
+"""Sources of users' chapters of which a run measures nothing, because no case has their sizes."""
+
+from ladder.catalogue import locations, workloads
+from ladder.catalogue.literals import line_of as at
+from ladder.errors import enumerate_words
+from ladder.planning import plan
+from ladder.report import chapter_data, chapters
+
+
+def sentences(experiments):
+    """Sentences on the sources of users' chapters whose sizes no case of their experiments has."""
+    return [
+        sentence
+        for chapter in chapters.chapters()
+        if chapter.has_lines and not chapter.folder.is_relative_to(locations.HOME)
+        for name, source in chapter_data.module(chapter, "lines").SOURCES.items()
+        if (sentence := reason(chapter, name, source, experiments))
+    ]
+
+
+def reason(chapter, name, source, experiments):
+    """Why no case belongs to a source, as a sentence; None if one does, or if an experiment isn't known."""
+    from ladder.report.telling.lines import plain_conditions  # here, because planning otherwise needs no pandas
+
+    if not all(experiments.get(other) for other in source.experiments):
+        return None
+    every_size = [
+        workloads.complete(experiments[other]["workload"], sizes)
+        for other in source.experiments
+        for sizes in plan.grid(experiments[other]["sizes"])
+    ]
+    for condition, value in plain_conditions(source.conditions).items():
+        values = {sizes[condition] for sizes in every_size if condition in sizes}
+        if values and value not in values:
+            return (
+                f"The source {name!r} in {at(chapter.folder / chapters.LINES, 'SOURCES', name)} asks for "
+                f"{condition}={value}, which no case of {enumerate_words(source.experiments)} has, only "
+                f"{enumerate_words(map(str, sorted(values)))}: the chapter will say that nothing was measured."
+            )
+    return None
