@@ -4,6 +4,8 @@ Planning checks the chapters of a user's workloads, so that a misspelt name does
 The project's own are checked by a test, because importing them takes longer than planning.
 """
 
+from pathlib import Path
+
 from ladder.catalogue import blame, literals, locations, workloads
 from ladder.catalogue.literals import line_of as at
 from ladder.errors import LadderError, did_you_mean, enumerate_words
@@ -70,7 +72,7 @@ def require_peers(chapter, ideas):
     for variant in {*ideas} & {*workloads.variants(chapter.workload)}:
         path = workloads.variant_path(chapter.workload, variant)
         is_peer = bool(workloads.constants(chapter.workload, variant).get("PEER"))
-        if is_peer != ideas[variant].startswith("peer: "):
+        if is_peer != ideas[variant].startswith(chapters.PEER):
             mistake = "lacks `peer: ` before" if is_peer else "has `peer: ` before"
             beside = "has" if is_peer else "lacks"
             raise LadderError(
@@ -83,10 +85,10 @@ def require_groups(path, claims):
     """The claims of a chapter. Raises LadderError for those of an unknown group, which no table would show."""
     for group in claims:
         if group not in GROUPS:
+            where = at(Path(path), "CLAIMS", group)
             meanings = enumerate_words(f"`{name}` ({meaning})" for name, meaning in GROUPS.items())
             raise LadderError(
-                f"CLAIMS in {at(path, 'CLAIMS', group)} has the group {group!r}, which no table shows: the groups are "
-                f"{meanings}."
+                f"CLAIMS in {where} has the group {group!r}, which no table shows: the groups are {meanings}."
             )
     return claims
 

@@ -28,6 +28,7 @@ LAST = 1000
 TEMPLATES = ("text.tex", "appendix.tex")
 TEXTS = (*TEMPLATES, "references.bib")
 LINES = "lines.py"
+PEER = "peer: "  # with which the RUNGS of a workload mark a peer
 # The tables that are generated from data, and the file with the data; without a ladder if UNIT in `lines.py` is None.
 DATA_TABLES = {"ladder": LINES, "verdicts": "claims.py"}
 # The modules that are imported by name, which a walk along import statements doesn't find.

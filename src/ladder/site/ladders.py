@@ -130,7 +130,7 @@ def of_keys(study, chapter, machine, keys, index):
         return None
     first, above, rungs = measured[0][1], None, []
     for key, rows in measured:
-        peer = study.rungs.get(study.line(key).variant, "").startswith("peer: ")
+        peer = study.rungs.get(study.line(key).variant, "").startswith(chapters.PEER)
         rungs.append(rung(study, key, rows, peer, None if peer else above, first, index))
         above = above if peer else rows
     device = measured[0][1]["device"].iloc[0]
@@ -140,7 +140,7 @@ def of_keys(study, chapter, machine, keys, index):
 def rung(study, key, rows, is_peer, above, first, index):
     """The rung of a line."""
     line = study.line(key)
-    idea = line.idea or study.rungs.get(line.variant, "").removeprefix("peer: ")
+    idea = line.idea or study.rungs.get(line.variant, "").removeprefix(chapters.PEER)
     return Rung(
         label_of(study, key),
         rows["device"].iloc[0],

@@ -5,7 +5,6 @@ A verdict rests on cases of the same campaigns alone: a ratio without a spread i
 
 import re
 from functools import partial
-from pathlib import Path
 
 from ladder.report import chapter_data, evidence, latex, verdict_table
 from ladder.report.telling.chapter_study import NotMeasured, module, required
@@ -18,7 +17,7 @@ def verdicts(study):
     key, answers = (verdicts, study.workload), study.study.answers
     if key not in answers:
         data = module(study.workload, "claims")
-        groups = grouped(chapter_data.require_groups(Path(data.__file__), data.CLAIMS)) if data else {}
+        groups = grouped(chapter_data.require_groups(data.__file__, data.CLAIMS)) if data else {}
         of_campaigns = evidence.of_campaigns(study)
         answers[key] = {group: [decided(of_campaigns, claim) for claim in claims] for group, claims in groups.items()}
     return answers[key]

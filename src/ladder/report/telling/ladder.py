@@ -1,13 +1,12 @@
 """The table of a chapter's ladder, and its waterfall, the figure of its times: rung by rung, in the ladder's unit."""
 
 from ladder.report import ladder_table, ratios
+from ladder.report.chapters import PEER
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import LATEX_TIMES, place
 from ladder.store import study
-
-PEER = "peer: "  # with which the idea of a peer begins
 
 
 def table(chapter):
@@ -34,9 +33,8 @@ def distinct_cases(chapter, keys):
 def row(chapter, key):
     """A line's row of the table."""
     line, rows = chapter.line(key), chapter.find(key)
-    idea = chapter.rungs.get(line.variant, "")
-    if line.idea:
-        idea = PEER * idea.startswith(PEER) + line.idea
+    told = chapter.rungs.get(line.variant, "")
+    idea = PEER * told.startswith(PEER) + line.idea if line.idea else told
     resources = [place(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_place(chapter, line) else []
     name = ", ".join([code(line.variant), *filter(None, [prose(line.label)]), *resources])
     return ladder_table.Rung(name, idea, line.relieves, chapter.predict(key, rows), rows)

@@ -39,10 +39,7 @@ OFF, UNSTATED = None, "unstated"  # OFF: a tuning is "off" or not stated; UNSTAT
 
 
 class Source:
-    """Rows of some experiments on the machine of a role, with these values of columns; `prepare(rows)` changes them.
-
-    A value may be one of COUNTS, OFF or UNSTATED.
-    """
+    """Rows of experiments on a role's machine by values of columns, COUNTS, OFF or UNSTATED; `prepare` changes them."""
 
     def __init__(self, machine, *experiments, prepare=None, **conditions):
         self.machine, self.experiments, self.prepare, self.conditions = machine, experiments, prepare, conditions

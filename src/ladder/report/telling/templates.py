@@ -7,7 +7,6 @@ printed. Outside of all blocks, words replace a value that wasn't measured. A li
 An unknown name, a wrong argument and a syntax error are a LadderError with the template's line.
 """
 
-import contextlib
 import functools
 import re
 import traceback
@@ -18,19 +17,12 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
 
-from ladder.catalogue import blame
 from ladder.errors import LadderError, did_you_mean
 from ladder.report.latex import Missing
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required
 
-DELIMITERS = {
-    "block_start_string": "<%",
-    "block_end_string": "%>",
-    "variable_start_string": "<<",
-    "variable_end_string": ">>",
-    "comment_start_string": "<#",
-    "comment_end_string": "#>",
-}
+DELIMITERS = ("<%", "%>", "<<", ">>", "<#", "#>")  # of blocks, of values, and of comments
+UNKNOWN = re.compile(r"'(\w+)' is undefined")  # Jinja's message on an unknown name
 # A line with only a tag: the end of the line is moved into a comment, so that all lines keep their numbers.
 LONE_TAG = re.compile(r"(?m)^[ \t]*(<%(?:(?!%>).)*%>)[ \t]*\n")
 
@@ -71,12 +63,9 @@ class Measured(Extension):
 
 
 def environment(functions, is_trial=False):
-    """The Jinja environment of templates that may call these functions, {name: function}.
-
-    In a trial, words replace a value that wasn't measured within blocks too.
-    """
+    """The Jinja environment of templates that may call {name: function}; in a trial, blocks are no different."""
     environment = jinja2.Environment(
-        **DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[Measured], keep_trailing_newline=True
+        *DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[Measured], keep_trailing_newline=True
     )
     environment.depth, environment.is_trial = 0, is_trial  # the depth of nested blocks
     environment.globals = {name: printable(environment, function) for name, function in functions.items()}
@@ -127,28 +116,15 @@ def render(path, functions, is_trial=False):
     except jinja2.TemplateSyntaxError as error:
         raise LadderError(f"{path}:{error.lineno}: {explain(error.message, functions)}") from None
     except (LadderError, jinja2.UndefinedError, TypeError) as error:
-        if is_trial and not isinstance(error, LadderError) and not unknown_name(str(error)):
+        if is_trial and not isinstance(error, LadderError) and not UNKNOWN.match(str(error)):
             raise  # words that replace values may be unfit for what the template does with them
         calls = reversed(traceback.extract_tb(error.__traceback__))
         line = next(call.lineno for call in calls if call.filename == str(path))
         raise LadderError(f"{path}:{line}: {explain(str(error), functions)}") from None
 
 
-def require_names(path, functions):
-    """Refuse a template with an unknown name, wherever it stands, without measurements. Raises LadderError."""
-    # The chapter's own functions needn't expect a study without measurements, nor the words that replace values.
-    with contextlib.suppress(NotMeasured, jinja2.UndefinedError, *blame.MISTAKES):
-        render(path, functions, is_trial=True)
-
-
-def unknown_name(message):
-    """The name that a template uses and no function has, by the message of the error; None for another one."""
-    match = re.match(r"'(\w+)' is undefined", message)
-    return match and match[1]
-
-
 def explain(message, functions):
     """A message as a sentence; for an unknown name with the nearest name that a template may use."""
-    if unknown := unknown_name(message):
-        return f"there is no {unknown!r} for texts to ask for.{did_you_mean(unknown, functions)}"
+    if unknown := UNKNOWN.match(message):
+        return f"there is no {unknown[1]!r} for texts to ask for.{did_you_mean(unknown[1], functions)}"
     return message if message.endswith((".", "?")) else f"{message}."
