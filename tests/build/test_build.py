@@ -65,6 +65,7 @@ NAMES["tconv", "cuda_window"] = {f"to{k}_{to}" for k in (1, 2, 3, 4) for to in (
 NAMES["tconv", "cuda_window_mma"] = OPERANDS | {f"{math}_to_{to}" for math in MATHS for to in ("float32", "uint8")}
 NAMES["dcgan"] = {f"to_{kind}" for kind in ("float32", "uint8", "float16", "bfloat16")}
 NAMES["dcgan"] |= {f"project_to_{kind}" for kind in ("float32", "float16", "bfloat16")}
+NAMES["mlp", "cuda_persistent"] = {"measure", "train"}
 NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
 NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}
 NAMES["descent"] = {"product", "reduction", "transpose", "scale", "vecdif", "vecsum"}
@@ -100,6 +101,8 @@ MAX_SPILLS = {("descent", name): 512 for name in ("cuda_fused", "cuda_persistent
 # Their register tiles have the maximum size, so a few addresses don't fit.
 MAX_SPILLS["backprop", "cuda_fused"] = 128
 MAX_SPILLS["backprop", "cuda_kernels"] = 16
+# The addresses of every layer's arrays are on the stack.
+MAX_SPILLS["mlp", "cuda_persistent"] = 1024
 MAX_SPILLS["tconv", "cuda_implicit_wgmma"] = 40
 
 

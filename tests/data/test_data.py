@@ -103,6 +103,7 @@ def test_every_wrong_length_is_refused(path, dtype, shape):
             idx.read(path)
 
 
+@pytest.mark.slow
 def test_every_wrong_byte_in_the_header_is_refused(path):
     """Any change of a header byte is refused, unless it describes an equally long file of another dtype."""
     idx.write(path, np.arange(1, 16, dtype=np.int32).reshape(3, 5))

@@ -147,6 +147,7 @@ def run_train(*words):
     return subprocess.run([sys.executable, "-m", "ladder", "train", *map(str, words)], capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_the_verb_trains_saves_and_restarts(data, tmp_path):
     sizes, file = ",".join(f"{name}={value}" for name, value in SIZES.items()), tmp_path / "state.npz"
     common = "--tuning", "threads=1,block=512", "--data", data

@@ -36,6 +36,8 @@ AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2 = (3.0,), (3.0, 3.0), (1.0,), (1.0
         (2.0, 2.7, ABOUT_3, "less than claimed"),
         (4.5, 5.0, (3.0, 4.0), "more than claimed"),
         (3.0, 4.2, (3.0, 4.0), "as claimed"),
+        (4.5, 5.0, (1.0, 2.0), "more than claimed"),
+        (1.4, 1.9, (1.0, 2.0), "as claimed"),
         # However little: an effect within the margin has a direction all the same.
         (1.035, 1.053, FASTER, "as claimed"),
         (1.03, 1.2, FASTER, "as claimed"),

@@ -357,6 +357,7 @@ def test_ctrl_c_while_planning_is_one_sentence(study):
     assert "Traceback" not in out
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_be_is_one_sentence(study):
     out, status = study.snakemake("-n", "results/references/mlp/images.npz")
     assert status != 0

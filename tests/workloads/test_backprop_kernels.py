@@ -81,8 +81,9 @@ def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
         assert epochs.emulated(epochs.case_of(variant, tuning, layers=layers, epochs=1, dtype=dtype)) == [], layers
 
 
-@pytest.mark.parametrize("images", [33, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 65))])
-@pytest.mark.parametrize("variant", [pytest.param("cuda_flat", marks=pytest.mark.slow), "cuda_kernels"])
+@pytest.mark.slow
+@pytest.mark.parametrize("images", [1, 33, 65])
+@pytest.mark.parametrize("variant", ["cuda_flat", "cuda_kernels"])
 @elementary.needs_compiler
 def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, images):
     emulate(kernels(variant, "float32"))

@@ -96,7 +96,7 @@ def faster(ratio: Ratio, lower: float, upper: float) -> str:
         return OPPOSITE
     if outcome == EQUAL:
         return NO_EFFECT
-    if lower == 1:
+    if lower == 1 and upper == math.inf:
         return AS_CLAIMED if outcome == SLOWER else UNDECIDED
     start, end = lower / (1 + MARGIN), upper * (1 + MARGIN)
     if ratio.high < (lower if upper == math.inf else start):

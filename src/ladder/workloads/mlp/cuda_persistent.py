@@ -29,7 +29,11 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_persistent.cu"
 MACROS = ("block", "groups")
-TILES = ({"block": 512, "groups": 1}, {"block": 512, "groups": 2}, {"block": 512, "groups": 4})
+# In float64, the sums of two groups don't fit in the registers.
+TILES = {
+    "float32": ({"block": 512, "groups": 1}, {"block": 512, "groups": 2}),
+    "float64": ({"block": 512, "groups": 1},),
+}
 GROUP = 4  # units
 ROWS = 16  # of images in a product on tensor cores
 MAX_LAYERS = 7  # of weights: MAX_LAYERS of the source is one more
@@ -48,7 +52,7 @@ def setup(problem: Problem, *, block: int = 0, groups: int = 0) -> Run:
             f"networks of 1 to {MAX_LAYERS - 1}."
         )
     units = -(-max(widths[1:-1]) // cuda.multiprocessors())
-    (tile,) = binaries.tiling_or(fitting_tile(units), block=block, groups=groups)
+    (tile,) = binaries.tiling_or(fitting_tile(units, problem.sizes["dtype"]), block=block, groups=groups)
     if units > GROUP * tile["groups"]:
         raise LadderError(
             f"A block of mlp/cuda_persistent has {units} units of the widest layer of {problem.sizes['layers']}, but "
@@ -58,9 +62,9 @@ def setup(problem: Problem, *, block: int = 0, groups: int = 0) -> Run:
     return launch(problem, widths, blocks, tile)
 
 
-def fitting_tile(units):
+def fitting_tile(units, dtype):
     """The first of TILES for so many units of a block, else the last, as a tuple."""
-    return (next((tile for tile in TILES if units <= GROUP * tile["groups"]), TILES[-1]),)
+    return (next((tile for tile in TILES[dtype] if units <= GROUP * tile["groups"]), TILES[dtype][-1]),)
 
 
 def launch(problem, widths, blocks, tile):

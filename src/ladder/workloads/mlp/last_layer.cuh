@@ -38,9 +38,9 @@ __device__ __forceinline__ void compute_losses(const Exchange &exchange, const S
     __syncthreads();
     if (member < WARP) {
       const bool is_class = is_busy && member < CLASSES;
-      REAL logit = is_class ? shared.bias[network.layers][member] : REAL(-INFINITY);
-      if (is_class)
-        for (int p = 0; p < parts; ++p) logit += shared.team_sums[team * size + p * CLASSES + member];
+      const int j = member % CLASSES;  // the other lanes repeat the first ones' classes, so that the maximum is right
+      REAL logit = shared.bias[network.layers][j];
+      for (int p = 0; p < parts; ++p) logit += shared.team_sums[team * size + p * CLASSES + j];
       REAL largest = logit;
 #pragma unroll
       for (int distance = WARP / 2; distance; distance /= 2)
