@@ -31,8 +31,9 @@ smoke: ## run the whole study at toy sizes, offline: results/paper.pdf and resul
 	@$(SETUP) latex
 	$(SNAKEMAKE) --configfile config/smoke.yaml
 
-# Tests run in parallel, one process per core, and one more for slow tests, because those of Slurm mostly wait.
-PYTEST := .venv/bin/pytest --maxprocesses 8 --dist loadgroup --numprocesses
+# Tests run in parallel, one process per core, and one more for slow tests, because those of Slurm mostly wait. Their
+# order is that of tests/conftest.py.
+PYTEST := .venv/bin/pytest --maxprocesses 8 --dist loadgroup --no-loadscope-reorder --numprocesses
 
 test: ## run the tests, except those that take minutes or require Slurm
 	@$(SETUP) latex

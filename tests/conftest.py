@@ -49,9 +49,16 @@ def pytest_pycollect_makeitem(collector, name, obj):
     return None
 
 
+def is_long(item):
+    """Whether a test may take long: left for the end, such tests would run alone on one of the cores."""
+    is_of_workloads = item.path.is_relative_to(TESTS / "workloads")
+    return is_of_workloads or item.path.stem == "test_tutorial" or item.get_closest_marker("cluster") is not None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Skip the tests marked `gpu` without a GPU, and group those that share the cluster or the GPU."""
+    """Skip the tests marked `gpu` without a GPU, group those that share the cluster or the GPU, put long ones first."""
+    items.sort(key=lambda item: not is_long(item))
     for item in items:
         for name in SINGLE:
             if item.get_closest_marker(name):
