@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
       gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows);
       stream.release();
     }
-    gradient.update(weights, network.units[1], power_of_two(exponent - BITS) / 255);
+    gradient.update(weights, power_of_two(exponent - BITS) / 255);
     unit_value = write_weights(shared, weights);
   }
   for_each_parameter(shared, weights, parameters, network, [](REAL &value, REAL &original) { original = value; });

@@ -7,8 +7,8 @@
 
 constexpr int SLICES = sizeof(REAL), BITS = 8 * SLICES - 2;
 
-// The largest exponent e of values whose bits by magnitude_bits() are at most `bits`: they are below 2^e. It is bounded
-// from below so that 2^(BITS - e) is finite.
+// An exponent e for values whose magnitude_bits() are at most `bits`: all of them are below 2^e. It has a lower limit, so
+// that 2^(BITS - e) is finite.
 __device__ __forceinline__ int exponent_of(unsigned bits) {
   return FLOAT64 ? max(int(bits >> 20) - 1022, -900) : max(int(bits >> 23) - 126, -90);
 }

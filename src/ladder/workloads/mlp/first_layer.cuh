@@ -61,6 +61,17 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
   }
 }
 
+// Call function(span, group, i) for every weight of a thread.
+template <class Function>
+__device__ __forceinline__ void for_each_weight(Function function) {
+#pragma unroll
+  for (int span = 0; span < SPANS; ++span)
+#pragma unroll
+    for (int group = 0; group < GROUPS; ++group)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) function(span, group, i);
+}
+
 // This thread's share of the weights (PIXELS, units): those of its unit of each group, for four adjacent pixels of each
 // span of 32; 0 outside.
 struct Weights {
@@ -74,26 +85,18 @@ struct Weights {
   // Call function(value, pixel, unit) for every weight of this thread.
   template <class Function>
   __device__ __forceinline__ void for_each(int units, Function function) {
-#pragma unroll
-    for (int span = 0; span < SPANS; ++span)
-#pragma unroll
-      for (int group = 0; group < GROUPS; ++group)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int pixel = first_pixel(span) + i, unit = 4 * group + threadIdx.x % 4;
-          if (pixel < PIXELS && unit < units) function(values[span][group][i], pixel, unit);
-        }
+    for_each_weight([&](int span, int group, int i) {
+      const int pixel = first_pixel(span) + i, unit = 4 * group + threadIdx.x % 4;
+      if (pixel < PIXELS && unit < units) function(values[span][group][i], pixel, unit);
+    });
   }
 
   // The largest magnitude_bits() of the thread's weights.
   __device__ __forceinline__ unsigned magnitude() const {
     unsigned largest = 0;
-#pragma unroll
-    for (int span = 0; span < SPANS; ++span)
-#pragma unroll
-      for (int group = 0; group < GROUPS; ++group)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) largest = max(largest, magnitude_bits(values[span][group][i]));
+    for_each_weight([&](int span, int group, int i) {
+      largest = max(largest, magnitude_bits(values[span][group][i]));
+    });
     return largest;
   }
 
@@ -166,19 +169,13 @@ struct Gradient {
     }
   }
 
-  // Add the sums, in units of `unit_value`, to the block's weights.
-  __device__ __forceinline__ void update(Weights &weights, int units, REAL unit_value) const {
+  // Add the sums, in units of `unit_value`, to the block's weights; beyond the block's units they are 0.
+  __device__ __forceinline__ void update(Weights &weights, REAL unit_value) const {
+    for_each_weight([&](int span, int group, int i) {
+      int digits[SLICES];
 #pragma unroll
-    for (int span = 0; span < SPANS; ++span)
-#pragma unroll
-      for (int group = 0; group < GROUPS; ++group)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          int digits[SLICES];
-#pragma unroll
-          for (int s = 0; s < SLICES; ++s) digits[s] = sums[span][i / 2][group * TILES + s / 2][i % 2 * 2 + s % 2];
-          if (Weights::first_pixel(span) + i < PIXELS && 4 * group + threadIdx.x % 4 < units)
-            weights.values[span][group][i] += from_digits(digits) * unit_value;
-        }
+      for (int s = 0; s < SLICES; ++s) digits[s] = sums[span][i / 2][group * TILES + s / 2][i % 2 * 2 + s % 2];
+      if (Weights::first_pixel(span) + i < PIXELS) weights.values[span][group][i] += from_digits(digits) * unit_value;
+    });
   }
 };

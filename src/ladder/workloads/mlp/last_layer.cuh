@@ -16,7 +16,7 @@ __device__ __forceinline__ void add_logits(const Exchange &exchange, const Share
 }
 
 // The loss and the last layer's deltas of this block's rows, blockIdx.x, blockIdx.x + gridDim.x, ...; order (rows) has
-// the images. Teams of threads, as many as there are rows, a warp at least, add the blocks' shares.
+// the images. A team of threads, at least a warp, adds the blocks' shares of a row.
 __device__ __forceinline__ void compute_losses(const Exchange &exchange, const Shared &shared, const Network &network,
                                                const long long *labels, const long long *order, int rows, REAL rate) {
   const int count = (rows - int(blockIdx.x) + int(gridDim.x) - 1) / int(gridDim.x);
