@@ -7,14 +7,16 @@
 
 constexpr int SLICES = sizeof(REAL), BITS = 8 * SLICES - 2;
 
-// An exponent e for values whose magnitude_bits() are at most `bits`: all of them are below 2^e. It has a lower limit, so
-// that 2^(BITS - e) is finite.
+// An exponent e for values whose magnitude_bits() are at most `bits`: all of them are below 2^e. It has a lower limit,
+// so that 2^(BITS - e) is finite.
 __device__ __forceinline__ int exponent_of(unsigned bits) {
   return FLOAT64 ? max(int(bits >> 20) - 1022, -900) : max(int(bits >> 23) - 126, -90);
 }
 
 // The upper 32 bits of |value|, which are ordered as the values are.
-__device__ __forceinline__ unsigned magnitude_bits(double value) { return unsigned(__double2hiint(value)) & 0x7fffffff; }
+__device__ __forceinline__ unsigned magnitude_bits(double value) {
+  return unsigned(__double2hiint(value)) & 0x7fffffff;
+}
 __device__ __forceinline__ unsigned magnitude_bits(float value) { return __float_as_uint(value) & 0x7fffffff; }
 
 // 2^e.
