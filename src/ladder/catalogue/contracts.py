@@ -268,12 +268,16 @@ def definitions(path: Path) -> dict[str, Any]:
     for statement in literals.statements(path):
         is_whole = isinstance(statement, (*syntax.FUNCTIONS, ast.ClassDef))
         for node in [statement] if is_whole else syntax.nested_statements(statement):
-            names = syntax.bound_names(node)
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                names = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-            for name in names:
+            for name in names_bound(node):
                 defined.setdefault(name, node)
     return defined
+
+
+def names_bound(node: ast.AST) -> set[str]:
+    """The names that a statement binds, also those that it imports."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return syntax.bound_names(node)
 
 
 def is_name_used(name: str, path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Imports of a user's variant that can't succeed: of libraries that aren't installed, or of modules that don't exist.
+"""Imports of a user's module that can't succeed: of libraries that aren't installed, or of modules that don't exist.
 
 They are read as text. Only statements at the top of a module count, since those in a `try`, an `if` or a function may
 never run. Modules in users' folders are searched likewise.
@@ -9,7 +9,7 @@ import importlib.util
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from ladder.catalogue import imports, literals, locations
+from ladder.catalogue import imports, literals, locations, syntax
 from ladder.errors import LadderError, did_you_mean
 
 # Libraries without which a device is skipped.
@@ -17,10 +17,11 @@ OF_DEVICES = ("cupy", "cupyx", "mpi4py")
 OWN = "ladder"
 
 
-def require_importable(path: Path, optional: Collection[str]) -> None:
-    """Refuse the file of a user's variant if it imports what is missing and not `optional`. Raises LadderError."""
-    if path.is_relative_to(locations.HOME):
-        return
+def require_importable(path: Path, optional: Collection[str] | None = None) -> set[Path]:
+    """The files in users' folders that a user's module imports, itself included.
+
+    Raises LadderError if one imports what is missing and not `optional`, the REQUIRES of a variant.
+    """
     pending, visited = [path], set()
     while pending:
         file = pending.pop()
@@ -31,11 +32,13 @@ def require_importable(path: Path, optional: Collection[str]) -> None:
             library = name.partition(".")[0]
             if library == OWN:
                 pending += own_modules(file, line, name, members)
-            elif library not in {*optional, *OF_DEVICES} and importlib.util.find_spec(library) is None:
+            elif library not in {*(optional or ()), *OF_DEVICES} and importlib.util.find_spec(library) is None:
+                advice = f'; with REQUIRES = ("{library}",) in {path} the variant is skipped where it is missing'
                 raise LadderError(
-                    f"Line {line} of {file} imports {library!r}, which isn't installed. Install {library}; with "
-                    f'REQUIRES = ("{library}",) in {path} the variant is skipped where it is missing.'
+                    f"Line {line} of {file} imports {library!r}, which isn't installed. Install {library}"
+                    f"{advice * (optional is not None)}."
                 )
+    return visited
 
 
 def imports_of(path: Path) -> Iterator[tuple[int, str, list[str]]]:
@@ -45,9 +48,13 @@ def imports_of(path: Path) -> Iterator[tuple[int, str, list[str]]]:
             for alias in node.names:
                 yield node.lineno, alias.name, []
         elif isinstance(node, ast.ImportFrom):
-            package = f"{OWN}.workloads.{path.parent.name}" if node.level == 1 else ""
-            if node.level <= 1:
-                yield node.lineno, ".".join(filter(None, [package, node.module])), [item.name for item in node.names]
+            yield node.lineno, syntax.import_base(node, package_of(path)), [item.name for item in node.names]
+
+
+def package_of(path: Path) -> str:
+    """The dotted name of the package of a file in a workload's folder."""
+    below = next(path.relative_to(root) for root in locations.roots() if path.is_relative_to(root))
+    return ".".join([OWN, "workloads", *below.parent.parts])
 
 
 def own_modules(importer: Path, line: int, name: str, members: list[str]) -> list[Path]:

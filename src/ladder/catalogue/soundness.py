@@ -1,9 +1,12 @@
 """Refusing workloads and variants that break their contracts, and cases that no plan could contain."""
 
 import functools
+from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
 
 from ladder.catalogue import (
+    circular_imports,
     contracts,
     forms,
     literals,
@@ -11,6 +14,7 @@ from ladder.catalogue import (
     missing_imports,
     setup_arguments,
     traits,
+    undefined_names,
     workloads,
 )
 from ladder.errors import LadderError
@@ -30,16 +34,31 @@ def require_contract(workload: str, variant: str | None = None) -> None:
         path = workloads.variant_path(workload, variant)
         contracts.require(path, contracts.VARIANT)
         forms.require(path)
-        missing_imports.require_importable(path, literals.read(path).get("REQUIRES", ()))
+        require_module(path, literals.read(path).get("REQUIRES", ()))
         forms.require_variant(path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant))
     else:
         path = workloads.require_workload(workload)
         forms.require(path)
         contracts.require_workload(path.parent)
+        for name in ("__init__", *contracts.MODULES):
+            require_module(path.with_name(f"{name}.py"))
         # A module that isn't a variant, for instance because its DEVICE is misspelt, is refused where it is used.
         folders = locations.folders(workload)
         known = sorted({module.stem for folder in folders for module in locations.modules(folder, "*.py")})
         forms.require_rungs(path, workload, known)
+
+
+def require_module(path: Path, optional: Collection[str] | None = None) -> None:
+    """Refuse a user's module that can't be imported, or that uses names that don't exist. Raises LadderError.
+
+    The same holds for the users' modules that it imports. `optional` are a variant's REQUIRES. A missing file is
+    accepted, and so are the project's, which are checked by the tests.
+    """
+    if path.is_relative_to(locations.HOME) or not path.is_file():
+        return
+    for file in missing_imports.require_importable(path, optional):
+        undefined_names.require(file)
+    circular_imports.require(f"{missing_imports.package_of(path)}.{path.stem}".removesuffix(".__init__"))
 
 
 def require_sound(case: Case) -> None:

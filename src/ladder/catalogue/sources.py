@@ -20,6 +20,7 @@ from ladder.catalogue import (
     setup_arguments,
     soundness,
     traits,
+    undefined_names,
     workloads,
 )
 from ladder.errors import LadderError
@@ -96,6 +97,13 @@ def forget() -> None:
     """Clear this process's caches of code, so that changed files and folders are read again."""
     readers: list[Any] = [literals.read, literals.statements, imports.path_in, imports.read, native_sources.read]
     readers += [contracts.definitions, soundness.require_contract, workloads.variant_path, workloads.constants]
-    readers += [setup_arguments.tunings, cache.file_digests, cache.code_digest, digest, code_of]
+    readers += [
+        undefined_names.names_in,
+        setup_arguments.tunings,
+        cache.file_digests,
+        cache.code_digest,
+        digest,
+        code_of,
+    ]
     for cached in readers:
         cached.cache_clear()

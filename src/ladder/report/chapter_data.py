@@ -6,7 +6,7 @@ The project's own are checked by a test, because importing them takes longer tha
 
 from pathlib import Path
 
-from ladder.catalogue import blame, literals, locations, workloads
+from ladder.catalogue import blame, contracts, literals, locations, soundness, workloads
 from ladder.catalogue.literals import line_of as at
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.report import chapters
@@ -23,6 +23,9 @@ def require_users(experiments):
     for chapter in chapters.chapters():
         if chapter.folder.is_relative_to(locations.HOME):
             continue
+        contracts.require_chapter(chapter.folder)
+        for path in sorted(chapter.folder.glob("*.py")):
+            soundness.require_module(path)
         require_looks(chapter)
         if chapter.has_lines:
             require(chapter)
