@@ -161,7 +161,8 @@ WORKLOAD = [
         "def arrays",
     ),
     # Results of `fill`.
-    ("    return list(inputs)\n", "", "`fill(.*returns None: it must return the names of the inputs", "def fill"),
+    ("    return list(inputs)\n", "", "`fill(.*returns nothing: it lacks a `return` with a value", "def fill"),
+    ("    return list(inputs)\n", "    return None\n", "`fill(.*returns None: it must return the names", "def fill"),
     (
         "    return list(inputs)\n",
         '    return ["y"]\n',
@@ -332,6 +333,12 @@ VARIANT = [
     ("threads: int = 1", "threads=1", "The tuning 'threads' of `setup` in line 10 of .* has no annotation"),
     ("threads: int = 1", "threads: np.int64 = 1", "is annotated with np.int64: it must have `int`"),
     ("def setup(", "def set_up(", "did you mean `setup`?"),
+    (
+        "    return run\n",
+        "",
+        "`setup(problem, *, <tuning>)` in line 10 of .* returns nothing: it lacks a `return` with a value. See docs/",
+    ),
+    ("problem.starts[:-1]", "problems.starts[:-1]", "ine 14 of .* uses 'problems', .* Did you mean 'problem'?"),
     ("    def run():", "    def run()", "isn't valid Python: expected ':' in line 13"),
 ]
 
@@ -583,9 +590,6 @@ SETUP = "    return run\n"
 RUNS = [
     ("np.add.reduceat(problem.entries", "np.add.reduceat(problem.entry", "AttributeError: .*entry", 14),
     ("problem.starts[:-1]", "problem.starts", "IndexError", 14),
-    (SETUP, "", "TypeError: `setup` returned an object of type NoneType; it must return a callable", None),
-    (SETUP, "    return problem.out\n", "TypeError: `setup` returned an object of type ndarray", None),
-    (SETUP, '    return [("products", 3)]\n', "TypeError: `setup` returned an object of type list", None),
     ("    def run():", "    def run(problem):", "TypeError: .*missing 1 required positional argument: 'problem'", None),
     (
         "import numpy as np",
@@ -604,6 +608,24 @@ def test_a_variant_that_stops_is_blamed_with_its_line(spmv, monkeypatch, old, ne
     message = answers[-1]["error"]
     assert re.match(f"The variant stopped with {sentence}", message), message
     assert (f"(line {line} of {path})." if line else f"({path}).") in message
+
+
+RESULTS = [
+    ("    return None\n", "returns None"),
+    ("    return problem.out\n", "returns an array of the shape (30,)"),
+    ('    return [("products", 3)]\n', "returns [('products', 3)]"),
+    ("    return run()\n", "returns None"),
+]
+
+
+@pytest.mark.parametrize(("statement", "sentence"), RESULTS)
+def test_what_setup_returns_is_checked_in_a_worker(spmv, monkeypatch, statement, sentence):
+    path = spmv / "gathered.py"
+    edit(path, SETUP, statement)
+    assert answers_of_worker(monkeypatch)[-1]["error"] == (
+        f"`setup(problem, *, <tuning>)` in line 10 of {path} {sentence}: it must return a callable, a list of "
+        "`(phase, callable)`, or `Steps`. See docs/contracts.md."
+    )
 
 
 COMPILED = [

@@ -163,22 +163,41 @@ def test_a_users_chapter_is_accepted(paper):
             "lines.py",
             "SOURCES = {",
             "SOURCES = unknown or {",
-            "The import of {paper}/lines.py stopped with NameError: name 'unknown' is not defined (line 5 of "
+            "Line 5 of {paper}/lines.py uses 'unknown', which is not defined.",
+        ),
+        (
+            "lines.py",
+            "SOURCES = {",
+            "SOURCES = (1 / 0) or {",
+            "The import of {paper}/lines.py stopped with ZeroDivisionError: division by zero (line 5 of "
             "{paper}/lines.py). See docs/contracts.md.",
+        ),
+        (
+            "lines.py",
+            "import MAX",
+            "import MAXIMUM, MAX",
+            "Line 3 of {paper}/lines.py imports 'MAXIMUM' from ladder.report.telling.lines, but "
+            f"{chapter_data.__file__.removesuffix('chapter_data.py')}telling/lines.py doesn't define it.",
+        ),
+        (
+            "waterfall.py",
+            "draw = waterfall_of",
+            "draw = waterfall_off",
+            "Line 10 of {paper}/waterfall.py uses 'waterfall_off', which is not defined. Did you mean 'waterfall_of'?",
         ),
         (
             "../vectorised.py",
             "DEVICE =",
             "PEER = True\nDEVICE =",
-            "RUNGS of axpy lacks `peer: ` before the idea of 'vectorised', but {folder}/vectorised.py has `PEER = "
-            "True`: a peer has both.",
+            "RUNGS in {folder}/__init__.py lacks `peer: ` before the idea of 'vectorised', but {folder}/vectorised.py "
+            "has `PEER = True`: a peer has both. See docs/contracts.md.",
         ),
         (
             "../__init__.py",
             '"two passes',
             '"peer: two passes',
-            "RUNGS of axpy has `peer: ` before the idea of 'vectorised', but {folder}/vectorised.py lacks `PEER = "
-            "True`: a peer has both.",
+            "RUNGS in {folder}/__init__.py has `peer: ` before the idea of 'vectorised', but {folder}/vectorised.py "
+            "lacks `PEER = True`: a peer has both. See docs/contracts.md.",
         ),
     ],
 )
@@ -202,6 +221,8 @@ def test_a_name_that_nothing_has_ends_the_run_when_it_is_planned(file, old, new,
         ("lines.py", '{"threads": MAX}, "sums"', '{"threads": MAX}, "sum"'),
         ("lines.py", 'Line("parallel"', 'Line("paralel"'),
         ("lines.py", 'Source("host"', 'Source("hots"'),
+        ("../__init__.py", '"two passes', '"peer: two passes'),
+        ("waterfall.py", "import waterfall_of", "import waterfall_off"),
         ("lines.py", "axpy_threads", "axpy_thread"),
         ("lines.py", 'Needs(("sums",))', 'Needs(("sms",))'),
         ("text.tex", 'rate("parallel")', 'rate("paralel")'),
@@ -215,7 +236,7 @@ def test_a_mistake_in_a_chapter_names_its_line(file, old, new, paper):
     line = path.read_text().partition(new.strip())[0].count("\n") + 1 + new.strip().count("\n")
     with pytest.raises(SystemExit) as error:
         invocation.require_chapters(EXPERIMENTS)
-    assert f"line {line} of {path}" in str(error.value) or f"{path}:{line}:" in str(error.value), error.value
+    assert f"ine {line} of {path.resolve()}" in str(error.value) or f"{path}:{line}:" in str(error.value), error.value
 
 
 @pytest.mark.parametrize(

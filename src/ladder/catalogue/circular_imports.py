@@ -40,7 +40,7 @@ class Importer:
         module = imports.find_module(name)
         if name in self.bound or not module or not module.is_workload:
             return
-        self.bound[name] = {}
+        self.bound[name], self.running[name] = {}, 1
         for statement in literals.statements(module.path):
             self.running[name] = statement.lineno
             self.run(statement, module)
@@ -67,7 +67,8 @@ class Importer:
         """Refuse a name that a running module binds later."""
         path = imports.module_path(module)
         is_unbound = module in self.running and not {name, "*"} & {*self.bound[module]}
-        if is_unbound and module != importer and path and name in contracts.definitions(path):
+        is_name = path and name in contracts.definitions(path) and not imports.module_path(f"{module}.{name}")
+        if is_unbound and is_name and module != importer:
             self.refuse(importer, module, name)
 
     def refuse(self, importer: str, module: str, name: str) -> NoReturn:

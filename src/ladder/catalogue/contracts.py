@@ -28,7 +28,7 @@ class Name(NamedTuple):
 
     `need` is REQUIRED, OPTIONAL or DEFAULT. A required name may be missing if the module has the name `unless`.
     `beside` is (other name, arguments): the arguments if the module has the other name too. `default` is the value of
-    a figure's constant if the figure lacks it.
+    a figure's constant if the figure lacks it. With `returns` the function must return a value.
     """
 
     need: str = OPTIONAL
@@ -36,6 +36,7 @@ class Name(NamedTuple):
     unless: str | None = None
     beside: tuple[str, str] | None = None
     default: object = None
+    returns: bool = False
 
 
 class Contract(NamedTuple):
@@ -61,14 +62,14 @@ WORKLOAD = Contract(
         "data_set": Name(DEFAULT, "sizes"),
         "load_data": Name(DEFAULT, "path"),
         "reference_sizes": Name(DEFAULT, "sizes"),
-        "rounds": Name(DEFAULT, "sizes"),
-        "arrays": Name(REQUIRED, "sizes"),
-        "fill": Name(REQUIRED, "inputs, sizes, round, data"),
+        "rounds": Name(DEFAULT, "sizes", returns=True),
+        "arrays": Name(REQUIRED, "sizes", returns=True),
+        "fill": Name(REQUIRED, "inputs, sizes, round, data", returns=True),
         "generate": Name(OPTIONAL, "problem, round"),
         "state": Name(OPTIONAL, "sizes"),
-        "cost": Name(REQUIRED, "sizes", beside=("FACTS", "sizes, facts")),
-        "expected": Name(REQUIRED, "sizes, inputs, precision", unless="check"),
-        "check": Name(DEFAULT, "sizes, inputs, outputs, round, data, reference, precision"),
+        "cost": Name(REQUIRED, "sizes", beside=("FACTS", "sizes, facts"), returns=True),
+        "expected": Name(REQUIRED, "sizes, inputs, precision", unless="check", returns=True),
+        "check": Name(DEFAULT, "sizes, inputs, outputs, round, data, reference, precision", returns=True),
     },
 )
 VARIANT = Contract(
@@ -88,18 +89,18 @@ VARIANT = Contract(
         "PEER": Name(),
         "ENVIRONMENT": Name(),
         "first_touch": Name(OPTIONAL, "problem"),
-        "geometry": Name(OPTIONAL, "sizes, **tuning"),
-        "setup": Name(REQUIRED, "problem, *, <tuning>"),
+        "geometry": Name(OPTIONAL, "sizes, **tuning", returns=True),
+        "setup": Name(REQUIRED, "problem, *, <tuning>", returns=True),
     },
 )
-REFERENCE = Contract("a reference", {"compute": Name(REQUIRED, "sizes, data")})
+REFERENCE = Contract("a reference", {"compute": Name(REQUIRED, "sizes, data", returns=True)})
 ARTEFACTS = Contract("a module of artefacts", {"ARTEFACTS": Name(REQUIRED), "make": Name(REQUIRED, "name, path, data")})
 FORMATS = Contract(
     "a module of file formats",
     {
         "VARIANTS": Name(REQUIRED),
         "BY_IMAGE": Name(REQUIRED),
-        "read": Name(REQUIRED, "network, inputs"),
+        "read": Name(REQUIRED, "network, inputs", returns=True),
         "require_output": Name(REQUIRED, "path, images"),
         "write": Name(REQUIRED, "file, suffix, images, chunks"),
     },
@@ -118,7 +119,7 @@ FIGURE = Contract(
         "USES_CEILINGS": Name(default=False),
         "USES_DATA": Name(default=False),
         "USES_ARTEFACTS": Name(default=()),
-        "draw": Name(REQUIRED, "**given"),  # the study, or the inputs that the constants name
+        "draw": Name(REQUIRED, "**given", returns=True),  # the study, or the inputs that the constants name
     },
 )
 # A module of a chapter without TITLE is a helper of figures, or a figure with a misspelt TITLE.
@@ -140,12 +141,18 @@ CHAPTER = {
             "PANELS": Name(),
             "OUTSIDE": Name(),
             "RUNGS": Name(),
-            "per_unit": Name(OPTIONAL, "rows"),
-            "part_of": Name(OPTIONAL, "phases"),
+            "per_unit": Name(OPTIONAL, "rows", returns=True),
+            "part_of": Name(OPTIONAL, "phases", returns=True),
         },
     ),
     "claims": Contract("a chapter's `claims.py`", {"CLAIMS": Name(REQUIRED)}),
-    "model": Contract("a model", {"predict": Name(REQUIRED, "machine, row"), "floor": Name(OPTIONAL, "machine, row")}),
+    "model": Contract(
+        "a model",
+        {
+            "predict": Name(REQUIRED, "machine, row", returns=True),
+            "floor": Name(OPTIONAL, "machine, row", returns=True),
+        },
+    ),
     # Templates may use any name of these.
     "text": Contract("a chapter's `text.py`", {}),
     "earlier": Contract("a chapter's `earlier.py`", {}),
@@ -172,7 +179,15 @@ def require_workload(folder: Path) -> None:
 
 def require_chapter(folder: Path) -> None:
     """Refuse a chapter if one of its modules breaks its contract. Raises LadderError."""
-    tables = {name: Name(REQUIRED, "study") for name in literals.read(folder / "__init__.py").get("TABLES", ())}
+    tables = {
+        name: Name(REQUIRED, "study", returns=True) for name in literals.read(folder / "__init__.py").get("TABLES", ())
+    }
+    if tables and not (folder / "tables.py").is_file():
+        line = literals.line_of(folder / "__init__.py", "TABLES", None)
+        raise LadderError(
+            f"`TABLES` in {line} names {min(tables)!r}, but there is no {folder}/tables.py: write it, with "
+            f"`{min(tables)}(study)`. See docs/contracts.md."
+        )
     contracts = CHAPTER | {"tables": Contract("a chapter's `tables.py`", tables)}
     for path in sorted(filter(Path.is_file, folder.glob("*.py"))):
         if path.stem in contracts:
@@ -225,6 +240,11 @@ def require_function(path: Path, name: str, entry: Name, defined: Mapping[str, a
     node, arguments = defined[name], entry.arguments
     if arguments is None:
         return
+    if entry.returns and isinstance(node, syntax.FUNCTIONS) and not can_return(node):
+        raise LadderError(
+            f"{signature(name, entry)} in line {node.lineno} of {path} returns nothing: it lacks a `return` with a "
+            "value. See docs/contracts.md."
+        )
     if entry.beside and entry.beside[0] in defined:
         arguments = entry.beside[1]
     if isinstance(node, syntax.FUNCTIONS) and not accepts(node.args, arguments):
@@ -254,6 +274,12 @@ def accepts(function: ast.arguments, arguments: str) -> bool:
         return True
     is_enough = len(names) >= len(expected) or function.vararg is not None
     return is_enough and len(names) - len(function.defaults) <= len(expected) and None not in function.kw_defaults
+
+
+def can_return(function: ast.AST) -> bool:
+    """Whether a function may return a value: it has a `return` with one, or stops with an error."""
+    nodes = [node for node in syntax.nested_statements(function) if node is not function]
+    return any(isinstance(node, ast.Raise) or (isinstance(node, ast.Return) and node.value) for node in nodes)
 
 
 def signature(name: str, entry: Name) -> str:

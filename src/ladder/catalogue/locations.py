@@ -14,6 +14,10 @@ from ladder.errors import LadderError
 from ladder.records.files import abbreviate, require_utf8
 
 HOME = Path(__file__).parents[1] / "workloads"
+# The files that are read as text.
+TEXTS = [f"*/*.{suffix}" for suffix in ("py", "c", "h", "cu", "cuh")] + [
+    f"*/paper/*.{suffix}" for suffix in ("py", "tex", "bib")
+]
 
 
 def roots() -> list[Path]:
@@ -58,8 +62,8 @@ def search_folders(folders: Iterable[Path | str]) -> None:
 
 
 def require_text() -> None:
-    """Refuse modules that aren't UTF-8; a later error wouldn't name the file."""
-    for path in (path for root in roots() for path in modules(root, "*/*.py")):
+    """Refuse sources and texts that aren't UTF-8; a later error wouldn't name the file."""
+    for path in (path for root in roots() for pattern in TEXTS for path in modules(root, pattern)):
         try:
             path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:

@@ -47,6 +47,23 @@ def defaults(workload: str, variant: str) -> dict[str, Any]:
     return {argument.arg: ast.literal_eval(default) for argument, default in pairs if default is not None}
 
 
+def require_defaults(workload: str, variant: str) -> None:
+    """Refuse a default of the variant's `setup` that is computed, or not of its tuning's kind."""
+    path = workloads.variant_path(workload, variant)
+    for argument, default in arguments(workload, variant):
+        if default is None:
+            continue
+        where = f"The default of {argument.arg!r} in line {default.lineno} of {path}"
+        try:
+            value = ast.literal_eval(default)
+        except ValueError:
+            raise LadderError(f"{where} is computed, but it is read as text: write out its value.") from None
+        try:
+            require_value(f"{workload}/{variant}", argument.arg, tunings(workload, variant)[argument.arg][0], value)
+        except LadderError as error:
+            raise LadderError(f"{where} doesn't fit: {error}") from None
+
+
 def require_tuning(workload: str, variant: str, tuning: Mapping[str, Any]) -> None:
     """Refuse a tuning that the variant's `setup` doesn't accept."""
     takes, name = tunings(workload, variant), f"{workload}/{variant}"

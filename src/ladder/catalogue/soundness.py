@@ -36,6 +36,7 @@ def require_contract(workload: str, variant: str | None = None) -> None:
         forms.require(path)
         require_module(path, literals.read(path).get("REQUIRES", ()))
         forms.require_variant(path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant))
+        setup_arguments.require_defaults(workload, variant)
     else:
         path = workloads.require_workload(workload)
         forms.require(path)

@@ -5,7 +5,6 @@ compared with what these define.
 """
 
 import ast
-import builtins
 import functools
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +24,7 @@ MESSAGES = {
 
 def require(path: Path) -> None:
     """Refuse a module with undefined names, or with names that another module lacks. Raises LadderError."""
-    for line, problem in [*flaws(path), *absent_names(path)]:
+    for line, problem in [*absent_names(path), *flaws(path)]:
         raise LadderError(f"Line {line} of {path} {problem}")
 
 
@@ -40,16 +39,16 @@ def flaws(path: Path) -> Iterator[tuple[int, str]]:
         kind, (name, *_) = type(message).__name__, message.message_args or ("",)
         # To import a module twice does no harm.
         if kind in MESSAGES and (kind != "RedefinedWhileUnused" or name in functions):
-            hint = did_you_mean(name, known_names(path) - {name}) if kind == "UndefinedName" else ""
+            hint = did_you_mean(name, sorted(known_names(path))) if kind == "UndefinedName" else ""
             yield message.lineno, f"{MESSAGES[kind].format(*map(line_or_value, message.message_args))}.{hint}"
 
 
 def known_names(path: Path) -> set[str]:
-    """The names that a module binds anywhere, and those of Python."""
+    """The names that a module binds anywhere."""
     nodes = list(contracts.nodes(literals.statements(path)))
     assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    return {*contracts.definitions(path), *assigned, *arguments, *dir(builtins)}
+    return {*contracts.definitions(path), *assigned, *arguments}
 
 
 def line_or_value(value: object) -> object:

@@ -66,6 +66,9 @@ def require_workload(workload: str) -> Path:
         return path
     if path := locations.module_path(workload, "__init__"):
         contracts.refuse_misspelt(path, contracts.WORKLOAD)
+        raise LadderError(
+            f"{path} has no `SIZES`, so it isn't a workload: a workload must have it. See docs/contracts.md."
+        )
     hint = did_you_mean(workload, names()) or (
         f" Your own are found below the folders of LADDER_VARIANTS or, in a study, of the key `variant_folders`: now "
         f"{', '.join(map(str, locations.roots()[1:])) or 'none'}."

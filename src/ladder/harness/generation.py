@@ -88,7 +88,7 @@ def prepare(case, count, shared):
     variant = workloads.load_variant(case.workload, case.variant)
     with devices.of(case).translate_errors():
         problem = make_problem(workload, case, devices.of(case), variant)
-        steps = Steps.of(variant.setup(problem, **case.tuning))
+        steps = Steps.of_variant(variant, problem, case.tuning)
         for name, array in shared.items():
             problem.inputs[name][...] = array
         in_order(steps.prepare)()

@@ -173,7 +173,7 @@ class Result:
         generated = self.workload.GENERATED
         self.inputs = {name: array for name, array in self.problem.inputs.items() if name not in generated}
         self.begin(0)
-        self.steps = Steps.of(variant.setup(self.problem, **case.tuning))
+        self.steps = Steps.of_variant(variant, self.problem, case.tuning)
         self.solve(0)
 
     def rounds(self):

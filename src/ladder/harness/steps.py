@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
+
+from ladder.catalogue import blame, declarations
+from ladder.errors import LadderError
 
 
 @dataclass(frozen=True)
@@ -32,13 +36,25 @@ class Steps:
         """
         if isinstance(steps, cls):
             return steps
-        steps = [(None, steps)] if callable(steps) else steps
-        if not isinstance(steps, list | tuple) or not all(map(is_phase, steps)):
+        phases = [(None, steps)] if callable(steps) else steps
+        if not isinstance(phases, list | tuple) or not all(map(is_phase, phases)):
             raise TypeError(
-                f"`setup` returned an object of type {type(steps).__name__}; it must return a callable, a list of "
-                "`(phase, callable)`, or `Steps`"
+                f"returns {declarations.brief(steps)}: it must return a callable, a list of `(phase, callable)`, or "
+                "`Steps`"
             )
-        return cls(list(steps))
+        return cls(list(phases))
+
+    @classmethod
+    def of_variant(cls, variant: ModuleType, problem: Any, tuning: Mapping[str, Any]) -> Steps:
+        """The Steps of a variant. Raises LadderError if its `setup` returns anything else."""
+        steps = variant.setup(problem, **tuning)
+        try:
+            return cls.of(steps)
+        except TypeError as error:
+            line = blame.line_of_function(variant.setup)
+            raise LadderError(
+                f"`setup(problem, *, <tuning>)` in line {line} of {variant.__file__} {error}. See docs/contracts.md."
+            ) from None
 
     def timed(self) -> Callable[[], object]:
         """One function that runs all timed steps."""

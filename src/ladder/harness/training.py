@@ -46,7 +46,7 @@ class Training:
             for name, array in state.arrays.items():
                 self.staged[name][...] = array
             self.upload(state.arrays)
-        self.steps = Steps.of(variant.setup(self.problem, **case.tuning))
+        self.steps = Steps.of_variant(variant, self.problem, case.tuning)
 
     def upload(self, names):
         """Copy the staged arrays of these names to the device."""

@@ -203,7 +203,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     begin(0)
     pause()
     inputs_end = time.perf_counter()
-    steps = Steps.of(variant.setup(problem, **case.tuning))
+    steps = Steps.of_variant(variant, problem, case.tuning)
     run = steps.timed()
     in_order(steps.prepare)()
     setup_end = time.perf_counter()
@@ -269,7 +269,7 @@ def run_once(case, workload, variant):
     problem = make_problem(workload, case, devices.load(variant.DEVICE), variant)
     for array in {**problem.inputs, **problem.outputs}.values():
         array[...] = 0
-    steps = Steps.of(variant.setup(problem, **case.tuning))
+    steps = Steps.of_variant(variant, problem, case.tuning)
     in_order([*steps.prepare, *steps.run])()
     return {}
 

@@ -4,6 +4,7 @@ Planning checks the chapters of a user's workloads, so that a misspelt name does
 The project's own are checked by a test, because importing them takes longer than planning.
 """
 
+import re
 from pathlib import Path
 
 from ladder.catalogue import blame, contracts, literals, locations, soundness, workloads
@@ -12,6 +13,8 @@ from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.report import chapters
 from ladder.report.figures import methods
 
+# The commands of the paper that include a table or a figure.
+FLOAT = re.compile(r"\\(?:long)?study(table|figure)\{(\w+)\}")
 GROUPS = {"earlier": "what an earlier study claimed", "own": "questions of ours"}
 
 
@@ -53,7 +56,10 @@ def require_looks(chapter):
 
 def require(chapter):
     """Check the names in a chapter's `lines.py` and `claims.py`. Raises LadderError with the file and the nearest."""
+    from ladder.report import chapter_forms  # here, because planning without such chapters needs no pandas
+
     path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
+    chapter_forms.require_lines(path, data)
     for name, line in data.LINES.items():
         require_name(f"The line {name!r} in {at(path, 'LINES', name)}", "source", line.source, data.SOURCES)
     for name, source in data.SOURCES.items():
@@ -65,6 +71,7 @@ def require(chapter):
         require_name(f"TABLE or FIGURE in {path}", "line", name, data.LINES)
     require_peers(chapter, getattr(data, "RUNGS", getattr(workloads.load(chapter.workload), "RUNGS", {})))
     if claims := module(chapter, "claims"):
+        chapter_forms.require_claims(chapter.folder / "claims.py", claims.CLAIMS)
         require_groups(chapter.folder / "claims.py", claims.CLAIMS)
         for claim in (claim for group in claims.CLAIMS.values() for claim in group):
             require_claim(chapter.folder / "claims.py", claim, data)
@@ -79,9 +86,16 @@ def require_peers(chapter, ideas):
             mistake = "lacks `peer: ` before" if is_peer else "has `peer: ` before"
             beside = "has" if is_peer else "lacks"
             raise LadderError(
-                f"RUNGS of {chapter.workload} {mistake} the idea of {variant!r}, but {path} {beside} `PEER = True`: "
-                "a peer has both."
+                f"RUNGS in {rungs_line(chapter, variant)} {mistake} the idea of {variant!r}, but {path} {beside} "
+                "`PEER = True`: a peer has both. See docs/contracts.md."
             )
+
+
+def rungs_line(chapter, variant):
+    """The words `line 3 of PATH` of a variant in the ladder, that of the chapter or of its workload."""
+    path = chapter.folder / chapters.LINES
+    has_ladder = literals.assigns(path, "RUNGS") if path.is_file() else False
+    return at(path if has_ladder else workloads.require_workload(chapter.workload), "RUNGS", variant)
 
 
 def require_groups(path, claims):
@@ -157,6 +171,20 @@ def require_texts(chapter):
         from ladder.report import texts  # here, because planning without such chapters needs no pandas
 
         texts.require_names(chapter)
+        require_floats(chapter)
+
+
+def require_floats(chapter):
+    """Refuse a table or a figure that a chapter's text includes and the study lacks. Raises LadderError."""
+    from ladder.report import figures, tables
+
+    known = {"table": tables.names(), "figure": figures.names()}
+    for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATES)):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for kind, name in FLOAT.findall(line.partition("%")[0]):
+                if name not in known[kind]:
+                    hint = did_you_mean(name, known[kind])
+                    raise LadderError(f"{path}:{number}: there is no {kind} {name!r}.{hint}")
 
 
 def module(chapter, name):

@@ -101,7 +101,8 @@ def chapters():
 def require(is_valid, folder, literal, kind):
     """Raise LadderError for an invalid literal of a chapter; `kind` says what it must be."""
     if not is_valid:
-        raise LadderError(f"{literal} in {folder}/__init__.py must be {kind}.")
+        line = literals.line_of(folder / "__init__.py", literal, None)
+        raise LadderError(f"`{literal}` in {line} must be {kind}. See docs/contracts.md.")
 
 
 def paper_of(folder):
