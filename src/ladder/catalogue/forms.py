@@ -13,7 +13,7 @@ from ladder.errors import LadderError, did_you_mean
 
 RUNTIMES = ("numba", "blas", "openmp", "torch", "cuda")
 CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")
-TUNING_KINDS = re.compile(r"int|float|str|Literal\[.*\]")
+TUNING_KINDS = re.compile(r"int|float|str|Literal\[('[^']*'(, )?)+\]")
 
 
 def is_texts(value: Any) -> bool:
@@ -37,6 +37,7 @@ def is_limits(value: Any) -> bool:
 
 TEXTS = (is_texts, 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma')
 MAPPING = (is_text_mapping, "a mapping of texts to texts")
+TEXT = (lambda value: isinstance(value, str), "a text")
 TRUTH = (lambda value: isinstance(value, bool), "`True` or `False`")
 # {constant: (whether a value has its form, the form in words)}.
 FORMS = {
@@ -59,6 +60,14 @@ FORMS = {
     "PROGRAMS": TEXTS,
     "PEER": TRUTH,
     "ENVIRONMENT": MAPPING,
+    # Of a chapter and its figures.
+    "TITLE": TEXT,
+    "CATEGORY": TEXT,
+    "CAPTION": TEXT,
+    "EXPERIMENTS": TEXTS,
+    "USES_CEILINGS": TRUTH,
+    "USES_DATA": TRUTH,
+    "USES_ARTEFACTS": TEXTS,
 }
 
 

@@ -32,9 +32,10 @@ def statements(path: Path) -> list[ast.stmt]:
 def parse(path: Path) -> list[ast.stmt]:
     """The top-level statements of a file as new syntax trees. Raises LadderError when the file isn't Python."""
     try:
-        return ast.parse(path.read_text(encoding="utf-8")).body
+        return ast.parse(path.read_text(encoding="utf-8-sig")).body
     except SyntaxError as error:
-        raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
+        place = f" in line {error.lineno}" if error.lineno else ""
+        raise LadderError(f"{path} isn't valid Python: {error.msg}{place}.") from None
 
 
 def assigns(path: Path, name: str) -> bool:

@@ -7,7 +7,7 @@ The project's own are checked by a test, because importing them takes longer tha
 import re
 from pathlib import Path
 
-from ladder.catalogue import blame, contracts, literals, locations, soundness, workloads
+from ladder.catalogue import blame, contracts, forms, literals, locations, soundness, workloads
 from ladder.catalogue.literals import line_of as at
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.report import chapters
@@ -28,12 +28,16 @@ def require_users(experiments):
             continue
         contracts.require_chapter(chapter.folder)
         for path in sorted(chapter.folder.glob("*.py")):
+            forms.require(path)
             soundness.require_module(path)
         require_looks(chapter)
         if chapter.has_lines:
+            from ladder.report import chapter_conditions  # here, because planning without such chapters needs no pandas
+
             require(chapter)
             require_experiments(chapter, experiments)
             require_variants(chapter, experiments)
+            chapter_conditions.require(chapter, experiments)
         require_texts(chapter)
 
 
