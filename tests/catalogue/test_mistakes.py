@@ -17,9 +17,9 @@ import pytest
 
 from conftest import TESTS
 from ladder import devices
-from ladder.catalogue import sources, trial, workloads
+from ladder.catalogue import circular_imports, locations, missing_imports, sources, trial, undefined_names, workloads
 from ladder.errors import LadderError
-from ladder.harness import comparison, profiling, ranking_session, turns, worker, workers
+from ladder.harness import comparison, profiling, ranking_session, steps, turns, worker, workers
 from ladder.harness.ranking import QUICK
 from ladder.planning import configuration, plan, targets
 from ladder.planning.plan import grid
@@ -95,6 +95,7 @@ WORKLOAD = [
     ("RUNGS = {", 'FACTS = ("steps",)\nRUNGS = {', "cost.* must be `cost(sizes, facts)`", None),
     ("RUNGS = {", 'GENERATED = ("y",)\nRUNGS = {', "`GENERATED` .*names 'y', which is not among the inputs", 0),
     ("RUNGS = {", 'GENERATED = ("x",)\nRUNGS = {', "`GENERATED` .*no function `generate(problem, round)`", 0),
+    ('    "by_row": ', '    "gathered": ', "gives the key 'gathered' more than once, with different values", -1),
     ("RUNGS = {", 'CEILING = "memory"\nRUNGS = {', "`CEILING` .*is 'memory': it must be one of flops", 0),
     ("RUNGS = {", 'STATEFUL = "no"\nRUNGS = {', "`STATEFUL` .*is 'no': it must be `True` or `False`", 0),
     ("RUNGS = {", "width = undefined\nRUNGS = {", "uses 'undefined', which is not defined", 0),
@@ -338,6 +339,29 @@ VARIANT = [
         "",
         "`setup(problem, *, <tuning>)` in line 10 of .* returns nothing: it lacks a `return` with a value. See docs/",
     ),
+    ("threads: int = 1", "threads: int = 1.5", "default of 'threads' in line 10 of .* doesn't fit: .* a whole number"),
+    ("threads: int = 1", "threads: int = 0", "default of 'threads' in line 10 of .* doesn't fit: .* of at least 1"),
+    (
+        "threads: int = 1",
+        "threads: int = len('a')",
+        "default of 'threads' in line 10 of .* is computed, but it is read",
+    ),
+    ("threads: int = 1", "threads: ONE = 1", "uses 'ONE', which is not defined"),
+    ('DEVICE = "host"', 'DEVICE = "ho" + "st"', "`DEVICE` in line 5 of .* is computed, but it is read as text"),
+    ("def setup", "async def setup", "has no `def setup(problem, *, <tuning>)` at its top"),
+    (
+        "LIMITS =",
+        'KERNELS = ("by_rwo",)\nLIMITS =',
+        "names 'by_rwo', which is no variant of spmv. Did you mean 'by_row'",
+    ),
+    ("LIMITS =", 'USES = {"threads": "gem"}\nLIMITS =', "names 'gem', which is no workload. Did you mean 'gemv'"),
+    ("import numpy as np", "import numpy as np\n\nreturn", "ine 5 of .* has a `return` outside of a function"),
+    ("import numpy as np", "import numpy as np\0", "isn't valid Python: source code string cannot contain null bytes."),
+    (
+        "def setup",
+        "def setup(problem, *, threads: int = 1):\n    return len\n\n\ndef setup",
+        "ine 14 of .* defines 'setup' again",
+    ),
     ("problem.starts[:-1]", "problems.starts[:-1]", "ine 14 of .* uses 'problems', .* Did you mean 'problem'?"),
     ("    def run():", "    def run()", "isn't valid Python: expected ':' in line 13"),
 ]
@@ -350,6 +374,27 @@ def test_a_mistake_in_a_variant_is_refused_when_planning_and_blames_it(spmv, old
     assert re.search(pattern(sentence), message), message
     assert "gathered" in message
     assert "__init__.py" not in message
+
+
+@pytest.mark.parametrize("words", ["1", "WORDS", '"a", 2'])
+def test_a_literal_of_other_than_words_is_refused(spmv, words):
+    edit(spmv / "gathered.py", "threads: int = 1", f"threads: int = 1, mode: Literal[{words}]")
+    edit(spmv / "gathered.py", "import numpy as np", 'from typing import Literal\n\nimport numpy as np\n\nWORDS = "a"')
+    message = refusal()
+    assert f"The tuning 'mode' of `setup` in line 14 of {spmv}/gathered.py is annotated with Literal[" in message
+    assert "it must have `int`, `float`, `str` or a `Literal` of words" in message
+
+
+@pytest.mark.parametrize("name", ["gathered.py", "__init__.py"])
+def test_a_module_of_two_folders_is_refused(spmv, monkeypatch, name):
+    (spmv.parents[1] / "two/spmv").mkdir(parents=True)
+    copy = spmv.parents[1] / "two/spmv" / name
+    monkeypatch.setenv("LADDER_VARIANTS", f"{spmv.parent}:{spmv.parents[1] / 'two'}")
+    copy.touch()
+    assert len(plan_copy()) == 2  # an empty file only marks a package
+    forget()
+    shutil.copy(spmv / name, copy)
+    assert f"{spmv / name} and {copy} have the same name, so that only the first would count: rename one." in refusal()
 
 
 IMPORTS = [
@@ -388,6 +433,94 @@ def test_optional_and_present_imports_are_planned(spmv, statement):
     edit(spmv / "gathered.py", "import numpy as np", f"import numpy as np\n{statement}")
     gathered = plan_copy()[0]
     assert str(gathered.skipped) == ("nunpy is not installed" if "REQUIRES" in statement else "None")
+
+
+NAMES_OF_MODULES = [
+    ("from ladder.harness.steps import Stesp", "imports 'Stesp' from ladder.harness.steps, but {harness} doesn't"),
+    ("from ladder.harness import steps\nX = steps.Stesp", "uses steps.Stesp, but {harness} doesn't define it. Did you"),
+    ("import ladder.harness.steps\nX = ladder.harness.steps.Stesp", "uses ladder.harness.steps.Stesp, but {harness}"),
+    ("from ladder.workloads.spmv import SIZE", "imports 'SIZE' from ladder.workloads.spmv, but {folder}/__init__.py"),
+    ("def other():\n    from ladder.harness.steps import Stesp", "imports 'Stesp' from ladder.harness.steps, but"),
+    ("def other():\n    from ladder.harnes import steps", "imports ladder.harnes, which doesn't exist"),
+    ("from . import helper", "ine 1 of {folder}/helper.py uses 'absent', which is not defined."),
+]
+
+
+@pytest.mark.parametrize(("statement", "sentence"), NAMES_OF_MODULES)
+def test_a_name_that_a_module_lacks_is_refused_when_planning(spmv, statement, sentence):
+    edit(spmv / "gathered.py", "import numpy as np", f"import numpy as np\n{statement}")
+    (spmv / "helper.py").write_text("VALUE = absent\n")
+    assert sentence.format(harness=steps.__file__, folder=spmv) in refusal()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from ladder.harness import steps\n\n\ndef other(steps):\n    return steps.any",
+        "from ladder.workloads import spmv\n\n\ndef other():\n    return spmv.data_set, spmv.__file__",
+        "try:\n    from ladder.harness.steps import Stesp\nexcept ImportError:\n    Stesp = None",
+        "from ladder.harness.steps import *",
+        "import ladder.harness.steps\n\nX = ladder.harness.steps.Steps.of",
+    ],
+)
+def test_names_that_may_exist_are_planned(spmv, statement):
+    edit(spmv / "gathered.py", "import numpy as np", f"import numpy as np\n{statement}")
+    assert len(plan_copy()) == 2
+
+
+# The texts of the modules a and b, of which `gathered` imports a; the names of a and b stand for the modules' imports.
+CIRCLES = [
+    ("from ladder.workloads.spmv.b import TWO\n\nONE = 1\n", "from ladder.workloads.spmv.a import ONE\n\nTWO = 2\n"),
+    ("from .b import TWO\n\nONE = 1\n", "from . import a\n\nTWO = a.ONE\n"),
+]
+SOUND_CIRCLES = [
+    ("ONE = 1\n\nfrom ladder.workloads.spmv.b import TWO\n", "from ladder.workloads.spmv.a import ONE\n\nTWO = 2\n"),
+    ("from . import b\n\nONE = 1\n", "from . import a\n\n\ndef two():\n    return a.ONE\n"),
+    ("from .b import TWO\n\nONE = 1\n", "TWO = 2\n\n\ndef two():\n    from .a import ONE\n\n    return ONE\n"),
+    ("", ""),
+]
+
+
+def write_circle(spmv, first, second):
+    """Have `gathered` import the module a, which may import b."""
+    edit(spmv / "gathered.py", "import numpy as np", "import numpy as np\n\nfrom ladder.workloads.spmv import a")
+    (spmv / "a.py").write_text(first)
+    (spmv / "b.py").write_text(second)
+
+
+@pytest.mark.parametrize("texts", CIRCLES)
+def test_a_circle_of_imports_is_refused_when_planning_with_its_lines(spmv, texts):
+    write_circle(spmv, *texts)
+    line = texts[1].splitlines().index(next(row for row in texts[1].splitlines() if "ONE" in row)) + 1
+    assert refusal().endswith(
+        f"Modules import each other: line 1 of {spmv}/a.py imports ladder.workloads.spmv.b, but line {line} of "
+        f"{spmv}/b.py needs 'ONE' of ladder.workloads.spmv.a, which isn't defined before the import. Move what both "
+        "use to a third module, or import it within a function."
+    )
+    with pytest.raises((ImportError, AttributeError), match="partially initialized module"):
+        workloads.load_variant("spmv", "gathered")
+
+
+@pytest.mark.parametrize("texts", SOUND_CIRCLES)
+def test_a_circle_that_python_can_import_is_planned(spmv, texts):
+    write_circle(spmv, *texts)
+    assert len(plan_copy()) == 2
+    workloads.load_variant("spmv", "gathered")
+
+
+def test_the_workload_and_a_module_of_it_that_import_each_other_are_refused_when_planning(spmv):
+    line = edit(
+        spmv / "__init__.py", "import numpy as np", "from ladder.workloads.spmv.a import ONE; import numpy as np"
+    )
+    (spmv / "a.py").write_text("from ladder.workloads.spmv import SIZES\n\nONE = 1\n")
+    assert f"line {line} of {spmv}/__init__.py imports ladder.workloads.spmv.a, but line 1 of {spmv}/a.py" in refusal()
+
+
+def test_no_module_of_the_project_has_an_undefined_name_or_is_in_a_circle():
+    """Planning checks only users' modules."""
+    for path in sorted(locations.HOME.glob("*/**/*.py")):
+        undefined_names.require(path)
+        circular_imports.require(f"{missing_imports.package_of(path)}.{path.stem}".removesuffix(".__init__"))
 
 
 def test_modules_that_import_each_other_are_refused_with_a_cure(spmv, monkeypatch):

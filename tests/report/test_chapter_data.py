@@ -9,10 +9,10 @@ import yaml
 
 from chapter import CHAPTERS
 from conftest import ROOT, TESTS
-from ladder.catalogue import sources
+from ladder.catalogue import locations, sources
 from ladder.errors import LadderError
 from ladder.planning import configuration
-from ladder.report import chapter_data, chapters, texts, unmeasured_sources
+from ladder.report import chapter_conditions, chapter_data, chapters, texts, unmeasured_sources
 from ladder.workflow import invocation
 
 AXPY = TESTS / "workloads/own/axpy/paper"
@@ -186,6 +186,74 @@ def test_a_users_chapter_is_accepted(paper):
             "Line 10 of {paper}/waterfall.py uses 'waterfall_off', which is not defined. Did you mean 'waterfall_of'?",
         ),
         (
+            "lines.py",
+            "elements=1000",
+            "element=1000",
+            "The source 'sums' in {paper}/lines.py selects by 'element', which is neither a size nor a tuning of a "
+            "case of its experiments. Did you mean 'elements'?",
+        ),
+        (
+            "lines.py",
+            '{"threads": MAX}',
+            '{"thread": MAX}',
+            "The line 'parallel' in {paper}/lines.py selects by 'thread', which is neither a size nor a tuning of a "
+            "case of its experiments. Did you mean 'threads'?",
+        ),
+        (
+            "lines.py",
+            'Needs(("sums",))',
+            '("sums",)',
+            "`MACHINES` in {paper}/lines.py must be a mapping of keys to `Needs`s, as in `{{key: Needs(...)}}`. See "
+            "docs/contracts.md.",
+        ),
+        (
+            "claims.py",
+            '[Claim("one-pass", "`parallel` over `vectorised`", "vectorised", "parallel")]',
+            'Claim("one-pass", "one pass", "vectorised", "parallel")',
+            '`CLAIMS` in {paper}/claims.py must be a mapping of groups to lists of `Claim`s, as in `{{"own": '
+            "[Claim(...)]}}`. See docs/contracts.md.",
+        ),
+        (
+            "claims.py",
+            '"parallel")]',
+            '"parallel"), Claim("one-pass", "again", "vectorised", "parallel")]',
+            "The claim 'one-pass' in {paper}/claims.py shares its key with another one: texts couldn't tell them "
+            "apart.",
+        ),
+        (
+            "claims.py",
+            '"parallel")]',
+            '"parallel", 3, 2)]',
+            "The claim 'one-pass' in {paper}/claims.py has the bounds min=3 and max=2, which no ratio meets: they must "
+            "be numbers, `min` the smaller one.",
+        ),
+        (
+            "waterfall.py",
+            '("axpy_threads",)',
+            '("axpy_threads")',
+            "`EXPERIMENTS` in {paper}/waterfall.py is 'axpy_threads': it must be names in a tuple, such as "
+            '`("first",)`; a tuple of one name ends with a comma. See docs/contracts.md.',
+        ),
+        (
+            "__init__.py",
+            "ORDER = 90",
+            'ORDER = 90\nTABLES = ("square",)',
+            "`TABLES` in {paper}/__init__.py names 'square', but there is no {paper}/tables.py: write it, with "
+            "`square(study)`. See docs/contracts.md.",
+        ),
+        (
+            "text.tex",
+            "studyfigure{axpy_waterfall}",
+            "studyfigure{axpy_waterfal}",
+            "{paper}/text.tex:9: there is no figure 'axpy_waterfal'. Did you mean 'axpy_waterfall' or 'mlp_waterfall'?",
+        ),
+        (
+            "text.tex",
+            "studytable{axpy_ladder}",
+            "studytable{axpy_lader}",
+            "{paper}/text.tex:8: there is no table 'axpy_lader'. Did you mean 'axpy_ladder' or 'mlp_ladder'?",
+        ),
+        (
             "../vectorised.py",
             "DEVICE =",
             "PEER = True\nDEVICE =",
@@ -270,6 +338,18 @@ def test_texts_of_values_that_a_plan_lacks_are_accepted(paper):
     chapter_data.require_users(EXPERIMENTS)
 
 
+@pytest.mark.parametrize("name", ["text.tex", "claims.py"])
+def test_a_file_of_a_chapter_in_another_encoding_is_refused(name, paper):
+    (paper / name).write_bytes(b"# Stra\xdfe")
+    with pytest.raises(LadderError, match=f"{paper / name} isn't text in UTF-8 .*: save it in that encoding"):
+        locations.require_text()
+
+
+@pytest.mark.parametrize("workload", CHAPTERS)
+def test_the_tables_and_figures_in_the_texts_of_every_chapter_exist(workload):
+    chapter_data.require_floats(CHAPTERS[workload])
+
+
 @pytest.mark.parametrize("workload", CHAPTERS)
 def test_the_texts_of_every_chapter_are_accepted(workload):
     texts.require_names(CHAPTERS[workload])
@@ -280,6 +360,7 @@ def test_lines_and_sources_of_every_chapter_belong_to_the_configuration():
     for chapter in (chapter for chapter in CHAPTERS.values() if chapter.has_lines):
         chapter_data.require_experiments(chapter, experiments)
         chapter_data.require_variants(chapter, experiments)
+        chapter_conditions.require(chapter, experiments)
         for name, source in chapter_data.module(chapter, "lines").SOURCES.items():
             assert unmeasured_sources.reason(chapter, name, source, experiments) is None, name
 

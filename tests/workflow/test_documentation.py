@@ -21,6 +21,7 @@ from ladder.planning.configuration import SCHEMA_FILE
 from ladder.records import record
 from ladder.report.figures import names as figures
 
+QUIET = re.compile(r"snakemake[^`#\n]* -q((?: [a-z]\w*)+)")
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md"]
 DOCUMENTS += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 MAX_LINES = {"README.md": 110, "ARCHITECTURE.md": 120}
@@ -269,3 +270,10 @@ def test_no_file_names_a_host_of_packages_or_a_path_of_one_machine():
 def test_forbidden_names_are_recognised(line):
     assert any(re.search(host, line) for host in FORBIDDEN)
     assert not any(re.search(host, "see workflow/rules, src/ladder/workloads and /workflows") for host in FORBIDDEN)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_no_target_stands_behind_the_words_of_q(name):
+    """Snakemake would take it for one of them."""
+    for words in QUIET.findall((ROOT / name).read_text(encoding="utf-8")):
+        assert {*words.split()} <= {"rules", "host", "progress", "reason", "all"}, words

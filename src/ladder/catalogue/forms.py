@@ -110,6 +110,13 @@ def require_rungs(path: Path, workload: str, variants: Sequence[str]) -> None:
     require_names("RUNGS", literals.read(path).get("RUNGS", ()), variants, path, f"no variant of {workload}")
 
 
+def require_others(path: Path, workload: str, variants: Sequence[str], workloads: Sequence[str]) -> None:
+    """Refuse a variant's KERNELS that aren't `variants` of its workload, and USES of other than the `workloads`."""
+    values = literals.read(path)
+    require_names("KERNELS", values.get("KERNELS", ()), variants, path, f"no variant of {workload}")
+    require_names("USES", values.get("USES", {}).values(), workloads, path, "no workload")
+
+
 def require_variant(path: Path, sizes: Iterable[str], tunings: Mapping[str, tuple[str | None, bool]]) -> None:
     """Refuse a variant's constants that name other sizes or tunings than there are, and its tunings' annotations.
 

@@ -81,6 +81,17 @@ def problem_path(workload: str) -> Path | None:
     return path if path and literals.assigns(path, "SIZES") else None
 
 
+def require_distinct(workload: str, name: str) -> None:
+    """Refuse a module that several folders have: only the first one's would count. Raises LadderError."""
+    paths = [
+        path for folder in folders(workload) for path in modules(folder, f"{name}.py") if literals.statements(path)
+    ]
+    if len(paths) > 1:
+        raise LadderError(
+            f"{paths[0]} and {paths[1]} have the same name, so that only the first would count: rename one."
+        )
+
+
 def module_path(workload: str, name: str) -> Path | None:
     """The file of a module in a workload's folders, or None."""
     return next(filter(os.path.isfile, (folder / f"{name}.py" for folder in folders(workload))), None)

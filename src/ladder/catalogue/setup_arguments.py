@@ -24,7 +24,10 @@ def arguments(workload: str, variant: str) -> list[tuple[ast.arg, ast.expr | Non
     for node in literals.statements(path):
         if isinstance(node, ast.FunctionDef) and node.name == "setup":
             return list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
-    raise LadderError(f"{path} has no function `setup`: see the other variants of {workload}.")
+    raise LadderError(
+        f"{path} has no `def setup(problem, *, <tuning>)` at its top, whose tunings are read as text. "
+        "See docs/contracts.md."
+    )
 
 
 @functools.cache

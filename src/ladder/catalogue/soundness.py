@@ -32,13 +32,16 @@ def require_contract(workload: str, variant: str | None = None) -> None:
     """Refuse a workload's modules and chapter, or one of its variants, if they break their contracts."""
     if variant:
         path = workloads.variant_path(workload, variant)
+        locations.require_distinct(workload, variant)
         contracts.require(path, contracts.VARIANT)
         forms.require(path)
         require_module(path, literals.read(path).get("REQUIRES", ()))
+        forms.require_others(path, workload, workloads.variants(workload), workloads.names())
         forms.require_variant(path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant))
         setup_arguments.require_defaults(workload, variant)
     else:
         path = workloads.require_workload(workload)
+        locations.require_distinct(workload, "__init__")
         forms.require(path)
         contracts.require_workload(path.parent)
         for name in ("__init__", *contracts.MODULES):

@@ -92,6 +92,10 @@ def variant_path(workload: str, variant: str) -> Path:
         )
     if "DEVICE" not in literals.read(path):
         contracts.refuse_misspelt(path, contracts.VARIANT)
+        if literals.assigns(path, "DEVICE"):
+            raise LadderError(
+                f"{forms.place('DEVICE', path)} is computed, but it is read as text: write out its value."
+            )
         raise LadderError(f"{path} doesn't say where its arrays live, so it isn't a variant: add DEVICE = \"host\".")
     return path
 

@@ -37,9 +37,6 @@ def require_columns(owner, conditions, source, experiments):
 def columns_of(experiment):
     """The columns of an experiment's cases: the sizes of its workload, its variants' tunings and its variables."""
     workload = experiment["workload"]
-    tunings = (setup_arguments.tunings(workload, name) for name in experiment.get("variants", ()))
-    return {
-        *workloads.load(workload).SIZES,
-        *experiment.get("environment", ()),
-        *(name for names in tunings for name in names),
-    }
+    variants = experiment.get("variants") or workloads.variants(workload)
+    tunings = {name for variant in variants for name in setup_arguments.tunings(workload, variant)}
+    return {*workloads.load(workload).SIZES, *experiment.get("environment", ()), *tunings}
