@@ -50,7 +50,9 @@ def variant(monkeypatch, tmp_path):
 
 
 def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
-    name = variant("elsewhere", 'DEVICE = "cpu"\nRUNTIME = "numba"\n\n\ndef setup(problem, *, threads: int): pass\n')
+    name = variant(
+        "elsewhere", 'DEVICE = "cpu"\nRUNTIME = "numba"\n\n\ndef setup(problem, *, threads: int): return problem\n'
+    )
     with pytest.raises(
         LadderError, match=r"`DEVICE` in line \d+ of .*elsewhere.py is 'cpu': it must be one of host, cuda, mpi, "
     ):
@@ -145,10 +147,10 @@ def test_cases_with_more_threads_than_cores_are_skipped():
 
 def test_cases_without_their_library_or_program_are_skipped(variant):
     library = variant(
-        "needs_library", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such_library",)\ndef setup(p): 1'
+        "needs_library", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such_library",)\ndef setup(p): return 1'
     )
     program = variant(
-        "needs_program", 'DEVICE = "host"\nRUNTIME = "blas"\nPROGRAMS = ("no-such-program",)\ndef setup(p): 1'
+        "needs_program", 'DEVICE = "host"\nRUNTIME = "blas"\nPROGRAMS = ("no-such-program",)\ndef setup(p): return 1'
     )
     items = plan_experiment({library: {}, program: {}})
     expected = ["no_such_library is not installed", "the program no-such-program is not installed"]
@@ -185,7 +187,7 @@ def test_a_cluster_needs_no_cupy_on_the_planning_machine(monkeypatch, missing, h
     ],
 )
 def test_cases_beyond_the_limits_of_a_variant_are_skipped(variant, limits, expected):
-    text = f"LIMITS = {limits}\ndef setup(problem, *, threads: int, way: str): 1"
+    text = f"LIMITS = {limits}\ndef setup(problem, *, threads: int, way: str): return 1"
     name = variant(f"limited_{len(limits)}", f'DEVICE = "host"\nRUNTIME = "blas"\n{text}')
     items = plan_experiment({name: {"threads": 1, "way": "far"}}, sizes=SMALL | {"form": ["nn", "tn"]})
     assert reasons(items) == [sentence and f"gemm/{name} {sentence}" for sentence in expected]
@@ -200,7 +202,9 @@ def test_peers_can_be_switched_off():
 
 
 def test_a_training_without_its_product_is_skipped(variant):
-    name = variant("needs_much", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such_library",)\ndef setup(p): 1')
+    name = variant(
+        "needs_much", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such_library",)\ndef setup(p): return 1'
+    )
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     (item,) = plan_experiment({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
     assert str(item.skipped) == "no_such_library is not installed"
@@ -253,7 +257,7 @@ def test_a_tuning_of_words_has_one_of_its_words(graph):
 
 
 def test_tunings_with_a_default_may_be_omitted(variant):
-    text = 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem, *, share: float = 0.5, threads: int = 1): 1\n'
+    text = 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem, *, share: float = 0.5, threads: int = 1): return 1\n'
     name = variant("has_defaults", text)
     assert len(plan_experiment({name: [{}, {"threads": 2}, {"share": 1}, {"share": 0.25}]})) == 4
     assert "share='a' of gemm/has_defaults must be a number" in refusal_of({name: {"share": "a"}})
@@ -263,8 +267,8 @@ def test_tunings_with_a_default_may_be_omitted(variant):
     ("text", "sentence"),
     [
         ("def setup(:", "isn't valid Python: "),
-        ('RUNTIME = "blas"\ndef setup(problem): 1', 'add DEVICE = "host"'),
-        ('DEVICE = "host"\ndef setup(problem): 1', "doesn't say whose threads it uses"),
+        ('RUNTIME = "blas"\ndef setup(problem): return 1', 'add DEVICE = "host"'),
+        ('DEVICE = "host"\ndef setup(problem): return 1', "doesn't say whose threads it uses"),
         ('DEVICE = "host"\nRUNTIME = "blas"', "has no function `setup`"),
     ],
 )
@@ -275,15 +279,15 @@ def test_a_file_that_is_no_variant_is_refused_when_planning(variant, text, sente
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('LIMITS = {"m": 5}\ndef setup(p): 1', "it must be a mapping of sizes or tunings to"),
-        ('LIMITS = {"m": ("a", "b")}\ndef setup(p): 1', "gemm/wrongly defines its constants"),
-        ('LIMITS = {"none": (1, 1)}\ndef setup(p): 1', "neither a size of its workload nor one of its tunings"),
-        ('REQUIRES = (".relative",)\ndef setup(p): 1', "gemm/wrongly defines its constants"),
-        ("PROGRAMS = (1,)\ndef setup(p): 1", "is (1,): it must be names in a tuple"),
-        ('USES = ("gemm",)\ndef setup(p): 1', "is ('gemm',): it must be a mapping of texts to texts"),
-        ('USES = {"other": "gemm"}\ndef setup(p): 1', "names 'other', which is none of its tunings"),
-        ('ENVIRONMENT = {"X": "{nope}"}\ndef setup(p): 1', "names 'nope', which is none of its tunings"),
-        ("def setup(p, *, way: Literal[WORDS] = 1): 1", "gemm/wrongly defines its constants"),
+        ('LIMITS = {"m": 5}\ndef setup(p): return 1', "it must be a mapping of sizes or tunings to"),
+        ('LIMITS = {"m": ("a", "b")}\ndef setup(p): return 1', "gemm/wrongly defines its constants"),
+        ('LIMITS = {"none": (1, 1)}\ndef setup(p): return 1', "neither a size of its workload nor one of its tunings"),
+        ('REQUIRES = (".relative",)\ndef setup(p): return 1', "gemm/wrongly defines its constants"),
+        ("PROGRAMS = (1,)\ndef setup(p): return 1", "is (1,): it must be names in a tuple"),
+        ('USES = ("gemm",)\ndef setup(p): return 1', "is ('gemm',): it must be a mapping of texts to texts"),
+        ('USES = {"other": "gemm"}\ndef setup(p): return 1', "names 'other', which is none of its tunings"),
+        ('ENVIRONMENT = {"X": "{nope}"}\ndef setup(p): return 1', "names 'nope', which is none of its tunings"),
+        ("def setup(p, *, way: Literal[WORDS] = 1): return 1", "uses 'Literal', which is not defined"),
     ],
 )
 def test_wrong_constants_are_refused_with_the_name_of_the_variant(variant, text, reason):
@@ -294,12 +298,14 @@ def test_wrong_constants_are_refused_with_the_name_of_the_variant(variant, text,
 
 
 def test_cases_without_a_submodule_of_a_library_are_skipped(variant):
-    name = variant("needs_part", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such.part",)\ndef setup(p): 1')
+    name = variant(
+        "needs_part", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such.part",)\ndef setup(p): return 1'
+    )
     assert reasons(plan_experiment({name: {}})) == ["no_such.part is not installed"]
 
 
 def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
-    name = variant("edited", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(p): 1')
+    name = variant("edited", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(p): return 1')
     (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
     (tmp_path / "gemm/folder.py").mkdir()
     locations.search_folders([tmp_path])
@@ -309,7 +315,7 @@ def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
 
 def test_planning_runs_no_variant(variant):
     name = variant(
-        "explodes", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem): 1\nraise ValueError("imported")\n'
+        "explodes", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem): return 1\nraise ValueError("imported")\n'
     )
     assert len(plan_experiment({name: {}})) == 1
 

@@ -74,7 +74,7 @@ def test_texts_come_in_order_and_a_work_has_one_home(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("literal", "kind"), [('ORDER = "first"', "a whole number"), ('TABLES = "square"', "a tuple")])
 def test_a_literal_of_another_kind_is_refused(write, literal, kind):
     write({"own": literal + "\n"})
-    with pytest.raises(LadderError, match=f"{literal.split()[0]} in .* must be {kind}"):
+    with pytest.raises(LadderError, match=f"`{literal.split()[0]}` in line 1 of .* must be {kind}"):
         chapters.chapters()
 
 

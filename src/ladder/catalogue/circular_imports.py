@@ -73,7 +73,7 @@ class Importer:
 
     def refuse(self, importer: str, module: str, name: str) -> NoReturn:
         circle = list(self.running)[list(self.running).index(module) :]
-        steps = [f"{self.place(one)} imports {other}" for one, other in itertools.pairwise(circle)]
+        steps = [f"{self.place(importing)} imports {imported}" for importing, imported in itertools.pairwise(circle)]
         raise LadderError(
             f"Modules import each other: {enumerate_words(steps)}, but {self.place(importer)} needs {name!r} of "
             f"{module}, which isn't defined before the import. Move what both use to a third module, or import it "
