@@ -12,7 +12,7 @@ from conftest import ROOT, TESTS
 from ladder.catalogue import locations, sources
 from ladder.errors import LadderError
 from ladder.planning import configuration
-from ladder.report import chapter_conditions, chapter_data, chapters, texts, unmeasured_sources
+from ladder.report import chapter_conditions, chapter_data, chapters, study_attributes, texts, unmeasured_sources
 from ladder.workflow import invocation
 
 AXPY = TESTS / "workloads/own/axpy/paper"
@@ -336,6 +336,36 @@ def test_texts_of_values_that_a_plan_lacks_are_accepted(paper):
         '<% if median("parallel") > 2 %>A<% endif %> <<median("parallel") + 1>>'
     )
     chapter_data.require_users(EXPERIMENTS)
+
+
+TABLE = "def square(study):\n    return study.fnd('parallel')\n"
+FIGURE = 'TITLE = "T"\nCATEGORY = "C"\nCAPTION = "C"\n\n\ndef draw(given):\n    return given.machnes\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        (
+            "tables.py",
+            TABLE,
+            "Line 2 of {path} uses study.fnd, which the study of a chapter lacks. Did you mean 'find'",
+        ),
+        ("figure.py", FIGURE, "Line 7 of {path} uses given.machnes, which the study .* Did you mean 'machine"),
+    ],
+)
+def test_an_unknown_attribute_of_the_study_is_refused_when_planning(name, text, sentence, paper):
+    change(paper / "__init__.py", "ORDER = 90", 'ORDER = 90\nTABLES = ("square",)')
+    (paper / "tables.py").write_text(TABLE.replace("fnd", "find"))
+    chapter_data.require_users(EXPERIMENTS)
+    (paper / name).write_text(text)
+    sources.forget()
+    with pytest.raises(LadderError, match=sentence.format(path=paper / name)):
+        chapter_data.require_users(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("workload", [name for name, chapter in CHAPTERS.items() if chapter.has_lines])
+def test_every_attribute_of_the_study_that_a_chapter_of_the_project_reads_exists(workload):
+    study_attributes.require(CHAPTERS[workload])
 
 
 @pytest.mark.parametrize("name", ["text.tex", "claims.py"])

@@ -32,12 +32,14 @@ def require_users(experiments):
             soundness.require_module(path)
         require_looks(chapter)
         if chapter.has_lines:
-            from ladder.report import chapter_conditions  # here, because planning without such chapters needs no pandas
+            # Here, because planning without such chapters needs no pandas.
+            from ladder.report import chapter_conditions, study_attributes
 
             require(chapter)
             require_experiments(chapter, experiments)
             require_variants(chapter, experiments)
             chapter_conditions.require(chapter, experiments)
+            study_attributes.require(chapter)
         require_texts(chapter)
 
 

@@ -1,0 +1,41 @@
+"""Attributes of the study that a chapter's tables and figures read, as text: an unknown one would stop their job."""
+
+import ast
+import inspect
+from pathlib import Path
+
+from ladder.catalogue import contracts, literals, syntax
+from ladder.errors import LadderError, did_you_mean
+from ladder.report.telling.chapter_study import ChapterStudy
+
+
+def require(chapter):
+    """Refuse an attribute of the ChapterStudy that doesn't exist in `draw` or a table's function. Raises LadderError."""
+    known = attributes_of(ChapterStudy)
+    for path in sorted(filter(Path.is_file, chapter.folder.glob("*.py"))):
+        names = chapter.tables if path.stem == "tables" else ("draw",)
+        for function in literals.statements(path):
+            if isinstance(function, syntax.FUNCTIONS) and function.name in names and function.args.args:
+                require_function(path, function, known)
+
+
+def require_function(path, function, known):
+    """Refuse an unknown attribute of a function's first argument, unless the function assigns that name."""
+    study = function.args.args[0].arg
+    if study in syntax.assigned_names(function.body):
+        return
+    for node in contracts.nodes(function.body):
+        is_of_study = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == study
+        if is_of_study and node.attr not in known:
+            raise LadderError(
+                f"Line {node.lineno} of {path} uses {study}.{node.attr}, which the study of a chapter lacks."
+                f"{did_you_mean(node.attr, known)}"
+            )
+
+
+def attributes_of(kind):
+    """The names of a class's attributes, also of those that its methods assign to `self`."""
+    trees = [ast.parse(inspect.getsource(base)) for base in kind.__mro__[:-1]]
+    nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    assigned = {node.attr for node in nodes if isinstance(node.ctx, ast.Store)}
+    return {name for name in {*dir(kind), *assigned} if not name.startswith("__")}
