@@ -405,3 +405,16 @@ def test_a_target_after_configfile_is_named_as_such(target, monkeypatch):
         types.load_configfile(target)
     with pytest.raises(SystemExit, match=r"can't be read: No such file or directory\.$"):
         types.load_configfile("missing.yaml")
+
+
+def test_a_variant_without_a_value_is_refused_unless_another_file_has_it():
+    """To write `serial:` in place of `serial: {}` would silently leave the variant out."""
+    first = {"experiments": {"one": {"variants": {"serial": {}}}, "two": None}}
+    configuration.require_variants_to_drop(
+        {"a.yaml": {"experiments": {"one": {"variants": {"serial": None}}}}, "b": first}
+    )
+    with pytest.raises(LadderError, match=r"a.yaml is wrong at experiments.one.variants.blas: .* write `blas: {}`"):
+        configuration.require_variants_to_drop(
+            {"a.yaml": {"experiments": {"one": {"variants": {"blas": None}}}}, "b": first}
+        )
+    configuration.require_variants_to_drop({"empty": None, "list": {"experiments": [1]}, "none": {"experiments": None}})

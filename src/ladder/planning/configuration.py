@@ -196,6 +196,28 @@ def incomplete(experiments: Mapping[Any, Any]) -> Iterator[tuple[Any, str]]:
         yield from ((name, "there is no such experiment to drop") for name in dropped if name not in shipped_names)
 
 
+def require_variants_to_drop(files: Mapping[Path | str, Any]) -> None:
+    """Refuse a variant without a value, which drops it, if none of the files, {path: content}, has it with tunings."""
+    given = [(path, *item) for path, content in files.items() for item in variants_in(content)]
+    with_tunings = {(name, variant) for _, name, variant, tunings in given if tunings is not None}
+    for path, name, variant, tunings in given:
+        if tunings is None and (name, variant) not in with_tunings:
+            raise LadderError(
+                f"{path} is wrong at experiments.{name}.variants.{variant}: without a value it would drop the variant, "
+                f"which no file has. For a variant with default tunings write `{variant}: {{}}`. {HINT}"
+            )
+
+
+def variants_in(content: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield (experiment, variant, tunings) of a file's content, as far as it has the right form."""
+    experiments = content.get("experiments") if isinstance(content, dict) else None
+    for name, experiment in experiments.items() if isinstance(experiments, dict) else ():
+        variants = experiment.get("variants") if isinstance(experiment, dict) else None
+        yield from (
+            (name, variant, tunings) for variant, tunings in (variants.items() if isinstance(variants, dict) else ())
+        )
+
+
 def require_fit(values: Mapping[str, Any], schema: Mapping[str, Any], what: str, hint: str) -> None:
     """Raises LadderError naming the key whose value doesn't fit a schema."""
     from jsonschema import Draft202012Validator

@@ -10,7 +10,7 @@ from ladder.report.telling.chapter_study import ChapterStudy
 
 
 def require(chapter):
-    """Refuse an attribute of the ChapterStudy that doesn't exist in `draw` or a table's function. Raises LadderError."""
+    """Refuse, in `draw` or a table's function, an attribute that the ChapterStudy lacks. Raises LadderError."""
     known = attributes_of(ChapterStudy)
     for path in sorted(filter(Path.is_file, chapter.folder.glob("*.py"))):
         names = chapter.tables if path.stem == "tables" else ("draw",)

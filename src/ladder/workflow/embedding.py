@@ -45,6 +45,8 @@ def merged_config(config, workflow, root):
             raise LadderError(f"The module's config is {config!r}: give it a mapping of keys, as in config/README.md.")
         shipped = configuration.read(configuration.shipped(root))
         return configuration.merge(configuration.merge({}, shipped), config)
-    for path in workflow.configfiles if workflow.is_main_process else ():
-        configuration.read(path)  # checks the file; Snakemake uses this loader only in runs with our profile
+    if workflow.is_main_process:
+        # This checks the files, too; Snakemake uses this loader only in runs with our profile.
+        files = {path: configuration.read(path) for path in (configuration.shipped(root), *workflow.configfiles)}
+        configuration.require_variants_to_drop(files)
     return configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))
