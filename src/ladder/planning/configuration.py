@@ -198,9 +198,9 @@ def incomplete(experiments: Mapping[Any, Any]) -> Iterator[tuple[Any, str]]:
 
 def require_variants_to_drop(files: Mapping[Path | str, Any]) -> None:
     """Refuse a variant without a value, which drops it, if none of the files, {path: content}, has it with tunings."""
-    given = [(path, *item) for path, content in files.items() for item in variants_in(content)]
-    with_tunings = {(name, variant) for _, name, variant, tunings in given if tunings is not None}
-    for path, name, variant, tunings in given:
+    entries = [(path, *item) for path, content in files.items() for item in variants_in(content)]
+    with_tunings = {(name, variant) for _, name, variant, tunings in entries if tunings is not None}
+    for path, name, variant, tunings in entries:
         if tunings is None and (name, variant) not in with_tunings:
             raise LadderError(
                 f"{path} is wrong at experiments.{name}.variants.{variant}: without a value it would drop the variant, "
