@@ -77,7 +77,6 @@ BATCHES = {"cuda_naive": (125e-6, 120e-6), "cuda_shared": (84e-6, 80e-6), "cuda_
 BATCHES |= {"cuda_mma": (100e-6, 30e-6), "cublas": (120e-6, 36e-6), "pytorch_cuda": (500e-6, 90e-6)}
 COPIES_OF_BATCHES = {"pageable": 7.7e-3, "pinned": 2e-3}
 PEERS = {"numpy_loop": 1.5, "pytorch": 1.25}
-BY_COMPILER = 0.9  # the factor on PyTorch's times if it compiles
 
 
 def mlp(case):
@@ -89,7 +88,6 @@ def mlp(case):
     else:
         seconds = BATCHES[name if name in BATCHES else product][graph != "off"]
         seconds = (seconds + COPIES_OF_BATCHES.get(case.tuning.get("memory"), 0)) * sizes["images"] / sizes["batch"]
-    seconds *= BY_COMPILER if case.tuning.get("compiled") == "on" else 1
     fields = {"seconds": seconds, "curve": learning(case, 1), "checks": CHECKS}
     if name not in ("host", "cuda") or graph == "on":
         return fields
@@ -141,12 +139,7 @@ FLAGS = {"native": 2, "all": 4, "study": 4}
 POWERS = {"contiguous": 0.5, "temporaries": 1, "fusion": 0.5, "associativity": 0.25}
 # The factor on the time by a value of a tuning; 1 for all others.
 CHANGED = {("update", "owner"): 1.5, ("update", "atomic"): 16.0, ("operands", "global"): 2.0, ("index", "walk"): 1.5}
-CHANGED |= {
-    ("error", "emulated"): 1.25,
-    ("gradients", "by_hand"): 0.8,
-    ("math", "tf32"): 0.5,
-    ("compiled", "on"): BY_COMPILER,
-}
+CHANGED |= {("error", "emulated"): 1.25, ("gradients", "by_hand"): 0.8, ("math", "tf32"): 0.5}
 # The shares of macro blocks in the first programs, and of phases in `cuda_kernels`; flattening is beside the epoch.
 BLOCKS = {"before": {"forward": 0.1, "error": 0.02, "weight change": 0.87, "update": 0.01}}
 BLOCKS["loop_order"] = {"forward": 0.3, "weight change": 0.7}
@@ -233,7 +226,6 @@ def dcgan(case):
     images, name, tuning, gpus = case.sizes["images"], case.variant, case.tuning, case.tuning.get("gpus", case.ranks)
     if name in ("host", "pytorch"):
         seconds = PICTURE[name if name == "pytorch" else f"{tuning['first']}, {tuning['last']}"] / case.threads
-        seconds *= BY_COMPILER if tuning.get("compiled") == "on" else 1
         return {"seconds": images * seconds, "phases": parts(images * seconds, LAYERS if name == "host" else {})}
     if name in ("pytorch_cuda", "pytorch_home"):
         seconds = max(BY_PYTORCH[tuning["math"]], 3e-6 if name == "pytorch_home" else 0)
@@ -283,11 +275,16 @@ RULES["tconv"] = lambda case: {"seconds": work(case).flops / 40e12 * SLOWER.get(
 RULES["pattern_input"] = lambda case: {"seconds": 0.04 / case.threads}
 
 
+def measurement(experiment, case):
+    """The Measurement of a case; what PyTorch compiles takes 0.9 times as long."""
+    is_compiled = case.tuning.get("compiled") == "on"
+    return Measurement(experiment, case, **RULES[case.workload](case)).times(0.9 if is_compiled else 1)
+
+
 @functools.cache
 def measurements(experiment):
     """The Measurements of an experiment's cases that fit on the machine."""
-    cases = filter(is_measured, drawings.planned(THREADS)[experiment])
-    return [Measurement(experiment, case, **RULES[case.workload](case)) for case in cases]
+    return [measurement(experiment, case) for case in filter(is_measured, drawings.planned(THREADS)[experiment])]
 
 
 def is_measured(case):

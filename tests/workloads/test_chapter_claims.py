@@ -21,8 +21,8 @@ EXPECTED = {
         | {"close": BATCH / 7.736e-3, "gpu/cuda_naive": 25 * BATCH / 120e-6, "gpu/cuda_shared": 25 * BATCH / 80e-6}
         | {"gpu/cublas": 25 * BATCH / 36e-6, "interchanged": 4, "compiled": 1, "tiled": 1, "large": 1.5, "columns": 2}
         | {"tensor-cores": 2, "mma": 1, "graph": 120 / 36, "share/small": 0.995 / 0.005, "peer/numpy_loop": 1.5}
-        | {"peer/pytorch": 1.25, "peer/pytorch/compiled": 1.125}
-        | {"peer/pytorch_cuda": 3, "peer/pytorch_cuda/compiled": 2.7},
+        | {"peer/pytorch": 1.25, "peer/pytorch/compiled": 1.125, "peer/pytorch_cuda": 3}
+        | {"peer/pytorch_cuda/compiled": 2.7},
         "less than claimed": {"shared": 1.5, "registers": 25 / 3.75},
         "no effect": {"fastest/cublas": 7.78 / 7.736},
         "the opposite": {"fastest/blas": 7.78e-3 / BATCH},
@@ -40,11 +40,10 @@ EXPECTED = {
         "as claimed": {"share": 0.87 / 0.13, "loop-order": 2.5, "loop-order/block": 34.8 / 11.2, "rows": 4, "tasks": 24}
         | {"technique/temporaries": 1.25, "technique/fusion": 1.28, "technique/associativity": 1.25, "flags": 2**0.5}
         | dict.fromkeys(("atomic-error", "own-sums"), SERIAL / 0.3)
-        | {"atomic-update": 4.8 / SERIAL, "shared": 2}
         | dict.fromkeys(("dynamic", "guided", "constant"), 1)
-        | {"emulated": 1.25, "index": 1.5, "fused": 1.35}
-        | {"beyond-flags/temporaries": 2.5, "tuned": 160, "peer/numpy_loop": 2.5}
-        | {"peer/pytorch": 0.5 * 0.8 / 0.25, "peer/pytorch/compiled": 0.5 * 0.8 * 0.9 / 0.25},
+        | {"atomic-update": 4.8 / SERIAL, "shared": 2, "emulated": 1.25, "index": 1.5, "fused": 1.35, "tuned": 160}
+        | {"beyond-flags/temporaries": 2.5, "peer/numpy_loop": 2.5, "peer/pytorch": 0.5 * 0.8 / 0.25}
+        | {"peer/pytorch/compiled": 0.5 * 0.8 * 0.9 / 0.25},
         "more than claimed": {"whole": 20 * 2**0.5},
         "no effect": {"texture": 1},
         "the opposite": {"beyond-flags/fusion": 0.64, "beyond-flags/associativity": 1.25 / 2**0.5, "floor": 4 / 3.09},
@@ -55,8 +54,12 @@ EXPECTED = {
     "descent": {
         "as claimed": {"rises-32": 2.25 * (2e6 + 4 * 64) / (2e6 + 4 * 144), "rises-128": RISES["vecsum"]}
         | {"matrices": RISES["matrices"] / RISES["vecsum"], "init": RISES["init"], "exchanged": 1.25, "launches": 4}
-        | {"bandwidth": (2e-6 + 4e-12 * 32**2) * 4.4e12 / 0.997 / 8320}
-        | {"one-launch": 2, "recomputed": 2, "conjugate": 8},
+        | {
+            "bandwidth": (2e-6 + 4e-12 * 32**2) * 4.4e12 / 0.997 / 8320,
+            "one-launch": 2,
+            "recomputed": 2,
+            "conjugate": 8,
+        },
         "less than claimed": {"half": 7.4 / 4.3, "materialised": 2},
         "the opposite": {"others": RISES["init"]},
     },
@@ -64,16 +67,8 @@ EXPECTED = {
     "dcgan": {
         "as claimed": {"parity": 1.5, "registers": 2, "batch": 10, "two": 2, "four": 1.3, "last": 1.3, "hidden": 1}
         | {"pinned": 11.6 / 7.4, "gpus/10": 0.7015 / 0.4015, "gpus/100": 0.706 / 0.4105, "host-parity": 5}
-        | {
-            "host-peer": 1.5,
-            "host-peer/compiled": 1.35,
-            "implicit": 5,
-            "half": 10,
-            "home/float32": 1,
-            "home/float16": 1,
-            "gpus": 2,
-        }
-        | {"ranks": 1, "peer/home": 2, "peer/home-tma-tf32": 3 / 1.4},
+        | {"host-peer": 1.5, "host-peer/compiled": 1.35, "implicit": 5, "half": 10, "gpus": 2, "ranks": 1}
+        | {"home/float32": 1, "home/float16": 1, "peer/home": 2, "peer/home-tma-tf32": 3 / 1.4},
         "undecided": {"ceiling": 6 / 5.47 / 0.997},
         "the opposite": {"gpus/880": 0.488 / 0.744, "gpus/1000": 0.5 / 0.75, "staged": 11.2 / 6}
         | {f"gpus/{n}": (0.7 + n * 50e-6) / (1.3 + n * 25e-6) for n in (2224, 2512, 4856, 5248)},

@@ -1,5 +1,6 @@
 """What every chapter keeps to, told of made-up measurements: of all, of none, of some, of toys, of several machines."""
 
+import contextlib
 import functools
 import re
 from dataclasses import replace
@@ -44,14 +45,11 @@ def told(workload):
 
     def noting(name, function):
         def ask(*arguments, **options):
-            try:
-                value = function(*arguments, **options)
-            except NotMeasured:
-                value = None
-            if value is None:
-                missing.append((name, arguments))
-                raise NotMeasured
-            return value
+            with contextlib.suppress(NotMeasured):
+                if (value := function(*arguments, **options)) is not None:
+                    return value
+            missing.append((name, arguments))
+            raise NotMeasured
 
         return ask if callable(function) else function
 
