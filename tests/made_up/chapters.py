@@ -131,9 +131,8 @@ def gemv(case):
 
 # Seconds of an epoch of 60,000 images on one thread, or on a GPU.
 EPOCHS = {"before": 40.0, "loop_order": 16.0, "contiguous": 4.0, "temporaries": 3.2, "fusion": 2.5}
-EPOCHS |= {"associativity": 2.0, "openmp": 1.2}
-EPOCHS |= {"blas": 0.5, "tuned": 0.25, "numpy_loop": 0.625, "pytorch": 0.5, "cuda_flat": 40e-3, "cuda_kernels": 10e-3}
-EPOCHS |= {"cuda": 0.8e-3, "cuda_fused": 0.4e-3, "pytorch_cuda": 0.6e-3}
+EPOCHS |= {"associativity": 2.0, "openmp": 1.2, "blas": 0.5, "tuned": 0.25, "numpy_loop": 0.625, "pytorch": 0.5}
+EPOCHS |= {"cuda_flat": 40e-3, "cuda_kernels": 10e-3, "cuda": 0.8e-3, "cuda_fused": 0.4e-3, "pytorch_cuda": 0.6e-3}
 # The speed-up of flags over O2, to a power that depends on the loop: the compiler does part of the last two by itself.
 FLAGS = {"native": 2, "all": 4, "study": 4}
 POWERS = {"contiguous": 0.5, "temporaries": 1, "fusion": 0.5, "associativity": 0.25}
@@ -307,35 +306,27 @@ def experiments(workload):
     return sorted({name for source in sources for name in source.experiments})
 
 
-@functools.cache
-def whole(workload):
-    """The study of all these experiments and the ceilings, cached."""
-    return study(workload)
-
-
 def study(workload, drop=None, factor=None, change=None, machine=MACHINE, **options):
     """A study of a chapter's cases; `drop` and `factor` select and slow cases, `change` alters Measurements."""
 
     def alter(measurement):
         if drop and drop(measurement.case):
             return None
-        if factor and factor(measurement.case) != 1:
-            measurement = measurement.times(factor(measurement.case))
-        return change(measurement) if change else measurement
+        slower = measurement.times(factor(measurement.case)) if factor else measurement
+        return change(slower) if change else slower
 
-    experiment_tables, unchanged = {}, [name for name in drawings.configured() if name.startswith("ceiling_")]
-    for experiment in experiments(workload):
-        original = measurements(experiment)
-        altered = [measurement for measurement in map(alter, original) if measurement]
-        if options or altered != original:
-            experiment_tables |= made_up.tables(altered, machine, **options)
-        else:
-            unchanged.append(experiment)
-    for name in unchanged:
-        experiment_tables[name] = {table: of_machine(frame, machine) for table, frame in tables(name).items()}
-    return Study(experiment_tables, machine, {machine: made_up.description()})
+    parts = {name: tables(name) for name in drawings.configured() if name.startswith("ceiling_")}
+    for name in experiments(workload):
+        altered = [measurement for measurement in map(alter, measurements(name)) if measurement]
+        is_same = altered == measurements(name) and not options
+        parts |= {name: tables(name)} if is_same else made_up.tables(altered, machine, **options)
+    parts = {name: {table: of_machine(frame, machine) for table, frame in part.items()} for name, part in parts.items()}
+    return Study(parts, machine, {machine: made_up.description()})
 
 
 def of_machine(frame, machine):
-    """A table with another machine's name."""
+    """A table with a machine's name."""
     return frame if frame.empty or machine == MACHINE else frame.assign(machine=machine)
+
+
+whole = functools.cache(study)  # with all cases that a chapter reads

@@ -68,7 +68,7 @@ EXPECTED = {
         "as claimed": {"parity": 1.5, "registers": 2, "batch": 10, "two": 2, "four": 1.3, "last": 1.3, "hidden": 1}
         | {"pinned": 11.6 / 7.4, "gpus/10": 0.7015 / 0.4015, "gpus/100": 0.706 / 0.4105, "host-parity": 5}
         | {"host-peer": 1.5, "host-peer/compiled": 1.35, "implicit": 5, "half": 10, "gpus": 2, "ranks": 1}
-        | {"home/float32": 1, "home/float16": 1, "peer/home": 2, "peer/home-tma-tf32": 3 / 1.4},
+        | {"home/float32": 1, "home/float16": 1, "peer/home": 1.8, "peer/home-tma-tf32": 2.7 / 1.4},
         "undecided": {"ceiling": 6 / 5.47 / 0.997},
         "the opposite": {"gpus/880": 0.488 / 0.744, "gpus/1000": 0.5 / 0.75, "staged": 11.2 / 6}
         | {f"gpus/{n}": (0.7 + n * 50e-6) / (1.3 + n * 25e-6) for n in (2224, 2512, 4856, 5248)},
