@@ -13,7 +13,6 @@ from ladder.catalogue.traits import device
 from ladder.catalogue.workloads import load
 from ladder.report.telling import chapter_study
 from ladder.store.study import Study
-from made_up import MACHINE, Measurement
 
 CHAPTERS = ("gemm", "mlp", "gemv", "backprop", "descent", "dcgan")
 CORES, THREADS, COUNTS = 24, (1, 2, 4, 12, 24), (1, 2, 4)  # cores; measured numbers of threads, and of ranks and GPUs
@@ -71,7 +70,6 @@ def gemm(case):
     return {"seconds": seconds, "phases": copies, "columns": columns, "checks": CHECKS}
 
 
-COPY = 0.9e-3  # seconds of the copies in each direction
 # Seconds of a batch on a GPU, (without, with) a graph; of a batch's copies; peers' times over ours.
 BATCHES = {"cuda_naive": (125e-6, 120e-6), "cuda_shared": (84e-6, 80e-6), "cuda_tiled": (100e-6, 40e-6)}
 BATCHES |= {"cuda_mma": (100e-6, 30e-6), "cublas": (120e-6, 36e-6), "pytorch_cuda": (500e-6, 90e-6)}
@@ -95,13 +93,12 @@ def mlp(case):
     shares = {"forward 1": 0.3, "forward 2": 0.2, "gradient 1": 0.3, "delta 1": 0.2}  # of the products
     shares = {"update": 1 - products} | parts(products, shares)
     phases = parts(seconds * (0.3 if product in ("cuda_tiled", "cuda_mma", "cublas") else 1), shares)
-    return fields | {"phases": phases | (dict.fromkeys(COPIES, COPY) if name == "cuda" else {})}
+    return fields | {"phases": phases | (dict.fromkeys(COPIES, 0.9e-3) if name == "cuda" else {})}
 
 
 CORE = 10e9  # bytes per second of a matrix-vector product on a thread; FASTER: factors by binding or schedule
 FASTER = {"spread": 1.2, "close": 0.6, "dynamic": 0.5}
-GEMV_ON_GPU = {"cuda_naive": 1e12, "cuda_coalesced": 2.5e12, "cuda_shared": 3e12, "cuda_warp": 4.3e12}
-GEMV_ON_GPU |= {"cublas": 4.2e12}
+GEMV_ON_GPU = {"cuda_naive": 1e12, "cuda_coalesced": 2.5e12, "cuda_shared": 3e12, "cuda_warp": 4.3e12, "cublas": 4.2e12}
 SHIPPING = {"mpi_cublas": 12e9, "nccl_cublas": 49e9}
 
 
@@ -277,7 +274,7 @@ RULES["pattern_input"] = lambda case: {"seconds": 0.04 / case.threads}
 def measurement(experiment, case):
     """The Measurement of a case; what PyTorch compiles takes 0.9 times as long."""
     is_compiled = case.tuning.get("compiled") == "on"
-    return Measurement(experiment, case, **RULES[case.workload](case)).times(0.9 if is_compiled else 1)
+    return made_up.Measurement(experiment, case, **RULES[case.workload](case)).times(0.9 if is_compiled else 1)
 
 
 @functools.cache
@@ -306,7 +303,7 @@ def experiments(workload):
     return sorted({name for source in sources for name in source.experiments})
 
 
-def study(workload, drop=None, factor=None, change=None, machine=MACHINE, **options):
+def study(workload, drop=None, factor=None, change=None, machine=made_up.MACHINE, **options):
     """A study of a chapter's cases; `drop` and `factor` select and slow cases, `change` alters Measurements."""
 
     def alter(measurement):
@@ -326,7 +323,7 @@ def study(workload, drop=None, factor=None, change=None, machine=MACHINE, **opti
 
 def of_machine(frame, machine):
     """A table with a machine's name."""
-    return frame if frame.empty or machine == MACHINE else frame.assign(machine=machine)
+    return frame if frame.empty or machine == made_up.MACHINE else frame.assign(machine=machine)
 
 
 whole = functools.cache(study)  # with all cases that a chapter reads
