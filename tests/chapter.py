@@ -64,3 +64,9 @@ def verdicts(workload, study, *keys):
 def machines(workload, study):
     """The machines of a chapter's roles, {role: name or None}."""
     return {role: machine.subject for role, machine in CHAPTERS[workload].study(study).machines.items()}
+
+
+def cells_of(table, *names):
+    """The cells of the lines of a table in which these names stand."""
+    rows = [line.removesuffix(r" \\") for line in table.splitlines()]
+    return [row.split(" & ") for row in rows if all(name in row for name in names)]

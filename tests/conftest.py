@@ -32,6 +32,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for variable in ("COLUMNS", "LINES"):
     os.environ.pop(variable, None)
 
+# Images of containers set this; hundreds of processes would then compile the same modules.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Marks of tests that need the machine's only cluster or GPU: they run in one process, one after the other.
 SINGLE = ("cluster", "gpu")
 
@@ -57,7 +61,10 @@ def is_long(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Skip the tests marked `gpu` without a GPU, group those that share the cluster or the GPU, put long ones first."""
+    """Skip the tests marked `gpu` without a GPU, group those that share the cluster or the GPU, put long ones first.
+
+    The short tests of a file, and those of chapters, run in one process, so that what they share is made once.
+    """
     items.sort(key=lambda item: not is_long(item))
     for item in items:
         for name in SINGLE:
@@ -65,6 +72,8 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.xdist_group(name))
         if item.get_closest_marker("exhaustive"):
             item.add_marker("slow")
+        if not item.get_closest_marker("xdist_group") and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.xdist_group("chapters" if "chapter" in item.path.stem else item.path.stem))
         if item.get_closest_marker("gpu") and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="requires an NVIDIA GPU"))
 

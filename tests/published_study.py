@@ -46,10 +46,16 @@ def of_folders(folders):
     return campaigns_of(descriptions), dates_of(descriptions)
 
 
-def page_in(folder):
-    """Write the page of the study to a folder; returns the path."""
+@functools.cache
+def page():
+    """The HTML of the page of the study, made once for a process."""
     from ladder.site import page  # here, because the scripts load slowly
 
+    return page.page(study(), {"paper": "paper.pdf"})
+
+
+def page_in(folder):
+    """Write this page to a folder; returns the path."""
     path = Path(folder, "index.html")
-    path.write_text(page.page(study(), {"paper": "paper.pdf"}), encoding="utf-8")
+    path.write_text(page(), encoding="utf-8")
     return path

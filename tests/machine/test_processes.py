@@ -27,11 +27,19 @@ def start_job(tmp_path, shell):
     return process, process.stdout.readline()
 
 
+def runs(number):
+    """Whether a process runs; the system may reap one that has ended seconds later."""
+    try:
+        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def has_ended(number):
     deadline = time.monotonic() + 10
-    while psutil.pid_exists(number) and time.monotonic() < deadline:
+    while runs(number) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return not psutil.pid_exists(number)
+    return not runs(number)
 
 
 def test_a_job_dies_with_its_run(tmp_path):

@@ -13,7 +13,6 @@ from ladder.catalogue.traits import device
 from ladder.catalogue.workloads import load
 from ladder.report.telling import chapter_study
 from ladder.store.study import Study
-from made_up import MACHINE, Measurement
 
 CHAPTERS = ("gemm", "mlp", "gemv", "backprop", "descent", "dcgan")
 CORES, THREADS, COUNTS = 24, (1, 2, 4, 12, 24), (1, 2, 4)  # cores; measured numbers of threads, and of ranks and GPUs
@@ -71,13 +70,11 @@ def gemm(case):
     return {"seconds": seconds, "phases": copies, "columns": columns, "checks": CHECKS}
 
 
-COPY = 0.9e-3  # seconds of the copies in each direction
 # Seconds of a batch on a GPU, (without, with) a graph; of a batch's copies; peers' times over ours.
 BATCHES = {"cuda_naive": (125e-6, 120e-6), "cuda_shared": (84e-6, 80e-6), "cuda_tiled": (100e-6, 40e-6)}
 BATCHES |= {"cuda_mma": (100e-6, 30e-6), "cublas": (120e-6, 36e-6), "pytorch_cuda": (500e-6, 90e-6)}
 COPIES_OF_BATCHES = {"pageable": 7.7e-3, "pinned": 2e-3}
 PEERS = {"numpy_loop": 1.5, "pytorch": 1.25}
-BY_COMPILER = 0.9  # the factor on PyTorch's times if it compiles
 
 
 def mlp(case):
@@ -89,7 +86,6 @@ def mlp(case):
     else:
         seconds = BATCHES[name if name in BATCHES else product][graph != "off"]
         seconds = (seconds + COPIES_OF_BATCHES.get(case.tuning.get("memory"), 0)) * sizes["images"] / sizes["batch"]
-    seconds *= BY_COMPILER if case.tuning.get("compiled") == "on" else 1
     fields = {"seconds": seconds, "curve": learning(case, 1), "checks": CHECKS}
     if name not in ("host", "cuda") or graph == "on":
         return fields
@@ -97,13 +93,12 @@ def mlp(case):
     shares = {"forward 1": 0.3, "forward 2": 0.2, "gradient 1": 0.3, "delta 1": 0.2}  # of the products
     shares = {"update": 1 - products} | parts(products, shares)
     phases = parts(seconds * (0.3 if product in ("cuda_tiled", "cuda_mma", "cublas") else 1), shares)
-    return fields | {"phases": phases | (dict.fromkeys(COPIES, COPY) if name == "cuda" else {})}
+    return fields | {"phases": phases | (dict.fromkeys(COPIES, 0.9e-3) if name == "cuda" else {})}
 
 
 CORE = 10e9  # bytes per second of a matrix-vector product on a thread; FASTER: factors by binding or schedule
 FASTER = {"spread": 1.2, "close": 0.6, "dynamic": 0.5}
-GEMV_ON_GPU = {"cuda_naive": 1e12, "cuda_coalesced": 2.5e12, "cuda_shared": 3e12, "cuda_warp": 4.3e12}
-GEMV_ON_GPU |= {"cublas": 4.2e12}
+GEMV_ON_GPU = {"cuda_naive": 1e12, "cuda_coalesced": 2.5e12, "cuda_shared": 3e12, "cuda_warp": 4.3e12, "cublas": 4.2e12}
 SHIPPING = {"mpi_cublas": 12e9, "nccl_cublas": 49e9}
 
 
@@ -133,20 +128,14 @@ def gemv(case):
 
 # Seconds of an epoch of 60,000 images on one thread, or on a GPU.
 EPOCHS = {"before": 40.0, "loop_order": 16.0, "contiguous": 4.0, "temporaries": 3.2, "fusion": 2.5}
-EPOCHS |= {"associativity": 2.0, "openmp": 1.2}
-EPOCHS |= {"blas": 0.5, "tuned": 0.25, "numpy_loop": 0.625, "pytorch": 0.5, "cuda_flat": 40e-3, "cuda_kernels": 10e-3}
-EPOCHS |= {"cuda": 0.8e-3, "cuda_fused": 0.4e-3, "pytorch_cuda": 0.6e-3}
+EPOCHS |= {"associativity": 2.0, "openmp": 1.2, "blas": 0.5, "tuned": 0.25, "numpy_loop": 0.625, "pytorch": 0.5}
+EPOCHS |= {"cuda_flat": 40e-3, "cuda_kernels": 10e-3, "cuda": 0.8e-3, "cuda_fused": 0.4e-3, "pytorch_cuda": 0.6e-3}
 # The speed-up of flags over O2, to a power that depends on the loop: the compiler does part of the last two by itself.
 FLAGS = {"native": 2, "all": 4, "study": 4}
 POWERS = {"contiguous": 0.5, "temporaries": 1, "fusion": 0.5, "associativity": 0.25}
 # The factor on the time by a value of a tuning; 1 for all others.
 CHANGED = {("update", "owner"): 1.5, ("update", "atomic"): 16.0, ("operands", "global"): 2.0, ("index", "walk"): 1.5}
-CHANGED |= {
-    ("error", "emulated"): 1.25,
-    ("gradients", "by_hand"): 0.8,
-    ("math", "tf32"): 0.5,
-    ("compiled", "on"): BY_COMPILER,
-}
+CHANGED |= {("error", "emulated"): 1.25, ("gradients", "by_hand"): 0.8, ("math", "tf32"): 0.5}
 # The shares of macro blocks in the first programs, and of phases in `cuda_kernels`; flattening is beside the epoch.
 BLOCKS = {"before": {"forward": 0.1, "error": 0.02, "weight change": 0.87, "update": 0.01}}
 BLOCKS["loop_order"] = {"forward": 0.3, "weight change": 0.7}
@@ -233,7 +222,6 @@ def dcgan(case):
     images, name, tuning, gpus = case.sizes["images"], case.variant, case.tuning, case.tuning.get("gpus", case.ranks)
     if name in ("host", "pytorch"):
         seconds = PICTURE[name if name == "pytorch" else f"{tuning['first']}, {tuning['last']}"] / case.threads
-        seconds *= BY_COMPILER if tuning.get("compiled") == "on" else 1
         return {"seconds": images * seconds, "phases": parts(images * seconds, LAYERS if name == "host" else {})}
     if name in ("pytorch_cuda", "pytorch_home"):
         seconds = max(BY_PYTORCH[tuning["math"]], 3e-6 if name == "pytorch_home" else 0)
@@ -283,11 +271,16 @@ RULES["tconv"] = lambda case: {"seconds": work(case).flops / 40e12 * SLOWER.get(
 RULES["pattern_input"] = lambda case: {"seconds": 0.04 / case.threads}
 
 
+def measurement(experiment, case):
+    """The Measurement of a case; what PyTorch compiles takes 0.9 times as long."""
+    is_compiled = case.tuning.get("compiled") == "on"
+    return made_up.Measurement(experiment, case, **RULES[case.workload](case)).times(0.9 if is_compiled else 1)
+
+
 @functools.cache
 def measurements(experiment):
     """The Measurements of an experiment's cases that fit on the machine."""
-    cases = filter(is_measured, drawings.planned(THREADS)[experiment])
-    return [Measurement(experiment, case, **RULES[case.workload](case)) for case in cases]
+    return [measurement(experiment, case) for case in filter(is_measured, drawings.planned(THREADS)[experiment])]
 
 
 def is_measured(case):
@@ -310,35 +303,27 @@ def experiments(workload):
     return sorted({name for source in sources for name in source.experiments})
 
 
-@functools.cache
-def whole(workload):
-    """The study of all these experiments and the ceilings, cached."""
-    return study(workload)
-
-
-def study(workload, drop=None, factor=None, change=None, machine=MACHINE, **options):
+def study(workload, drop=None, factor=None, change=None, machine=made_up.MACHINE, **options):
     """A study of a chapter's cases; `drop` and `factor` select and slow cases, `change` alters Measurements."""
 
     def alter(measurement):
         if drop and drop(measurement.case):
             return None
-        if factor and factor(measurement.case) != 1:
-            measurement = measurement.times(factor(measurement.case))
-        return change(measurement) if change else measurement
+        slower = measurement.times(factor(measurement.case)) if factor else measurement
+        return change(slower) if change else slower
 
-    experiment_tables, unchanged = {}, [name for name in drawings.configured() if name.startswith("ceiling_")]
-    for experiment in experiments(workload):
-        original = measurements(experiment)
-        altered = [measurement for measurement in map(alter, original) if measurement]
-        if options or altered != original:
-            experiment_tables |= made_up.tables(altered, machine, **options)
-        else:
-            unchanged.append(experiment)
-    for name in unchanged:
-        experiment_tables[name] = {table: of_machine(frame, machine) for table, frame in tables(name).items()}
-    return Study(experiment_tables, machine, {machine: made_up.description()})
+    parts = {name: tables(name) for name in drawings.configured() if name.startswith("ceiling_")}
+    for name in experiments(workload):
+        altered = [measurement for measurement in map(alter, measurements(name)) if measurement]
+        is_same = altered == measurements(name) and not options
+        parts |= {name: tables(name)} if is_same else made_up.tables(altered, machine, **options)
+    parts = {name: {table: of_machine(frame, machine) for table, frame in part.items()} for name, part in parts.items()}
+    return Study(parts, machine, {machine: made_up.description()})
 
 
 def of_machine(frame, machine):
-    """A table with another machine's name."""
-    return frame if frame.empty or machine == MACHINE else frame.assign(machine=machine)
+    """A table with a machine's name."""
+    return frame if frame.empty or machine == made_up.MACHINE else frame.assign(machine=machine)
+
+
+whole = functools.cache(study)  # with all cases that a chapter reads

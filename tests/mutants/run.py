@@ -70,7 +70,7 @@ def load(folder=FOLDER):
     """All mutants, package by package."""
     mutants = []
     for path in sorted(folder.glob("*.yaml")):
-        for fields in yaml.safe_load(path.read_text()):
+        for fields in yaml.load(path.read_text(), yaml.CSafeLoader):  # the fast one of libyaml
             tests = fields.pop("tests")
             mutants.append(Mutant(path.stem, tests=tests if isinstance(tests, list) else [tests], **fields))
     return mutants

@@ -6,74 +6,61 @@ from ladder.errors import LadderError
 from ladder.report import chapters
 
 
-def chapter(folder, workload="gemm", order=1, tables=(), **texts):
-    """A chapter in a new folder; the keyword text_tex is the text of its file text.tex."""
-    folder.mkdir()
-    for name, text in texts.items():
-        (folder / name.replace("_", ".")).write_text(text)
-    return chapters.Chapter(workload, folder, order, f"On {workload}", tables)
-
-
-def test_the_projects_chapters_stand_in_their_order():
-    order = ["stream", "mlp", "gemm", "gemv", "backprop", "descent", "dcgan"]
-    assert [item.workload for item in chapters.chapters()] == order
-
-
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    """A function that writes the only chapters, {workload: literals}."""
+    """A function that writes the only chapters, {workload: {file: text}}, and returns the folder of them."""
 
-    def write(texts):
-        for workload, text in texts.items():
+    def write(files):
+        for workload, texts in files.items():
             (tmp_path / workload / "paper").mkdir(parents=True)
-            (tmp_path / workload / "paper/__init__.py").write_text(text)
-        monkeypatch.setattr(chapters.workloads, "names", lambda: [*texts])
+            for name, text in texts.items():
+                (tmp_path / workload / "paper" / name).write_text(text)
+        monkeypatch.setattr(chapters.workloads, "names", lambda: [*files])
         monkeypatch.setattr(chapters.locations, "folders", lambda workload: [tmp_path / workload])
+        return tmp_path
 
     return write
 
 
 def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(write):
-    write({"gemm": 'TITLE = "Products"\nORDER = 2\n', "gemv": "ORDER = 1\n"})
+    write({"gemm": {"__init__.py": 'TITLE = "Products"\nORDER = 2\n'}, "gemv": {"__init__.py": "ORDER = 1\n"}})
     assert [(item.title, item.order) for item in chapters.chapters()] == [("gemv", 1), ("Products", 2)]
 
 
-def test_lines_without_a_unit_are_no_ladder():
+def test_the_projects_chapters_have_their_order_and_tables():
     """Only a chapter whose lines have a UNIT has the table of a ladder."""
     tables = {item.workload: item.tables for item in chapters.chapters()}
+    assert [*tables] == ["stream", "mlp", "gemm", "gemv", "backprop", "descent", "dcgan"]
     assert tables["gemv"][:2] == ("ladder", "verdicts")
     assert tables["gemm"] == ("square", "threads", "gpu", "gpu_mixed", "gpu_training")
 
 
 def test_tables_are_those_that_planning_reads(tmp_path, monkeypatch):
-    gemm = chapter(tmp_path / "paper", tables=("other",))
+    gemm = chapters.Chapter("gemm", tmp_path, 1, "On gemm", ("other",))
     monkeypatch.setattr(chapters, "chapters", lambda: [gemm])
     assert chapters.table_names() == ["gemm_other"]
     with pytest.raises(LadderError, match=r"TABLES = \('other',\), but tables\.py has no function `other`"):
         chapters.tables(None)
 
 
-def test_texts_come_in_order_and_a_work_has_one_home(tmp_path, monkeypatch):
-    work = "@article{one2000,\n  title = {One}\n}\n"
-    several = [
-        chapter(tmp_path / "b", "gemv", 2, text_tex="B", references_bib=work),
-        chapter(tmp_path / "a", "gemm", 1, text_tex="A", appendix_tex="C"),
-    ]
-    monkeypatch.setattr(chapters, "chapters", lambda: sorted(several, key=lambda item: item.order))
+def test_texts_come_in_order_and_a_work_has_one_home(write):
+    gemm = {"__init__.py": 'ORDER = 1\nTITLE = "On gemm"', "text.tex": "A", "appendix.tex": "C"}
+    gemv = {"text.tex": "B", "references.bib": "@article{one2000,\n  title = {One}\n}\n"}
+    folder = write({"gemv": gemv, "gemm": gemm})
     texts = chapters.texts()
     assert texts["chapters/gemm/text.tex"] == "A"
     main = texts["chapters.tex"]
     assert main.index("chapters/gemm/text") < main.index("chapters/gemv/text")
     assert r"\section{On gemm}" in main
     assert "{,chapters/gemv/references}" in main.replace("%\n", "")
-    (tmp_path / "a/references.bib").write_text(work)
-    with pytest.raises(LadderError, match=r"'one2000' is in .*a/references.bib and in .*b/references.bib"):
+    (folder / "gemm/paper/references.bib").write_text(gemv["references.bib"])
+    with pytest.raises(LadderError, match=r"'one2000' is in .*gemm/paper/ref.*\.bib and in .*gemv/paper/ref.*\.bib"):
         chapters.texts()
 
 
 @pytest.mark.parametrize(("literal", "kind"), [('ORDER = "first"', "a whole number"), ('TABLES = "square"', "a tuple")])
 def test_a_literal_of_another_kind_is_refused(write, literal, kind):
-    write({"own": literal + "\n"})
+    write({"own": {"__init__.py": literal + "\n"}})
     with pytest.raises(LadderError, match=f"`{literal.split()[0]}` in line 1 of .* must be {kind}"):
         chapters.chapters()
 

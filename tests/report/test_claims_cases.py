@@ -10,7 +10,7 @@ import made_up
 from ladder.planning import configuration, plan
 from ladder.planning.targets import Target
 from ladder.store.study import Study
-from made_up import MACHINE, Measurement
+from made_up import MACHINE
 from made_up import chapters as made
 
 CEILINGS = "ceiling_"
@@ -21,7 +21,7 @@ def measurements():
     """A Measurement of every case of the claims on a host of 32 cores and two GPUs."""
     config = configuration.claims(configuration.load([drawings.ROOT / "config" / "config.yaml"]))
     entries = plan.plan(config, {"cpu": Target("here", 32, gpus=2)})
-    return [Measurement(each.experiment, each.case, **made.RULES[each.case.workload](each.case)) for each in entries]
+    return [made.measurement(each.experiment, each.case) for each in entries]
 
 
 @functools.cache

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import made_up
+from chapter import cells_of
 from drawings import MACHINES, draw, tables
 from ladder.catalogue import workloads
 from ladder.report import figures
@@ -185,12 +186,6 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
     assert (rates_of_studies.bandwidths(machine), rates_of_studies.gpu_bandwidth(machine)) == (memory, 50 * unit)
 
 
-def cells_of(text, *names):
-    """The cells of the lines of a table that begin with these names."""
-    lines = [line.removesuffix(r" \\").split(" & ") for line in text.splitlines()]
-    return [cells for cells in lines if cells[: len(names)] == [*names]]
-
-
 @pytest.fixture(scope="module")
 def shares():
     """A study of products and trainings that take a second each, of 1e9 FLOPs, under the ceilings of two machines."""
@@ -210,7 +205,8 @@ def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(sha
     assert cells[4:6] == [percent(1 / 90), "24"]
     cells = cells_of(gemm_tables.square(products), code("tiled"))[0]
     assert cells[5:7] == [r"\qty{1.00}{\second}", percent(1 / 10)]
-    first, second = cells_of(mlp_tables.peers(SimpleNamespace(machine=lambda role: shares)), "100", code("tiled"))
+    peers = mlp_tables.peers(SimpleNamespace(machine=lambda role: shares))
+    first, second = (cells for cells in cells_of(peers, code("tiled")) if cells[0] == "100")
     assert (first[2], first[-1]) == ("1", percent(1 / 10, 2))
     assert (second[2], second[-1]) == ("2", percent(1 / 18, 2))
     (cells,) = cells_of(stream_tables.ceilings(shares), code(HERE))

@@ -216,10 +216,10 @@ def test_a_ladder_marks_rungs_that_are_slower_than_the_one_above(study, rows):
     assert all(rung.is_loss == (rung.above.high < 1 / 1.01) for rung in rungs)
 
 
-def test_times_per_unit_of_work_are_headed_so_and_stand_beside_those_of_a_call(tmp_path, study, rows):
+def test_times_per_unit_of_work_are_headed_so_and_stand_beside_those_of_a_call(study, rows):
     every = ladders(study, cases.index_of(rows))
     assert {ladder.heading for ladder in every if ladder.workload == "gemv"} == {"Time per gigabyte"}
-    text = published_study.page_in(tmp_path).read_text(encoding="utf-8")
+    text = published_study.page()
     rung = next(ladder for ladder in every if ladder.workload == "gemv").rungs[0]
     assert f"{formats.time(rows[rung.case]['seconds'])} a call" in text
     assert "which is meant to improve on" in text
@@ -352,8 +352,8 @@ def test_no_text_of_the_data_ends_its_element():
     assert json.loads(text) == {"name": "</script><b>"}
 
 
-def test_the_page_is_one_file_that_loads_nothing(tmp_path):
-    text = published_study.page_in(tmp_path).read_text(encoding="utf-8")
+def test_the_page_is_one_file_that_loads_nothing():
+    text = published_study.page()
     assert len(text) < 8e6
     outside = re.sub(r"<script>.*?</script>|<script type.*?</script>", "", text, flags=re.DOTALL)
     assert not re.search(r"""(src|href)=["'](?!#|data:|paper\.pdf)""", outside)

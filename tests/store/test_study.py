@@ -61,8 +61,9 @@ def test_energy_is_that_of_a_run_the_median_over_processes():
     ]
     early = rows(1.0, process=3, joules=100.0)
     assert study.energy(frame(*parts, early)) == 3.0
-    assert study.energy(frame(early)) is None
-    assert study.energy(frame(rows(1.0, joules=1.0, sustained=None))) is None
+    silent = rows(1.0, sustained=0.5)
+    unsure = rows(1.0, joules=1.0, sustained=None)
+    assert [study.energy(frame(part)) for part in (early, silent, unsure)] == [None] * 3
     assert study.sustained(frame(*parts, early))["seconds"].tolist() == [0.5, 1.5, 2.5]
 
 

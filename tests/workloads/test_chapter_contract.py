@@ -1,5 +1,6 @@
 """What every chapter keeps to, told of made-up measurements: of all, of none, of some, of toys, of several machines."""
 
+import contextlib
 import functools
 import re
 from dataclasses import replace
@@ -11,10 +12,8 @@ import made_up
 from chapter import CHAPTERS, whole
 from ladder.catalogue.traits import gpus
 from ladder.report.latex import code
-from ladder.report.telling import functions, ladder
-from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling import chapter_study, functions, ladder
 from ladder.store.study import Study
-from made_up import MACHINE
 from made_up import chapters as made
 
 WITH_CLAIMS = [name for name, one in CHAPTERS.items() if "verdicts" in one.tables]
@@ -44,14 +43,11 @@ def told(workload):
 
     def noting(name, function):
         def ask(*arguments, **options):
-            try:
-                value = function(*arguments, **options)
-            except NotMeasured:
-                value = None
-            if value is None:
-                missing.append((name, arguments))
-                raise NotMeasured
-            return value
+            with contextlib.suppress(chapter_study.NotMeasured):
+                if (value := function(*arguments, **options)) is not None:
+                    return value
+            missing.append((name, arguments))
+            raise chapter_study.NotMeasured
 
         return ask if callable(function) else function
 
@@ -65,7 +61,7 @@ def told(workload):
 def test_the_configuration_measures_what_lines_claims_and_text_ask_for(workload):
     (text, missing), study = told(workload), chapter.study(workload)
     assert missing == []
-    assert code(MACHINE) in text
+    assert code(made_up.MACHINE) in text
     assert not UNMEASURED.search(text)
     assert [key for key in sum(map(list, study.table), [*study.figure]) if study.find(key).empty] == []
     verdicts = chapter.verdicts(workload, whole(workload)).items()

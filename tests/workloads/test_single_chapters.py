@@ -8,15 +8,13 @@ import pytest
 
 import chapter
 import made_up
-from chapter import CHAPTERS, all_tables, text_functions, verdicts, whole
+from chapter import CHAPTERS, all_tables, cells_of, text_functions, verdicts, whole
 from drawings import draw, tables, words
 from ladder.catalogue.traits import gpus
 from ladder.data import dataset
 from ladder.report import figures, verdict_table
-from ladder.report.figures import theme
 from ladder.report.latex import code, num
 from ladder.report.telling import chapter_study, ladder
-from ladder.report.telling.chapter_study import NotMeasured, parts
 from ladder.report.telling.lines import select
 from ladder.store.study import NO_ROWS, Study
 from ladder.workloads.backprop.paper import text
@@ -27,7 +25,6 @@ from ladder.workloads.dcgan.paper.tables import WAYS
 from ladder.workloads.descent.paper import lines as descent_lines
 from ladder.workloads.descent.paper import residuals
 from ladder.workloads.gemv.paper.lines import PHASES
-from made_up import MACHINE
 from made_up import chapters as made
 
 
@@ -37,12 +34,6 @@ def changed(workload, experiment, samples):
 
 
 # Products and streams on a GPU.
-def cells_of(table, *names):
-    """The cells of the lines of a table in which these names stand."""
-    rows = [line.removesuffix(r" \\") for line in table.splitlines()]
-    return [row.split(" & ") for row in rows if all(name in row for name in names)]
-
-
 def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
     """The link from the bytes of streams' arrays: triad sends two and brings back one; read brings back sums alone."""
     host = made.study("gemm", drop=lambda case: "cu" in case.variant, machine="another (published)")
@@ -67,7 +58,7 @@ def test_cases_on_a_throttled_gpu_are_counted_each_once():
     ask = text_functions("gemm")["cases_with_clock"]
     assert (ask(), ask(throttled=True)) == (num(len(throttled)), num(throttled.count(True)))
     silent = made_up.study(replace(one, columns={}) for one in made.measurements("gemm_gpu_float64"))
-    with pytest.raises(NotMeasured):
+    with pytest.raises(chapter_study.NotMeasured):
         text_functions("gemm", silent)["cases_with_clock"](throttled=True)
 
 
@@ -96,7 +87,7 @@ def test_peers_are_compared_on_as_many_threads():
 def test_sample_digits_are_those_of_the_data_set():
     labels = np.array([3, 3, 7], np.uint8)
     images = np.stack([np.full((28, 28), shade, np.uint8) for shade in (10, 20, 30)])
-    with theme.context():
+    with figures.theme.context():
         data = "mnist", dataset.Dataset(images, labels, images, labels)
         sheet = figures.module("mlp_sample_digits").draw(data=data).axes[0].images[0].get_array()
     assert [sheet[0, 28 * 3], sheet[28, 28 * 3], sheet[0, 28 * 7], sheet[28, 28 * 7]] == [10, 20, 30, 0]
@@ -141,9 +132,9 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
     study = chapter.study("gemv")
     sent, staying = select("ship", "ranks"), select("resident", "ranks")
     rows, phases = study.rows(sent), study.phases(sent)
-    assert list(parts(rows, phases)) == list(PHASES)
-    assert parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
-    assert "scatter" not in parts(study.rows(staying), study.phases(staying))
+    assert list(chapter_study.parts(rows, phases)) == list(PHASES)
+    assert chapter_study.parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
+    assert "scatter" not in chapter_study.parts(study.rows(staying), study.phases(staying))
 
 
 @pytest.mark.slow
@@ -172,7 +163,7 @@ def test_shares_of_blocks_are_those_of_the_phases():
     study = chapter.study("backprop")
     blocks = {"7 first change": "weight change", "2 output products": "products", "something else": OTHER}
     assert [*part_of(pd.Series([*blocks]))] == [*blocks.values()]
-    kernels = parts(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
+    kernels = chapter_study.parts(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
     assert set(kernels) == {"products", "weight change", "update", OTHER}  # not what flattens
     assert "flatten" not in all_tables("backprop")["kernels"]
 
@@ -216,15 +207,8 @@ def test_solves_of_two_tolerances_have_none_and_no_steps():
     mixed = solves.assign(tolerance=solves["tolerance"].where(solves["n"] > 512, 1e-3))
     ask = text_functions("descent", changed("descent", "descent_solution", mixed))
     for name, arguments in (("condition", ["tolerance"]), ("steps_of", ["cg", 10])):
-        with pytest.raises(NotMeasured):
+        with pytest.raises(chapter_study.NotMeasured):
             ask[name](*arguments)
-
-
-@pytest.mark.parametrize("column", ["joules", "sustained"])  # without the second what was counted had more in it
-def test_joules_are_said_only_where_the_gpu_tells(column):
-    silent = changed("descent", "descent_ladder", whole("descent").samples("descent_ladder").drop(columns=column))
-    with pytest.raises(NotMeasured):
-        text_functions("descent", silent)["energy"]("cuda_persistent")
 
 
 @pytest.mark.slow
@@ -250,21 +234,17 @@ def test_convergence_has_a_panel_for_each_condition_with_the_theory_in_it():
 
 
 # The generator.
-def count(case):
-    return case.tuning.get("gpus", case.tuning.get("ranks"))
-
-
 def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
-    slow = made.study("dcgan", drop=lambda case: count(case) == 4, factor=lambda case: 3 if count(case) == 2 else 1)
+    slow = made.study("dcgan", drop=lambda case: gpus(case) == 4, factor=lambda case: 3 if gpus(case) == 2 else 1)
     ask = text_functions("dcgan", slow)
     assert ask["pays"]("ranks-then", 2).startswith("pay off at no number")
-    with pytest.raises(NotMeasured):
+    with pytest.raises(chapter_study.NotMeasured):
         ask["most_gpus"]()
     assert "no measurement" in CHAPTERS["dcgan"].table("most_gpus", slow)
 
 
 def test_ways_of_the_most_gpus_stand_below_each_other():
-    fewer = made.study("dcgan", drop=lambda case: case.tuning.get("math") == "float16" and count(case) == 2)
+    fewer = made.study("dcgan", drop=lambda case: case.tuning.get("math") == "float16" and gpus(case) == 2)
     table = CHAPTERS["dcgan"].table("most_gpus", fewer)
     assert [cells[2] for cells in cells_of(table, "threads, half")] == ["--"]
     shares = [row.split(" & ")[-1].split("}")[0] for row in table.splitlines() if row.startswith(tuple(WAYS))]
@@ -293,9 +273,9 @@ def test_timelines_are_of_every_machine_that_was_traced():
 
 def test_the_timeline_is_of_the_chapters_gpu():
     shown = {name: dict(whole("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
-    shown[lines.STAGED] |= {"traces": traced(("a", MACHINE), timeline.WAYS.values())}
+    shown[lines.STAGED] |= {"traces": traced(("a", made_up.MACHINE), timeline.WAYS.values())}
     drawn = " ".join(words(draw("dcgan_timeline", shown)))
-    assert f"{MACHINE}: copies after each batch" in drawn
+    assert f"{made_up.MACHINE}: copies after each batch" in drawn
     assert " a: copies" not in drawn
 
 
