@@ -19,7 +19,8 @@ from ladder.errors import LadderError
 SIZES = (20_011, 65, 17, 1)
 CONTENTS = {name: bytes(i % 251 for i in range(size)) for name, size in zip(dataset.FILES, SIZES, strict=True)}
 EXPECTED = {
-    name: download.Expected(len(contents), hashlib.sha256(contents).hexdigest()) for name, contents in CONTENTS.items()
+    name: download.ExpectedFile(len(contents), hashlib.sha256(contents).hexdigest())
+    for name, contents in CONTENTS.items()
 }
 PACKED = {f"{name}.gz": gzip.compress(contents) for name, contents in CONTENTS.items()}
 FIRST = dataset.TRAIN_IMAGES
@@ -247,7 +248,7 @@ def test_a_folder_that_cannot_be_made_or_a_full_disk_is_reported(mirror_folder, 
     script = (
         f"from ladder.data import mnist; mnist.write({str(tmp_path / 'data')!r}, [{str(mirror_folder)!r}], expected)"
     )
-    script = f"from ladder.data.download import Expected; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
+    script = f"from ladder.data.download import ExpectedFile; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
     done = subprocess.run(
         ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -c {script!r}"], capture_output=True, text=True
     )
