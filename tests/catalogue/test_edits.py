@@ -35,9 +35,9 @@ def fingerprints(cases):
 @pytest.fixture
 def tree(tmp_path, monkeypatch, before):
     """A copy of the package, from which fingerprints are computed."""
-    home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(imports, "HOME", home)
-    monkeypatch.setattr(locations, "HOME", home / "workloads")
+    home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(imports, "PACKAGE", home)
+    monkeypatch.setattr(locations, "WORKLOADS", home / "workloads")
     sources.forget()
     yield home
     monkeypatch.undo()

@@ -280,7 +280,7 @@ def test_an_invalid_launch_is_refused_with_a_sentence(monkeypatch, kernel, n, tu
 
 def test_a_variant_states_what_it_does_not_support():
     def refusal(variant, kernel, n):
-        return traits.beyond_limits(sanitized.case("descent_kernel", variant, {}, kernel=kernel, n=n))
+        return traits.beyond_limits_reason(sanitized.case("descent_kernel", variant, {}, kernel=kernel, n=n))
 
     assert refusal("cuda_version1", "init", 32) is None
     assert "takes n from 1 to 32 only" in refusal("cuda_version1", "init", 33)
@@ -357,7 +357,7 @@ TUNINGS = [
 def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
     for kernel, tuning in itertools.product(KERNELS, TUNINGS if variant == "cuda_version2" else [{}]):
         case = sanitized.case("descent_kernel", variant, tuning, kernel=kernel, n=n, dtype=dtype)
-        if traits.beyond_limits(case) is None:
+        if traits.beyond_limits_reason(case) is None:
             problem = sanitized.solved(case, round=1)
             validation.require(sanitized.judged(problem, case, round=1), case.key)
 

@@ -62,7 +62,7 @@ FORMS = {
 }
 
 
-def require(path: Path) -> None:
+def require_forms(path: Path) -> None:
     """Refuse a module whose constants don't have their forms. Raises LadderError."""
     for name, value in literals.read(path).items():
         fits, form = FORMS.get(name, (lambda value: True, ""))

@@ -25,7 +25,7 @@ from typing import TypeAlias
 from ladder.catalogue import literals, locations, native_sources, syntax
 from ladder.errors import LadderError
 
-HOME = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[1]  # the folder of `ladder`
 # Modules that look up code, check its names, or name the files of compiled code: they don't affect measurements.
 NOT_FOLLOWED = {"ladder.catalogue.sources", "ladder.catalogue.contracts", "ladder.build.compilation"}
 # Constants of a workload that plans and reports read as text, but no measurement.
@@ -73,7 +73,7 @@ def reachable(*roots: str) -> set[Node]:
 
 def module_path(name: str) -> Path | None:
     """The file of a module or package of ladder, by its dotted name; None for any other."""
-    return path_in(HOME, tuple(locations.roots()), name)
+    return path_in(PACKAGE, tuple(locations.roots()), name)
 
 
 @functools.cache

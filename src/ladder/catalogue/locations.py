@@ -13,12 +13,12 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 from ladder.records.files import abbreviate, require_utf8
 
-HOME = Path(__file__).parents[1] / "workloads"
+WORKLOADS = Path(__file__).parents[1] / "workloads"  # the project's folder of workloads
 
 
 def roots() -> list[Path]:
     """The folders that hold workloads, the project's first."""
-    return [HOME, *split_folders(os.environ.get("LADDER_VARIANTS", ""))]
+    return [WORKLOADS, *split_folders(os.environ.get("LADDER_VARIANTS", ""))]
 
 
 @functools.cache
@@ -54,10 +54,10 @@ def search_folders(folders: Iterable[Path | str]) -> None:
     for folder in paths:
         require_folder(folder)
     os.environ["LADDER_VARIANTS"] = ":".join(paths)
-    require_text()
+    require_utf8_modules()
 
 
-def require_text() -> None:
+def require_utf8_modules() -> None:
     """Refuse modules that aren't UTF-8; a later error wouldn't name the file."""
     for path in (path for root in roots() for path in modules(root, "*/*.py")):
         try:

@@ -29,7 +29,7 @@ def load(workload: str) -> ModuleType:
     """Import a workload's module, add the defaults of names that it lacks, and make users' variants importable."""
     name, paths = f"ladder.workloads.{workload}", list(map(str, locations.folders(workload)))
     if name not in sys.modules or list(sys.modules[name].__path__) != paths:
-        path = require_workload(workload)
+        path = workload_path(workload)
         importlib.import_module("ladder.workloads").__path__[:] = map(str, locations.roots())
         try:
             importlib.import_module(name).__path__[:] = paths
@@ -60,7 +60,7 @@ def fill_defaults(module: ModuleType) -> None:
             setattr(module, name, partial(default, module) if callable(default) else default)
 
 
-def require_workload(workload: str) -> Path:
+def workload_path(workload: str) -> Path:
     """The file that defines a workload's problem. Raises LadderError for a workload that doesn't exist."""
     if path := locations.problem_path(workload):
         return path
@@ -75,7 +75,7 @@ def require_workload(workload: str) -> Path:
 
 def is_users(workload: str) -> bool:
     """Whether a workload is in a folder of the user's; the tests check the project's own."""
-    return not require_workload(workload).is_relative_to(locations.HOME)
+    return not workload_path(workload).is_relative_to(locations.WORKLOADS)
 
 
 @functools.cache

@@ -21,7 +21,7 @@ def require_users(experiments):
     `experiments` are all of the configuration, {name: experiment}, or None for one that the configuration drops.
     """
     for chapter in chapters.chapters():
-        if chapter.folder.is_relative_to(locations.HOME):
+        if chapter.folder.is_relative_to(locations.WORKLOADS):
             continue
         require_looks(chapter)
         if chapter.has_lines:

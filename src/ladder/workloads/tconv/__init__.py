@@ -111,7 +111,7 @@ def check(
             sums = (out[part] @ signs)[..., None]
             return compare("channels projected", sums, expected, bounds, range(len(image))[part])
 
-        checks += chunked.map_threads(compare_projections, chunked.parts(len(image)))
+        checks += chunked.map_on_threads(compare_projections, chunked.chunk_slices(len(image)))
     return checks, None
 
 
