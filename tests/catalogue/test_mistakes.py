@@ -145,7 +145,7 @@ WORKLOAD = [
     (
         '"int64"),\n        "indices"',
         '"bool"),\n        "indices"',
-        "the dtype 'bool' for 'starts'.* whole numbers",
+        "the dtype 'bool' for 'starts'.* floating-point numbers or integers",
         "def arrays",
     ),
     ('"x": ((sizes["columns"],)', '"x": ((sizes["columns"] / 2,)', r"the shape (10.0,) for 'x'", "def arrays"),
@@ -192,7 +192,7 @@ WORKLOAD = [
         "as `bytes`: it must be a number of at least 0",
         "def cost",
     ),
-    ("precision=sizes", "precision=len, other=sizes", "as `precision`: it must be a text", "def cost"),
+    ("precision=sizes", "precision=len, other=sizes", "as `precision`: it must be a string", "def cost"),
     # Results of `expected`.
     ('return {"out": (exact,', 'return {"ou": (exact,', "lacks the output 'out'", "def expected"),
     (
@@ -653,7 +653,7 @@ def test_a_bound_of_nan_that_only_real_sizes_have_blames_expected_and_not_the_va
         ("problem.starts[-1] -= 1", "starts", True),  # which no result uses
     ],
 )
-def test_a_variant_that_changes_its_inputs_is_told_so(spmv, monkeypatch, statement, name, is_right):
+def test_a_variant_that_changes_its_inputs_is_reported(spmv, monkeypatch, statement, name, is_right):
     edit(spmv / "gathered.py", PASS, f"{PASS}; {statement}")
     message = answers_of_worker(monkeypatch)[-1]["error"]
     assert f"The variant has changed its input {name!r}, which its other calls and the check read" in message

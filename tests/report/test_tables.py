@@ -141,7 +141,7 @@ def test_the_smallest_errors_refused_stand_under_their_type_and_fault(sensitivit
     ]
 
 
-def test_of_each_array_the_worst_case_of_all_variants_is_told(sensitivity):
+def test_of_each_array_the_worst_case_of_all_variants_is_reported(sensitivity):
     """The check that refuses the smallest error is named, even if another one comes first."""
     assert lines(sensitivity_table.faults(sensitivity)) == [
         r"\texttt{gemm} & \texttt{out} & norm & \num{0.3} & \num{5.2e-11} & \num{0.5} & \num{2.3e-5} \\",

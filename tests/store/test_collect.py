@@ -470,7 +470,7 @@ def test_an_experiment_that_is_no_longer_planned_is_kept(local):
     assert [(source["commit"], source["cases"]) for source in about()["sources"]] == [("a", 1), ("b", 1)]
 
 
-def test_the_reason_of_the_present_plan_is_told(local):
+def test_the_reason_of_the_present_plan_is_reported(local):
     local.add(case_of(1)).add(case_of(64), recorded=False).publish()
     local.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
     assert published("missing")["why"].tolist() == ["needs 64 cores, 2 available"]

@@ -238,7 +238,7 @@ def require_function(path: Path, name: str, entry: Name, defined: Mapping[str, a
 
 
 def accepts(function: ast.arguments, arguments: str) -> bool:
-    """Whether a function's arguments, an `ast.arguments`, fit the contract's, a text that may end with keywords.
+    """Whether a function's arguments, an `ast.arguments`, fit the contract's, a string that may end with keywords.
 
     An argument may be called differently, but not similarly to another argument of the contract: then it is misspelt or
     in the wrong place.

@@ -68,7 +68,10 @@ class Declarations:
         except TypeError:
             self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}, which NumPy doesn't know")
         if np.dtype(dtype).kind not in "fiu":
-            self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}: it must be one of real or whole numbers")
+            self.refuse(
+                "arrays",
+                f"returns the dtype {dtype!r} for {name!r}: it must be one of floating-point numbers or integers",
+            )
 
     def require_cost(self, sizes: Mapping[str, Any]) -> None:
         """Check the result of `cost`."""
@@ -85,11 +88,13 @@ class Declarations:
             if not is_number(value := getattr(cost, name)) or not 0 <= value < math.inf:
                 self.refuse("cost", f"returns {brief(value)} as `{name}`: it must be a number of at least 0")
         if not isinstance(cost.precision, str):
-            self.refuse("cost", f"returns {brief(cost.precision)} as `precision`: it must be a text, such as the dtype")
+            self.refuse(
+                "cost", f"returns {brief(cost.precision)} as `precision`: it must be a string, such as the dtype"
+            )
 
     def require_filled_names(self, names: Any, inputs: Collection[str]) -> None:
         """Check `names`, which `fill` returned, against the names of the inputs."""
-        if not forms.is_texts(names):
+        if not forms.is_strings(names):
             self.refuse("fill", f"returns {brief(names)}: it must return the names of the inputs that it has written")
         if unknown := [name for name in names if name not in inputs]:
             self.refuse("fill", f"returns the name {unknown[0]!r}, which is not among the inputs of `arrays`")

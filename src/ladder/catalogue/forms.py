@@ -1,6 +1,6 @@
 """The forms of the constants of workloads and variants, and whether names in them exist; read as text.
 
-A wrong form would otherwise be used: of `REQUIRES = ("scipy")`, a text, every letter would be taken for a library.
+A wrong form would otherwise be used: of `REQUIRES = ("scipy")`, a string, every letter would be taken for a library.
 """
 
 import re
@@ -16,47 +16,47 @@ CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")
 TUNING_KINDS = re.compile(r"int|float|str|Literal\[.*\]")
 
 
-def is_texts(value: Any) -> bool:
-    """Whether a value is a tuple or a list of texts."""
+def is_strings(value: Any) -> bool:
+    """Whether a value is a tuple or a list of strings."""
     return isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
 
 
-def is_text_mapping(value: Any) -> bool:
-    """Whether a value is a mapping of texts to texts."""
-    return isinstance(value, dict) and is_texts([*value, *value.values()])
+def is_string_mapping(value: Any) -> bool:
+    """Whether a value is a mapping of strings to strings."""
+    return isinstance(value, dict) and is_strings([*value, *value.values()])
 
 
 def is_limits(value: Any) -> bool:
     """Whether a value maps names to a pair of numbers or to words."""
     return isinstance(value, dict) and all(
         isinstance(allowed, tuple | list)
-        and (is_texts(allowed) or (len(allowed) == 2 and all(isinstance(item, int | float) for item in allowed)))
+        and (is_strings(allowed) or (len(allowed) == 2 and all(isinstance(item, int | float) for item in allowed)))
         for allowed in value.values()
     )
 
 
-TEXTS = (is_texts, 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma')
-MAPPING = (is_text_mapping, "a mapping of texts to texts")
+STRINGS = (is_strings, 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma')
+MAPPING = (is_string_mapping, "a mapping of strings to strings")
 TRUTH = (lambda value: isinstance(value, bool), "`True` or `False`")
 # {constant: (whether a value has its form, the form in words)}.
 FORMS = {
-    "RUNGS": (is_text_mapping, "a mapping of each variant to a line on its idea"),
-    "ARRAYS": TEXTS,
+    "RUNGS": (is_string_mapping, "a mapping of each variant to a line on its idea"),
+    "ARRAYS": STRINGS,
     "STATEFUL": TRUTH,
     "CEILING": (lambda value: value in CEILINGS, f"one of {', '.join(CEILINGS)}"),
-    "CURVE": TEXTS,
-    "FACTS": TEXTS,
-    "GENERATED": TEXTS,
+    "CURVE": STRINGS,
+    "FACTS": STRINGS,
+    "GENERATED": STRINGS,
     "SENSITIVITY": (lambda value: isinstance(value, list), "a list of `(variant, tuning, sizes)`"),
     "RUNTIME": (lambda value: value in RUNTIMES, f"one of {', '.join(RUNTIMES)}"),
     "SOURCE": (lambda value: isinstance(value, str), "the name of a file of its folder"),
-    "MACROS": TEXTS,
-    "KERNELS": TEXTS,
+    "MACROS": STRINGS,
+    "KERNELS": STRINGS,
     "LIMITS": (is_limits, "a mapping of sizes or tunings to `(min, max)` or to a tuple of words"),
     "PRECISION": MAPPING,
     "USES": MAPPING,
-    "REQUIRES": TEXTS,
-    "PROGRAMS": TEXTS,
+    "REQUIRES": STRINGS,
+    "PROGRAMS": STRINGS,
     "PEER": TRUTH,
     "ENVIRONMENT": MAPPING,
 }
@@ -72,14 +72,14 @@ def require_forms(path: Path) -> None:
 
 def require_sizes(path: Path, sizes: Mapping[str, Any]) -> None:
     """Refuse a workload's SIZES of a wrong form. Raises LadderError."""
-    if not isinstance(sizes, dict) or not is_texts([*sizes]):
+    if not isinstance(sizes, dict) or not is_strings([*sizes]):
         raise LadderError(f"{place('SIZES', path)} must be a mapping of names to kinds. See docs/contracts.md.")
     for name, kind in sizes.items():
         is_kind = kind in (int, float) or (isinstance(kind, str | int | float) and not isinstance(kind, bool))
         if not is_kind and not (isinstance(kind, tuple) and kind):
             raise LadderError(
                 f"{place('SIZES', path)} has {kind!r} as the kind of {name!r}: it must be `int`, `float`, a tuple of "
-                "words, a text or a number. See docs/contracts.md."
+                "words, a string or a number. See docs/contracts.md."
             )
     if not isinstance(sizes.get("dtype"), tuple):
         raise LadderError(f"{place('SIZES', path)} must have `dtype`, a tuple of dtypes. See docs/contracts.md.")

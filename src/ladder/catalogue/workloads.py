@@ -140,7 +140,7 @@ def complete(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
 
     A workload's SIZES maps the name of each size to its kind: `int` (required, a whole number of at least 1), `float`
     (required, a number above 0), a tuple of allowed words (the first is the default), a number (the default of a number
-    of at least 0, which must be whole if the default is), or a text (the default of any text).
+    of at least 0, which must be whole if the default is), or a string (the default of any string).
     """
     module = load(workload)
     if unknown := set(sizes) - set(module.SIZES):

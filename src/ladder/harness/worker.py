@@ -2,7 +2,7 @@
 
 It receives its job as one line of JSON and answers `ready` once everything is imported. Then it waits for an order, the
 line `compile`, `go` or `prepare` with environment variables in JSON, and answers with one line of JSON. A worker that
-was told to prepare pauses once its inputs are ready and again before its checks, until the next line. A waiting worker
+prepares pauses once its inputs are ready and again before its checks, until the next line. A waiting worker
 uses almost no CPU time, so workers can start up, prepare and check while none measures.
 """
 

@@ -14,7 +14,7 @@ from ladder.store import study
 DIGITS, MORE = 2, 2  # significant digits of a ratio, and how many more may be needed to show its interval
 WIDEST = 1e6  # intervals whose ends differ by this factor, such as those of two processes, aren't shown
 FAR = 10  # relative changes above this are too large to be worth printing
-VAGUE = 3  # efficiencies whose interval's ends differ by this factor aren't told
+VAGUE = 3  # efficiencies whose interval's ends differ by this factor aren't printed
 NARROW = 1.02  # prose omits an interval whose ends differ by at most this factor
 
 
