@@ -101,8 +101,8 @@ AFFECTING = {
     ),
     "when sampling ends": (
         "statistics/intervals.py",
-        "def converged(",
-        "def converged(unused=0, *",
+        "def have_converged(",
+        "def have_converged(unused=0, *",
         HOST_DEVICES | GPU_DEVICES,
     ),
     "the ceilings' judgement": (

@@ -649,7 +649,7 @@ def test_a_bound_of_nan_that_only_real_sizes_have_blames_expected_and_not_the_va
     ("statement", "name", "is_right"),
     [
         ("problem.x[...] += 1", "x", False),
-        ("problem.x[...] *= 0", "x", True),  # a right result for these inputs
+        ("problem.x[...] *= 0", "x", True),  # a correct result for these inputs
         ("problem.starts[-1] -= 1", "starts", True),  # which no result uses
     ],
 )

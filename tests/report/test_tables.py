@@ -186,7 +186,7 @@ def times(gpus, images, seconds, **more):
     return columns | {"images": images, "seconds": seconds, "cold_start": 10 * seconds} | more
 
 
-def test_times_by_cards_are_those_of_the_machine_that_measured_on_most(tmp_path):
+def test_times_by_gpus_are_those_of_the_machine_that_measured_on_most(tmp_path):
     """They are of the variant at the same sizes and tuning, on GPUs of the same model."""
     foreign = [times(8, 5, 9.0, tuning={"batch": 1}), times(8, 5, 9.0, sizes={}), times(8, 5, 9.0, variant="other")]
     measured = {

@@ -394,7 +394,7 @@ def test_a_publication_says_what_it_is(local, real_record):
     assert not Path("published/here/cards.json").exists(), "times by cards that nothing was measured of"
 
 
-def test_times_by_cards_are_published_as_they_were_found(local, monkeypatch):
+def test_times_by_gpus_are_published_as_they_were_found(local, monkeypatch):
     times = [{"gpus": 1, "seconds": 0.1 + 0.2}, {"gpus": 2, "seconds": 1e-7}]
     monkeypatch.setattr(publish.gpu_counts, "rows_of", lambda calls: times if {*calls["phase"]} == {"total"} else [])
     local.add(case_of(1), samples=[1.0], phases=[{"gather": 0.5}]).publish()

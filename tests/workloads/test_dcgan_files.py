@@ -1,4 +1,4 @@
-"""Pictures from files in the earlier study's formats, compared with the definition; refused files; the best GPU count."""
+"""Pictures from files in the earlier study's formats, compared with the definition; refused files; GPU counts."""
 
 import json
 import os

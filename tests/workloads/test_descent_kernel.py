@@ -39,7 +39,7 @@ def problem_of(kernel, n, dtype, device=HOST, round=0):
 
 
 def result(problem, arithmetic=np.float64, inputs=None):
-    """The right results {output: array} by arithmetic in a dtype; of the problem's inputs unless `inputs` are given."""
+    """The correct results {output: array} by arithmetic in a dtype, of `inputs` or, by default, of the problem's."""
     kernel, dtype = problem.sizes["kernel"], problem.out.dtype
     inputs = inputs or problem.inputs
     arrays = {name: array if name == "key" else array.astype(arithmetic) for name, array in inputs.items()}

@@ -136,7 +136,8 @@ def require_size(workload: str, name: str, kind: Any, value: Any) -> Any:
         return value
     if isinstance(kind, str):
         return str(value)
-    minimum, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
+    minimum = 1 if kind is int else 0
+    is_count = kind is int or isinstance(kind, int)
     is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
     if not is_number or not minimum <= value < float("inf") or (kind is float and not value):
         need = "a number above 0" if kind is float else f"a {'whole ' if is_count else ''}number of at least {minimum}"

@@ -67,7 +67,8 @@ class MpiCuda(Mpi, Gpu):
         All ranks must call this; only the first rank's argument is used. After a barrier, a rank's writes are visible
         to the others. Raises LadderError if a rank of the node can't map it.
         """
-        world, is_first = communicator(), self.is_first()
+        world = communicator()
+        is_first = self.is_first()
         header = (os.getpid(), file := array.base.file, os.fstat(file), array.shape, array.dtype) if is_first else None
         process, file, status, *shape_and_dtype = world.bcast(header)
         shares_node = 0 in neighbours().allgather(world.rank)

@@ -95,9 +95,9 @@ def distinct_texts(ratio, decimals):
     ]
     away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
     for different, candidates in ((3, away_from_1), (3, texts), (2, texts)):
-        for value, *ends in candidates:
-            if len({value, *ends}) >= different:
-                return value, tuple(ends)
+        for value, low, high in candidates:
+            if len({value, low, high}) >= different:
+                return value, (low, high)
     return texts[0][0], None
 
 
