@@ -1,7 +1,7 @@
 """A stand-in for NVML's bindings: LADDER_FAKE_GPUS is the number of GPUs, LADDER_FAKE_GPU_STATE (JSON) their report.
 
-On a node of Slurm a GPU is named after the node. If LADDER_FAKE_GPUS_ASKED names a file, it gets a line for each process
-that asks: the node, the job and the GPUs that it may use.
+On a node of Slurm a GPU is named after the node. If LADDER_FAKE_GPUS_ASKED names a file, each process that asks adds a
+line: the node, the job and the GPUs that it may use.
 """
 
 import json

@@ -40,8 +40,8 @@ def fetch(path: Path, expected: ExpectedFile, mirrors: Sequence[Path | str]) -> 
     """Download `{path.name}.gz` from the first mirror that has it, decompress it to `path`, and return that mirror.
 
     Returns None if `path` already has the expected contents. A mirror is a URL (http, https, file) or a folder, which
-    may hold the decompressed file instead. Raises LadderError if a mirror is malformed, none has the expected contents,
-    or `path` can't be written.
+    may hold the decompressed file instead. Raises LadderError if a mirror is malformed, if `path` can't be written, or,
+    naming the key `mnist_mirror`, if no mirror has the expected contents.
     """
     path = Path(path)
     failures = []
