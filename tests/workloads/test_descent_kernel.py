@@ -332,7 +332,7 @@ def test_the_calls_of_cublas_compute_the_kernel(monkeypatch, kernel):
     variant, library = workloads.load_variant("descent_kernel", "cublas"), Cublas()
     monkeypatch.setattr(variant, "bind", library.bind)
     monkeypatch.setattr(variant, "pointer", lambda array: array)
-    monkeypatch.setattr(variant, "factor", lambda value, dtype: dtype.type(value))
+    monkeypatch.setattr(variant, "scalar_pointer", lambda value, dtype: dtype.type(value))
     monkeypatch.setattr(variant, "product", lambda matrix, x, y: lambda: np.matmul(matrix, x, out=y))
     for module in (variant, gemv_by_cublas):
         monkeypatch.setattr(module, "handle", lambda: None)
