@@ -222,7 +222,9 @@ def stand_ins(case):
     for cached in caches:
         cached.cache_clear()
     try:
-        pinned = SimpleNamespace(empty_pinned=lambda *kind: log.add("pinned", *kind) or np.zeros(*kind))
+        pinned = SimpleNamespace(
+            empty_pinned=lambda shape, dtype: log.add("pinned", shape, dtype) or np.zeros(shape, dtype)
+        )
         for name, module in (dict.fromkeys(TORCH, torch_module) | {"cupy": cupy(log), "cupyx": pinned}).items():
             patch.setitem(sys.modules, name, module)
         for replacement in project_functions(log):
@@ -266,7 +268,7 @@ def patch_workloads(log, patch):
         ("gemv.nccl_cublas", "communicator", anything("NCCL")),
         ("gemv.nccl_cublas", "load_nccl", anything("NCCL")),
         ("dcgan.mpi_home", "row_type", None),
-        ("descent.cublas", "handle", None),
+        ("descent.cublas", "device_scalar_handle", None),
     ):
         if module := sys.modules.get(f"ladder.workloads.{path}"):
             patch.setattr(module, name, log.stand_in(name, result))

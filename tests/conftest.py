@@ -198,14 +198,14 @@ def study(tmp_path):
 
 
 @pytest.fixture
-def cards(monkeypatch):
+def fake_gpus(monkeypatch):
     """A function that simulates GPUs in NVML, in this process and in those that it starts."""
 
     def insert(count, **state):
         monkeypatch.setitem(sys.modules, "pynvml", stand_in)
         monkeypatch.setenv("PYTHONPATH", str(TESTS / "stand_in_nvml"), prepend=os.pathsep)
-        monkeypatch.setenv("LADDER_CARDS", str(count))
-        monkeypatch.setenv("LADDER_CARD_STATE", json.dumps(state))
+        monkeypatch.setenv("LADDER_FAKE_GPUS", str(count))
+        monkeypatch.setenv("LADDER_FAKE_GPU_STATE", json.dumps(state))
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         nvidia.library.cache_clear()
 

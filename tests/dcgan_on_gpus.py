@@ -3,7 +3,7 @@
     CUDA_VISIBLE_DEVICES=0,1,2,3 PYTHONPATH=tests/fake_cupy python tests/dcgan_on_gpus.py [--fault FAULT]
 
 Streams run their work as late as possible. With a fault, a check must fail. At the end the program prints the number of
-right runs.
+correct runs.
 """
 
 import argparse

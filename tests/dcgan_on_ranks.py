@@ -4,7 +4,7 @@
 
 The ranks from RANK on count as ranks of another node. With `--lookup` no GPU is needed: pictures are looked up in the
 reference, on stand-ins whose streams run their work as late as possible. With a fault, a check must fail. At the end
-the first rank prints the number of right runs.
+the first rank prints the number of correct runs.
 """
 
 import argparse

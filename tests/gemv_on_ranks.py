@@ -1,8 +1,8 @@
 """The matrix-vector product on the ranks that a launcher has started, at many sizes and in both modes.
 
-    mpiexec -n 3 python tests/gemv_on_ranks.py [--cards] [N M]
+    mpiexec -n 3 python tests/gemv_on_ranks.py [--gpus] [N M]
 
-With N and M, only this size, in float64, once, by the first variant, with the matrix sent to the ranks. With `--cards`,
+With N and M, only this size, in float64, once, by the first variant, with the matrix sent to the ranks. With `--gpus`,
 by the variants on ranks with a GPU each. At the end, the first rank prints how many products were right.
 """
 
@@ -23,19 +23,19 @@ SIZES = (1, 2, 17, 257)
 SHAPES = [*itertools.product(SIZES, SIZES), (4097, 100), (100, 4097)]
 DTYPES = ("float64", "float32")
 ON_RANKS = [("mpi", {}), *(("mpi_openmp", {"threads": threads}) for threads in (1, 2))]
-ON_CARDS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
+ON_GPUS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
 AS_GRAPH = [("resident", ("nccl_cublas", {"chunks": chunks, "graph": "on"})) for chunks in (1, 3)]
 
 
 def main():
-    on_cards = sys.argv[1:2] == ["--cards"] and bool(sys.argv.pop(1))
-    device, gemv = devices.load("mpi_cuda" if on_cards else "mpi"), workloads.load("gemv")
-    if on_cards:
-        device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(card["uuid"] for card in nvidia.gpus())})
+    on_gpus = sys.argv[1:2] == ["--gpus"] and bool(sys.argv.pop(1))
+    device, gemv = devices.load("mpi_cuda" if on_gpus else "mpi"), workloads.load("gemv")
+    if on_gpus:
+        device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(gpu["uuid"] for gpu in nvidia.gpus())})
     ranks = device.communicator().size
     shape = [int(word) for word in sys.argv[1:]]
-    variants = ON_CARDS if on_cards else ON_RANKS
-    ways = [*itertools.product(MODES, variants), *(AS_GRAPH if on_cards else [])]
+    variants = ON_GPUS if on_gpus else ON_RANKS
+    ways = [*itertools.product(MODES, variants), *(AS_GRAPH if on_gpus else [])]
     kinds = [("float64", ways[0])] if shape else list(itertools.product(DTYPES, ways))
     shapes = [shape] if shape else SHAPES
     for (n, m), (dtype, (mode, (variant, tuning))) in itertools.product(shapes, kinds):

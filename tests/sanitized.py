@@ -148,7 +148,7 @@ def of_backprop():
 
 def within_limits(case):
     """[case], or [] if the case exceeds its variant's LIMITS."""
-    return [case] if traits.beyond_limits(case) is None else []
+    return [case] if traits.beyond_limits_reason(case) is None else []
 
 
 def on_gpu(workload, own):

@@ -84,6 +84,6 @@ class Event:
 
 
 def elapsed(start, end):
-    assert start.card == end.card, "CUDA can't compare events of two cards"
+    assert start.card == end.card, "CUDA can't compare events of two GPUs"
     assert max(start.at, end.at) <= end.process.thread.now, "cudaErrorNotReady"
     return 1e3 * (end.at - start.at)

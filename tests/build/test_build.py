@@ -69,7 +69,13 @@ NAMES["mlp", "cuda_persistent"] = {"measure", "train"}
 NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
 NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}
 NAMES["descent"] = {"product", "reduction", "transpose", "scale", "vecdif", "vecsum"}
-NAMES["descent", "cublas"] = {"begin", "divide", "first_entry", "length", "advance"}
+NAMES["descent", "cublas"] = {
+    "begin_vectors",
+    "divide_by_diagonal",
+    "begin_scalars",
+    "step_length",
+    "update_scalars",
+}
 NAMES["descent", "cuda_fused"] = {"advance_by_one", "update_x", "recompute_residual"}
 NAMES["descent", "cuda_persistent"] = {"solve", "solve_resident", "solve_in_registers"}
 NAMES["descent", "cuda_cluster"] = NAMES["descent", "cuda_symmetric"] = {"solve"}
@@ -211,7 +217,7 @@ def setup(problem, *, block: int = 16, depth: int = 4):
 def slugs_of(tmp_path, monkeypatch):
     """A function that returns the slugs of the binaries that a training needs of a product with these TILES."""
     (tmp_path / "gemm").mkdir()
-    monkeypatch.setattr(locations, "folders", lambda workload: [locations.HOME / workload, tmp_path / workload])
+    monkeypatch.setattr(locations, "folders", lambda workload: [locations.WORKLOADS / workload, tmp_path / workload])
 
     def slugs_of(name, tiles, dtype):
         (tmp_path / f"gemm/{name}.py").write_text(VARIANT.format(tiles=tiles))

@@ -118,7 +118,7 @@ def test_compiling_is_needed_if_the_variant_or_its_imports_use_numba():
 @pytest.mark.slow
 def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
     source = Path("variants/gemm/copy.py")
-    shutil.copy(locations.HOME / "gemm/openmp.py", source)
+    shutil.copy(locations.WORKLOADS / "gemm/openmp.py", source)
     case = product("copy")
     first, modified = precompile(case, configuration.protocol({})), compilation.note_path(case).stat().st_mtime_ns
     assert precompile(product("copy", m=3), configuration.protocol({})) == first
@@ -180,7 +180,7 @@ def test_kinds_that_are_compiled_at_the_same_time_are_all_kept():
 
 @pytest.mark.slow
 def test_a_variant_that_fails_at_small_sizes_can_still_be_measured():
-    text = (locations.HOME / "gemm/openmp.py").read_text()
+    text = (locations.WORKLOADS / "gemm/openmp.py").read_text()
     refusal = '    assert problem.sizes["m"] > 9, "too small"\n    multiply'
     Path("variants/gemm/large.py").write_text(text.replace("    multiply", refusal), encoding="utf-8")
     assert "AssertionError: too small" in precompile(product("large"), configuration.protocol({}))["failed"]

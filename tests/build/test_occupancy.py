@@ -93,7 +93,7 @@ def test_dynamic_shared_memory_counts(tmp_path, monkeypatch):
 
 def test_dynamic_shared_memory_is_none_if_the_variant_cannot_be_imported(tmp_path, monkeypatch):
     (tmp_path / "gemm").mkdir()
-    monkeypatch.setattr(locations, "folders", lambda workload: [locations.HOME / workload, tmp_path / workload])
+    monkeypatch.setattr(locations, "folders", lambda workload: [locations.WORKLOADS / workload, tmp_path / workload])
     text = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nimport a_library_that_is_not_here\n'
     (tmp_path / "gemm/absent.py").write_text(text + "def geometry(sizes): return 1\ndef setup(problem): return 1\n")
     assert report.dynamic_memory("gemm", "absent", "dtype=float64") is None

@@ -62,7 +62,7 @@ def arguments(function):
 
 def test_the_harness_uses_only_attributes_of_a_device_that_the_host_has():
     device, used = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
-    for path in (imports.HOME / "harness").glob("*.py"):
+    for path in (imports.PACKAGE / "harness").glob("*.py"):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
         used |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
@@ -146,7 +146,7 @@ def test_every_module_of_the_project_fulfils_its_contract(workload):
 
 def test_every_constant_of_a_variant_is_one_of_the_contract_or_used_by_a_workload():
     """A misspelt constant would go unnoticed."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in locations.HOME.glob("*/*.py"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in locations.WORKLOADS.glob("*/*.py"))
     known = {*contracts.VARIANT.names, *re.findall(r"\b[A-Z][A-Z0-9_]+\b(?! = )", text)}
     for workload in workloads.names():
         for variant in workloads.variants(workload):
@@ -348,9 +348,9 @@ def test_a_measurement_without_a_plan_is_refused_with_the_same_message(axpy):
 
 def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path, monkeypatch):
     """`mlp` defines `rounds`, `fma` uses the default; no workload of the project compares by the default."""
-    home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(imports, "HOME", home)
-    monkeypatch.setattr(locations, "HOME", home / "workloads")
+    home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(imports, "PACKAGE", home)
+    monkeypatch.setattr(locations, "WORKLOADS", home / "workloads")
     sizes = {"dtype": "float32"}
     cases = [Case("fma", "cuda", sizes, {}), Case("mlp", "numpy_loop", sizes, {"threads": 1})]
 

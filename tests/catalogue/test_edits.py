@@ -35,9 +35,9 @@ def fingerprints(cases):
 @pytest.fixture
 def tree(tmp_path, monkeypatch, before):
     """A copy of the package, from which fingerprints are computed."""
-    home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(imports, "HOME", home)
-    monkeypatch.setattr(locations, "HOME", home / "workloads")
+    home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(imports, "PACKAGE", home)
+    monkeypatch.setattr(locations, "WORKLOADS", home / "workloads")
     sources.forget()
     yield home
     monkeypatch.undo()
@@ -101,8 +101,8 @@ AFFECTING = {
     ),
     "when sampling ends": (
         "statistics/intervals.py",
-        "def converged(",
-        "def converged(unused=0, *",
+        "def have_converged(",
+        "def have_converged(unused=0, *",
         HOST_DEVICES | GPU_DEVICES,
     ),
     "the ceilings' judgement": (

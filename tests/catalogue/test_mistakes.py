@@ -151,7 +151,7 @@ WORKLOAD = [
     (
         '"int64"),\n        "indices"',
         '"bool"),\n        "indices"',
-        "the dtype 'bool' for 'starts'.* whole numbers",
+        "the dtype 'bool' for 'starts'.* floating-point numbers or integers",
         "def arrays",
     ),
     ('"x": ((sizes["columns"],)', '"x": ((sizes["columns"] / 2,)', r"the shape (10.0,) for 'x'", "def arrays"),
@@ -199,7 +199,7 @@ WORKLOAD = [
         "as `bytes`: it must be a number of at least 0",
         "def cost",
     ),
-    ("precision=sizes", "precision=len, other=sizes", "as `precision`: it must be a text", "def cost"),
+    ("precision=sizes", "precision=len, other=sizes", "as `precision`: it must be a string", "def cost"),
     # Results of `expected`.
     ('return {"out": (exact,', 'return {"ou": (exact,', "lacks the output 'out'", "def expected"),
     (
@@ -518,7 +518,7 @@ def test_the_workload_and_a_module_of_it_that_import_each_other_are_refused_when
 
 def test_no_module_of_the_project_has_an_undefined_name_or_is_in_a_circle():
     """Planning checks only users' modules."""
-    for path in sorted(locations.HOME.glob("*/**/*.py")):
+    for path in sorted(locations.WORKLOADS.glob("*/**/*.py")):
         undefined_names.require(path)
         circular_imports.require(f"{missing_imports.package_of(path)}.{path.stem}".removesuffix(".__init__"))
 
@@ -624,7 +624,7 @@ def test_a_check_that_accepts_wrong_results_is_refused_when_planning_and_in_a_wo
     line = path.read_text().partition("def check")[0].count("\n") + 1
     planned, worked = refusal(), answers_of_worker(monkeypatch)[-1]["error"]
     assert re.search(r"accepts outputs of zeros, and also outputs of \S+ in every element: at most one can", planned)
-    assert "accepts the outputs of a right run, and also the same outputs doubled, negated" in worked
+    assert "accepts the outputs of a correct run, and also the same outputs doubled, negated" in worked
     for message in (planned, worked):
         assert "`check(sizes, inputs, outputs, round, data, reference, precision)` in line" in message
         assert f"line {line} of {path}" in message
@@ -809,11 +809,11 @@ def test_a_bound_of_nan_that_only_real_sizes_have_blames_expected_and_not_the_va
     ("statement", "name", "is_right"),
     [
         ("problem.x[...] += 1", "x", False),
-        ("problem.x[...] *= 0", "x", True),  # a right result for these inputs
+        ("problem.x[...] *= 0", "x", True),  # a correct result for these inputs
         ("problem.starts[-1] -= 1", "starts", True),  # which no result uses
     ],
 )
-def test_a_variant_that_changes_its_inputs_is_told_so(spmv, monkeypatch, statement, name, is_right):
+def test_a_variant_that_changes_its_inputs_is_reported(spmv, monkeypatch, statement, name, is_right):
     edit(spmv / "gathered.py", PASS, f"{PASS}; {statement}")
     message = answers_of_worker(monkeypatch)[-1]["error"]
     assert f"The variant has changed its input {name!r}, which its other calls and the check read" in message

@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 def code(case):
     """The files of a case's code, below the workloads' folder."""
-    return {str(path.relative_to(locations.HOME)) for path in sources.code(case)}
+    return {str(path.relative_to(locations.WORKLOADS)) for path in sources.code(case)}
 
 
 def test_a_variant_depends_on_what_it_imports():
@@ -182,7 +182,7 @@ def changed_by(tmp_path, monkeypatch):
     home.mkdir()
     for name, text in DEVICES.items():
         (home / f"{name}.py").write_text(text)
-    monkeypatch.setattr(imports, "HOME", home)
+    monkeypatch.setattr(imports, "PACKAGE", home)
 
     def fingerprints():
         sources.forget()

@@ -1,4 +1,4 @@
-"""A real Slurm of four virtual nodes on this machine, two of them with a GPU each that is no card.
+"""A real Slurm of four virtual nodes on this machine, two of them with a simulated GPU each.
 
     python tests/cluster/slurm.py start [FOLDER]    and it stays, until
     python tests/cluster/slurm.py stop

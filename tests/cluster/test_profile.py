@@ -141,12 +141,11 @@ def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slu
     assert "Nothing to be done" in out
 
 
-def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, project, tmp_path):
+def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, described, project, tmp_path):
     """There is no GPU: a stand-in logs who asked for it, and CUDA then finds none, which ends the job."""
     stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
-    variables = (
-        f"LADDER_CARDS=1 LADDER_CARDS_ASKED={tmp_path}/asked PYTHONPATH={stand_ins}:$PYTHONPATH LADDER_FAULT=device"
-    )
+    variables = f"LADDER_FAKE_GPUS=1 LADDER_FAKE_GPUS_ASKED={tmp_path}/asked LADDER_FAULT=device"
+    variables += f" PYTHONPATH={stand_ins}:$PYTHONPATH"
     described(gpu={**ON_GPUS, "share": True, "prelude": f"export {variables}"})
     project.add("both", {"blas": {"threads": 1}, "cublas": {"math": "default"}})
     line, environment = project.command("results/table.csv", *ON_CLUSTER)
@@ -158,23 +157,23 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
     assert {case.split("/")[1] for case in cases(project.folder)} == {"blas"}
 
     asked = {tuple(words.split(" ")) for words in (tmp_path / "asked").read_text().splitlines()}
-    on_cards = [job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {one[1] for one in asked}]
-    assert len(on_cards) == 2
-    for job in on_cards:
+    on_gpus = [job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {one[1] for one in asked}]
+    assert len(on_gpus) == 2
+    for job in on_gpus:
         assert (job.state, len(job.nodes)) == ("FAILED", 1)
         # The first of the node, by Slurm; then the worker sees the one that was leased.
         (node,) = job.nodes
-        seen = {(where, card) for where, number, card in asked if number == str(job.id)}
+        seen = {(where, gpu) for where, number, gpu in asked if number == str(job.id)}
         assert seen == {(node, "0"), (node, f"GPU-{node}")}
 
 
-def test_ranks_have_a_card_each_on_as_many_nodes_as_it_takes(slurm, described, project):
+def test_ranks_have_a_gpu_each_on_as_many_nodes_as_it_takes(slurm, described, project):
     """On stand-ins, whose products are those of NumPy."""
     stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
     gpu = {**ON_GPUS, "count": 2, "launcher": "srun --mpi=pmi2"}
-    described(gpu=gpu, prelude=f"export LADDER_CARDS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
-    cards = {"ranks": [1, 2, 3], "mode": "ship"}
-    project.add("products", {"mpi_cublas": cards, "nccl_cublas": cards}, sizes={"n": 65, "m": 33}, workload="gemv")
+    described(gpu=gpu, prelude=f"export LADDER_FAKE_GPUS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
+    tuning = {"ranks": [1, 2, 3], "mode": "ship"}
+    project.add("products", {"mpi_cublas": tuning, "nccl_cublas": tuning}, sizes={"n": 65, "m": 33}, workload="gemv")
     line, environment = project.command("results/table.csv", *ON_CLUSTER)
     environment["PYTHONPATH"] += f"{os.pathsep}{stand_ins}"
     done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)

@@ -30,7 +30,7 @@ def test_job_runs_in_its_partition(slurm, partition, nodes):
     assert job.started <= job.ended
 
 
-def test_failure_is_told(slurm):
+def test_failure_is_reported(slurm):
     assert slurm.ended(slurm.submit("--wrap", "exit 3")).state == "FAILED"
 
 
@@ -100,7 +100,7 @@ def test_nodes_are_listed():
     assert virtual.expanded("(null)") == []
 
 
-def test_plain_user_is_told_what_tests_wait_for(monkeypatch):
+def test_plain_user_reads_what_tests_wait_for(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(virtual.Waiting, match="waits for root"), virtual.running():
         pass

@@ -19,20 +19,22 @@ from ladder.errors import LadderError
 SIZES = (20_011, 65, 17, 1)
 CONTENTS = {name: bytes(i % 251 for i in range(size)) for name, size in zip(dataset.FILES, SIZES, strict=True)}
 EXPECTED = {
-    name: download.Expected(len(contents), hashlib.sha256(contents).hexdigest()) for name, contents in CONTENTS.items()
+    name: download.ExpectedFile(len(contents), hashlib.sha256(contents).hexdigest())
+    for name, contents in CONTENTS.items()
 }
 PACKED = {f"{name}.gz": gzip.compress(contents) for name, contents in CONTENTS.items()}
 FIRST = dataset.TRAIN_IMAGES
-BODY = PACKED[f"{FIRST}.gz"]
+FIRST_PACKED = PACKED[f"{FIRST}.gz"]
 
 
-class Request(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.requested.append(self.path[1:])
         next(self.server.faults, reply_correctly)(self, PACKED.get(self.path[1:]))
 
     def reply(self, body, status=200, **headers):
         self.send_response(status)
+        # A keyword can't have the hyphens of a header.
         for key, value in ({"Content_Length": len(body)} | headers).items():
             self.send_header(key.replace("_", "-"), str(value))
         self.end_headers()
@@ -42,35 +44,35 @@ class Request(BaseHTTPRequestHandler):
         pass
 
 
-def reply_correctly(request, body):
-    request.reply(body or b"no such file", 200 if body else 404)
+def reply_correctly(handler, body):
+    handler.reply(body or b"no such file", 200 if body else 404)
 
 
-def reply_truncated(request, body):
+def reply_truncated(handler, body):
     """Announce the whole body, send a third of it, and close the connection."""
-    request.reply(body[: len(body) // 3], Content_Length=len(body))
+    handler.reply(body[: len(body) // 3], Content_Length=len(body))
 
 
-def close_connection(request, body):
-    request.connection.shutdown(socket.SHUT_RDWR)
+def close_connection(handler, body):
+    handler.connection.shutdown(socket.SHUT_RDWR)
 
 
-def reply_endlessly(request, body):
-    request.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n")
+def reply_endlessly(handler, body):
+    handler.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n")
     for _ in range(1000):
-        request.wfile.write(BODY)
+        handler.wfile.write(FIRST_PACKED)
 
 
-def with_status(number):
-    return lambda request, body: request.reply(b"<html>sorry</html>", number, Retry_After=3600)
+def reply_with_status(number):
+    return lambda handler, body: handler.reply(b"<html>sorry</html>", number, Retry_After=3600)  # which must be ignored
 
 
 def with_body(body, **headers):
-    return lambda request, _: request.reply(body, **headers)
+    return lambda handler, _: handler.reply(body, **headers)
 
 
 @pytest.fixture(autouse=True)
-def no_pauses(monkeypatch):
+def no_pauses_and_no_proxy(monkeypatch):
     monkeypatch.setattr(download, "RETRIES", download.RETRIES.new(backoff_factor=0))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
@@ -81,7 +83,7 @@ def serve():
     servers = []
 
     def start(*faults):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.faults, server.requested, server.daemon_threads = iter(faults), [], True
         server.handle_error = lambda *_: None  # clients close connections to faulty servers
         server.url = f"http://127.0.0.1:{server.server_port}"
@@ -105,7 +107,8 @@ def mirror_folder(tmp_path):
     return folder
 
 
-def fetch(folder, *mirrors, names=(FIRST,)):
+def fetch_and_verify(folder, *mirrors, names=(FIRST,)):
+    """Download files, and assert that the folder then has exactly them and their sums."""
     mnist.write(
         folder, [getattr(mirror, "url", mirror) for mirror in mirrors], {name: EXPECTED[name] for name in names}
     )
@@ -117,7 +120,7 @@ def fetch(folder, *mirrors, names=(FIRST,)):
 def failure(folder, *mirrors):
     """The message of a download that fails and writes nothing."""
     with pytest.raises(LadderError) as caught:
-        fetch(folder, *mirrors)
+        fetch_and_verify(folder, *mirrors)
     assert not list(folder.glob("*"))
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -128,7 +131,7 @@ def test_servers_folders_and_file_urls(serve, mirror_folder, tmp_path, monkeypat
     monkeypatch.setenv("HOME", str(mirror_folder.parent))
     server = serve()
     plain = tmp_path / "plain"
-    fetch(plain, f"{server.url}/", names=dataset.FILES)
+    fetch_and_verify(plain, f"{server.url}/", names=dataset.FILES)
     assert server.requested == list(PACKED)
     for number, source in enumerate(
         [
@@ -140,7 +143,7 @@ def test_servers_folders_and_file_urls(serve, mirror_folder, tmp_path, monkeypat
             plain,
         ]
     ):
-        fetch(tmp_path / str(number), source, names=dataset.FILES)
+        fetch_and_verify(tmp_path / str(number), source, names=dataset.FILES)
 
 
 @pytest.mark.parametrize(
@@ -148,24 +151,27 @@ def test_servers_folders_and_file_urls(serve, mirror_folder, tmp_path, monkeypat
     ["ftp://host/mnist", "http:///mnist", "http://[::1/mnist", "host:8000/m", "file://mnist/m", "~none/m", " "],
 )
 def test_a_malformed_mirror_is_refused(mirror_folder, tmp_path, mirror):
-    sentence = failure(tmp_path / "data", mirror_folder, mirror)
-    assert repr(mirror) in sentence
-    assert "https://host/folder" in sentence
+    message = failure(tmp_path / "data", mirror_folder, mirror)
+    assert repr(mirror) in message
+    assert "https://host/folder" in message
 
 
 def test_correct_files_are_kept_and_wrong_ones_replaced(serve, mirror_folder, tmp_path):
-    fetch(tmp_path / "data", mirror_folder, names=dataset.FILES)
+    fetch_and_verify(tmp_path / "data", mirror_folder, names=dataset.FILES)
     (tmp_path / "data" / FIRST).write_bytes(CONTENTS[FIRST][::-1])
     mirror = serve()
-    fetch(tmp_path / "data", mirror, names=dataset.FILES)
+    fetch_and_verify(tmp_path / "data", mirror, names=dataset.FILES)
     assert mirror.requested == [f"{FIRST}.gz"]
 
 
 BAD_BODIES = {
-    "flipped": (BODY[:50] + bytes([BODY[50] ^ 1]) + BODY[51:], "not an intact gzip file|its sha256 is"),
+    "flipped": (
+        FIRST_PACKED[:50] + bytes([FIRST_PACKED[50] ^ 1]) + FIRST_PACKED[51:],
+        "not an intact gzip file|its sha256 is",
+    ),
     "flipped before packing": (gzip.compress(CONTENTS[FIRST][::-1]), f"its sha256 is .* be {EXPECTED[FIRST].sha256}"),
-    "truncated": (BODY[: len(BODY) // 2], "not an intact gzip file"),
-    "followed by more": (BODY + b"more", "not an intact gzip file"),
+    "truncated": (FIRST_PACKED[: len(FIRST_PACKED) // 2], "not an intact gzip file"),
+    "followed by more": (FIRST_PACKED + b"more", "not an intact gzip file"),
     "short": (gzip.compress(CONTENTS[FIRST][:-1]), "holds 20010 bytes where it should hold 20011 bytes"),
     "bomb": (gzip.compress(bytes(50_000_000)), "holds more than 20011 bytes"),
     "not packed": (CONTENTS[FIRST], "not an intact gzip file"),
@@ -182,72 +188,72 @@ def test_wrong_bytes_are_never_used(serve, mirror_folder, tmp_path, body, reason
     bad_mirror.mkdir()
     (bad_mirror / f"{FIRST}.gz").write_bytes(body)
     assert_reason(failure(tmp_path / "none", bad_mirror), bad_mirror, reason)
-    fetch(tmp_path / "data", serve(with_body(body)), bad_mirror, mirror_folder)
+    fetch_and_verify(tmp_path / "data", serve(with_body(body)), bad_mirror, mirror_folder)
 
 
-def assert_reason(sentence, mirror, reason):
-    assert re.search(f"{re.escape(str(mirror))}: .*({reason})", sentence), sentence
-    assert "mnist_mirror" in sentence
+def assert_reason(message, mirror, reason):
+    assert re.search(f"{re.escape(str(mirror))}: .*({reason})", message), message
+    assert "mnist_mirror" in message
 
 
 @pytest.mark.parametrize(
     ("fault", "attempts", "reason"),
     [
-        (with_status(404), 1, "HTTP status 404"),
-        (with_status(204), 1, "HTTP status 204"),
-        (with_status(503), 4, "too many 503 error responses"),
+        (reply_with_status(404), 1, "HTTP status 404"),
+        (reply_with_status(204), 1, "HTTP status 204"),
+        (reply_with_status(503), 4, "too many 503 error responses"),
         (close_connection, 4, "closed connection without response|reset"),
         (reply_truncated, 1, "not an intact gzip file"),
         (reply_endlessly, 1, "sends more than"),
     ],
 )
-def test_a_faulty_server_is_retried_if_that_may_help_before_the_next(
+def test_a_fault_is_retried_if_it_may_be_temporary_then_the_next_mirror_is_tried(
     serve, mirror_folder, tmp_path, fault, attempts, reason
 ):
     mirror = serve(*itertools.repeat(fault, 20))
     assert_reason(failure(tmp_path / "none", mirror), mirror.url, reason)
     assert len(mirror.requested) == attempts
-    fetch(tmp_path / "data", mirror, mirror_folder)
+    fetch_and_verify(tmp_path / "data", mirror, mirror_folder)
 
 
-@pytest.mark.parametrize("fault", [with_status(503), close_connection])
+@pytest.mark.parametrize("fault", [reply_with_status(503), close_connection])
 def test_a_temporary_fault_is_retried(serve, tmp_path, fault):
-    fetch(tmp_path / "data", serve(fault, fault))
+    fetch_and_verify(tmp_path / "data", serve(fault, fault))
 
 
 def test_a_file_whose_gzip_is_declared_as_content_encoding_is_accepted(serve, tmp_path):
-    fetch(tmp_path / "data", serve(with_body(BODY, Content_Encoding="gzip")))
+    fetch_and_verify(tmp_path / "data", serve(with_body(FIRST_PACKED, Content_Encoding="gzip")))
 
 
 def test_after_a_timeout_the_next_mirror_is_tried(serve, mirror_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "TIMEOUT", 0.1)
     closing = threading.Event()
-    fetch(tmp_path / "data", serve(*[lambda request, body: closing.wait(60)] * 4), mirror_folder)
+    fetch_and_verify(tmp_path / "data", serve(*[lambda handler, body: closing.wait(60)] * 4), mirror_folder)
     closing.set()
 
 
 def test_if_all_mirrors_fail_the_message_has_every_reason(serve, tmp_path):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        unused_url = f"http://127.0.0.1:{unused.getsockname()[1]}/mnist"
-    sentence = failure(tmp_path / "data", unused_url, serve(with_status(404)), tmp_path)
+    with socket.socket() as closed:  # nobody listens there
+        closed.bind(("127.0.0.1", 0))
+        closed_url = f"http://127.0.0.1:{closed.getsockname()[1]}/mnist"
+    message = failure(tmp_path / "data", closed_url, serve(reply_with_status(404)), tmp_path)
     for part in (
-        f"{FIRST} can't be fetched: {unused_url}: Connection refused; ",
+        f"{FIRST} can't be fetched: {closed_url}: Connection refused; ",
         "HTTP status 404; ",
         f"{tmp_path}: No such",
     ):
-        assert part in sentence
+        assert part in message
     assert "no mirror is given" in failure(tmp_path / "data")
 
 
 def test_a_folder_that_cannot_be_made_or_a_full_disk_is_reported(mirror_folder, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(LadderError, match=r"can't be written: .*Make room"):
-        fetch(tmp_path / "file" / "mnist", mirror_folder)
+        fetch_and_verify(tmp_path / "file" / "mnist", mirror_folder)
     script = (
         f"from ladder.data import mnist; mnist.write({str(tmp_path / 'data')!r}, [{str(mirror_folder)!r}], expected)"
     )
-    script = f"from ladder.data.download import Expected; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
+    script = f"from ladder.data.download import ExpectedFile; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
     done = subprocess.run(
         ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -c {script!r}"], capture_output=True, text=True
     )

@@ -27,25 +27,25 @@ def test_the_whole_array_is_filled_and_no_more_than_needed_drawn(monkeypatch, sh
 
 
 def test_results_are_in_order_and_exceptions_are_raised():
-    assert chunked.map_threads(lambda item: item**2, range(100)) == [item**2 for item in range(100)]
+    assert chunked.map_on_threads(lambda item: item**2, range(100)) == [item**2 for item in range(100)]
     with pytest.raises(ZeroDivisionError):
-        chunked.map_threads(lambda item: 1 / item, range(3))
+        chunked.map_on_threads(lambda item: 1 / item, range(3))
 
 
 @pytest.mark.parametrize("cpus", [1, 3, 64])
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 65, 4097])
-def test_parts_cover_everything_once_and_none_is_empty(monkeypatch, cpus, count):
+def test_chunks_cover_everything_once_and_none_is_empty(monkeypatch, cpus, count):
     monkeypatch.setattr(chunked, "AFFINITY", set(range(cpus)))
-    parts = [list(range(count))[part] for part in chunked.parts(count)]
-    assert [element for part in parts for element in part] == list(range(count))
-    assert all(parts)
-    assert len(parts) <= chunked.PARTS_PER_CPU * cpus
+    chunks = [list(range(count))[chunk] for chunk in chunked.chunk_slices(count)]
+    assert [element for chunk in chunks for element in chunk] == list(range(count))
+    assert all(chunks)
+    assert len(chunks) <= chunked.CHUNKS_PER_CPU * cpus
 
 
 def test_threads_started_by_a_bound_thread_may_use_all_cpus():
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        assert chunked.map_threads(lambda item: os.sched_getaffinity(0), range(3)) == [allowed] * 3
+        assert chunked.map_on_threads(lambda item: os.sched_getaffinity(0), range(3)) == [allowed] * 3
     finally:
         os.sched_setaffinity(0, allowed)

@@ -231,8 +231,8 @@ def refusal_of(tmp_path, case=NAIVE, **variables):
 @pytest.mark.parametrize(
     "fault", [name if name in ("driver", "nothing") else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
 )
-def test_every_fault_of_a_gpu_is_an_error_of_one_line(cards, tmp_path, fault):
-    cards(1)
+def test_every_fault_of_a_gpu_is_an_error_of_one_line(fake_gpus, tmp_path, fault):
+    fake_gpus(1)
     assert FAULTS[fault] in refusal_of(tmp_path, LADDER_FAULT=fault)
 
 
@@ -247,8 +247,8 @@ def case_unjoined(joined):
     return "gemm", "wrong_unjoined", f"{sizes},joined={joined}"
 
 
-def test_work_in_a_stream_that_is_not_waited_for_is_refused(cards, tmp_path):
-    cards(1)
+def test_work_in_a_stream_that_is_not_waited_for_is_refused(fake_gpus, tmp_path):
+    fake_gpus(1)
     refusal = refusal_of(tmp_path, case_unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
     assert "The GPU keeps working for 0." in refusal
     assert "the variant leaves work in a stream for which the current one doesn't wait" in refusal
@@ -262,8 +262,8 @@ def test_work_in_a_stream_that_is_not_waited_for_is_refused(cards, tmp_path):
         pytest.param({}, True, marks=pytest.mark.slow),
     ],
 )
-def test_energy_is_measured_if_it_is_requested_and_counted(cards, tmp_path, state, is_requested):
-    cards(1, clock=1980, **state)
+def test_energy_is_measured_if_it_is_requested_and_counted(fake_gpus, tmp_path, state, is_requested):
+    fake_gpus(1, clock=1980, **state)
     variables = {"LADDER_FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
     result = run(tmp_path, case_unjoined("yes"), PROTOCOL | {"energy": is_requested}, **variables)
     assert result.returncode == 0, result.stderr

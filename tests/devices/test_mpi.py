@@ -517,15 +517,15 @@ on_gpus = [
 
 
 @pytest.fixture
-def simulated_gpus(cards, monkeypatch):
+def simulated_gpus(fake_gpus, monkeypatch):
     """Four simulated GPUs, and a stand-in for CuPy."""
-    cards(4)
+    fake_gpus(4)
     monkeypatch.setenv("PYTHONPATH", str(TESTS / "fake_cupy"), prepend=os.pathsep)
 
 
 def require_all_products(ranks):
-    """Run `gemv_on_ranks.py --cards`; check that all products are right."""
-    result = products(ranks, "--cards")
+    """Run `gemv_on_ranks.py --gpus`; check that all products are right."""
+    result = products(ranks, "--gpus")
     assert result.stdout.splitlines()[-1:] == [f"360 products were right on {ranks} ranks"], result.stderr
 
 
@@ -627,8 +627,8 @@ def test_a_rank_selects_a_leased_gpu_or_one_of_its_node(monkeypatch, node_gpus, 
 
 
 @pytest.mark.parametrize(("nodes", "count"), [("1", 4), ("2", 2), ("3", 2), ("4", 1)])
-def test_of_gpus_on_several_nodes_only_those_of_this_node_are_leased(cards, monkeypatch, nodes, count):
-    cards(4)
+def test_of_gpus_on_several_nodes_only_those_of_this_node_are_leased(fake_gpus, monkeypatch, nodes, count):
+    fake_gpus(4)
     monkeypatch.setenv("LADDER_NODES", nodes)
     case = Case("gemv", "mpi_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), {"ranks": 4, "mode": "ship"})
     with leases.lease_devices(case) as variables:

@@ -111,7 +111,7 @@ def fetch_from_here(study):
     shutil.rmtree(made)
     module = study.folder / "src/ladder/data/mnist.py"
     head, _, rest = module.read_text(encoding="utf-8").partition("EXPECTED = {")
-    table = "".join(f"    {name!r}: Expected{sum},\n" for name, sum in sums.items())
+    table = "".join(f"    {name!r}: ExpectedFile{sum},\n" for name, sum in sums.items())
     module.write_text(f"{head}EXPECTED = {{\n{table}}}{rest.partition('}')[2]}", encoding="utf-8")
     study.config |= {"mnist_mirror": "mirror", "mirrors": []}
 

@@ -339,7 +339,7 @@ def write(out, i):
 @pytest.mark.parametrize("statement", ["setup", pytest.param("run", marks=pytest.mark.slow)])
 def test_a_long_first_call_is_named_once(monkeypatch, capsys, statement):
     monkeypatch.setattr(first_calls, "PATIENCE", 0.2)
-    monkeypatch.setattr(first_calls, "told", set())
+    monkeypatch.setattr(first_calls, "reported", set())
     name = write_variant(f"slow_{statement}", **{statement: "time.sleep(0.3)"})
     measure_case(case_of(name), changes={"processes": 2, "most_processes": 2})
     sentence = f"gemm/{name} is still in its set-up or first call after 0.2 s: it compiles, computes or hangs."

@@ -134,7 +134,9 @@ def test_curve_and_trace_are_kept_of_the_first_process_and_samples_of_all(measur
 
 def test_convergence_is_that_of_all_processes_together(monkeypatch, measure_case):
     calls = []
-    monkeypatch.setattr(measure.intervals, "converged", lambda samples, target: calls.append((samples, target)) or True)
+    monkeypatch.setattr(
+        measure.intervals, "have_converged", lambda samples, target: calls.append((samples, target)) or True
+    )
     assert measure_case(case_of())["converged"] is True
     assert calls[-1] == ([[1.0, 1.0], [2.0, 2.0]], configuration.protocol(PROTOCOL)["target"])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ladder.catalogue import planted, soundness, sources, workloads
+from ladder.catalogue import soundness, sources, workloads, wrong_results
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import sensitivity
@@ -181,7 +181,7 @@ def test_a_wrong_element_anywhere_in_a_large_product_is_refused(dtype):
 @pytest.mark.parametrize("item", sensitivity.cases("first"), ids=lambda item: item.key[:40])
 def test_every_check_of_the_project_refuses_spoiled_outputs(data, item):
     result = sensitivity.Result(item, data)
-    planted.spoil(result.problem.outputs)
+    wrong_results.corrupt(result.problem.outputs)
     assert not all(check.passed for check in result.checks())
 
 

@@ -33,28 +33,28 @@ def test_throttling_reasons_are_reasons():
     assert set(nvidia.REASONS.values()) > nvidia.THROTTLING
 
 
-def test_a_gpus_state_has_what_it_reports(cards):
-    cards(2, clock=1980, memory_clock=3201, temperature=41, power=312550, reasons=4, energy=7500)
+def test_a_gpus_state_has_what_it_reports(fake_gpus):
+    fake_gpus(2, clock=1980, memory_clock=3201, temperature=41, power=312550, reasons=4, energy=7500)
     gpu = nvidia.gpus()[1]["uuid"]
     state = {"clock": 1980, "memory_clock": 3201, "temperature": 41, "power": 312.55, "reasons": ["sw_power_cap"]}
     assert nvidia.state(gpu) == description.clocks(gpu)["gpu"] == state
     assert nvidia.energy(gpu) == 7.5
     assert nvidia.state("GPU-of-another-machine") == {}
-    cards(2, temperature=31, reasons=0)
+    fake_gpus(2, temperature=31, reasons=0)
     assert nvidia.state(gpu) == {"temperature": 31, "reasons": []}
     assert nvidia.energy(gpu) is None
 
 
-def test_a_gpu_is_identified_by_its_address_on_the_bus(cards):
-    cards(2)
+def test_a_gpu_is_identified_by_its_address_on_the_bus(fake_gpus):
+    fake_gpus(2)
     assert nvidia.uuid_at("0000:01:00.0") == nvidia.gpus()[1]["uuid"]
     assert nvidia.uuid_at("0000:02:00.0") is None
-    cards(0)
+    fake_gpus(0)
     assert nvidia.uuid_at("0000:00:00.0") is None
 
 
-def test_the_gpus_are_those_that_this_process_may_use(cards, monkeypatch):
-    cards(3)
+def test_the_gpus_are_those_that_this_process_may_use(fake_gpus, monkeypatch):
+    fake_gpus(3)
     for visible, expected in (
         (None, "012"),
         ("", ""),
@@ -111,8 +111,8 @@ def test_numbers_of_different_gpus_require_the_order_of_the_bus(monkeypatch):
     assert nvidia.visible(gpus, "1") == [gpus[1]]
 
 
-def test_a_machine_without_a_driver_has_no_gpus(cards):
-    cards(0)
+def test_a_machine_without_a_driver_has_no_gpus(fake_gpus):
+    fake_gpus(0)
     assert nvidia.gpus() == []
     assert (nvidia.state("GPU-7"), nvidia.energy("GPU-7")) == ({}, None)
 

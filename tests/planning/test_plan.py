@@ -284,7 +284,7 @@ def test_a_file_that_is_no_variant_is_refused_when_planning(variant, text, sente
         ('LIMITS = {"none": (1, 1)}\ndef setup(p): return 1', "neither a size of its workload nor one of its tunings"),
         ('REQUIRES = (".relative",)\ndef setup(p): return 1', "gemm/wrongly defines its constants"),
         ("PROGRAMS = (1,)\ndef setup(p): return 1", "is (1,): it must be names in a tuple"),
-        ('USES = ("gemm",)\ndef setup(p): return 1', "is ('gemm',): it must be a mapping of texts to texts"),
+        ('USES = ("gemm",)\ndef setup(p): return 1', "is ('gemm',): it must be a mapping of strings to strings"),
         ('USES = {"other": "gemm"}\ndef setup(p): return 1', "names 'other', which is none of its tunings"),
         ('ENVIRONMENT = {"X": "{nope}"}\ndef setup(p): return 1', "names 'nope', which is none of its tunings"),
         ("def setup(p, *, way: Literal[WORDS] = 1): return 1", "uses 'Literal', which is not defined"),

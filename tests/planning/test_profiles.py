@@ -8,8 +8,8 @@ from ladder.machine import nvidia
 @pytest.mark.slow
 @pytest.mark.workflow
 @pytest.mark.parametrize(("visible", "count"), [(None, 3), ("0,2", 2)])
-def test_two_jobs_share_each_visible_gpu(study, cards, monkeypatch, visible, count):
-    cards(3)
+def test_two_jobs_share_each_visible_gpu(study, fake_gpus, monkeypatch, visible, count):
+    fake_gpus(3)
     if visible:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert len(nvidia.gpus()) == count

@@ -346,7 +346,7 @@ def test_every_attribute_of_the_study_that_a_chapter_of_the_project_reads_exists
 def test_a_file_of_a_chapter_in_another_encoding_is_refused(name, paper):
     (paper / name).write_bytes(b"# Stra\xdfe")
     with pytest.raises(LadderError, match=f"{paper / name} isn't text in UTF-8 .*: save it in that encoding"):
-        locations.require_text()
+        locations.require_utf8_files()
 
 
 @pytest.mark.parametrize("workload", CHAPTERS)

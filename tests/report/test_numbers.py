@@ -46,7 +46,7 @@ def values(full_study):
 
 
 def on_cores(values):
-    """The keys without those of chapters of which `study()` has no case of the claims' sizes, and of cards."""
+    """The keys without those of chapters of which `study()` has no case of the claims' sizes, and of GPUs."""
     ignored = r"study/(toy|behind|verdicts|campaigns)|/gpu/"
     return [key for key in values if not re.search(ignored, key)]
 

@@ -335,7 +335,7 @@ def test_without_a_log_the_messages_are_what_latexmk_printed(tmp_path, monkeypat
     assert typesetting.run_latex("it.tex", tmp_path)[1] == "! Three."
 
 
-def test_where_latex_says_nothing_its_status_is_told(tmp_path, monkeypatch):
+def test_where_latex_says_nothing_its_status_is_reported(tmp_path, monkeypatch):
     silent = SimpleNamespace(returncode=12, stdout="", stderr="")
     monkeypatch.setattr(typesetting, "run_latex", lambda name, folder: (silent, "", "x.log"))
     monkeypatch.setattr(typesetting.shutil, "which", lambda program: program)

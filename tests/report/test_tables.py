@@ -141,7 +141,7 @@ def test_the_smallest_errors_refused_stand_under_their_type_and_fault(sensitivit
     ]
 
 
-def test_of_each_array_the_worst_case_of_all_variants_is_told(sensitivity):
+def test_of_each_array_the_worst_case_of_all_variants_is_reported(sensitivity):
     """The check that refuses the smallest error is named, even if another one comes first."""
     assert lines(sensitivity_table.faults(sensitivity)) == [
         r"\texttt{gemm} & \texttt{out} & norm & \num{0.3} & \num{5.2e-11} & \num{0.5} & \num{2.3e-5} \\",
@@ -186,7 +186,7 @@ def times(gpus, images, seconds, **more):
     return columns | {"images": images, "seconds": seconds, "cold_start": 10 * seconds} | more
 
 
-def test_times_by_cards_are_those_of_the_machine_that_measured_on_most(tmp_path):
+def test_times_by_gpus_are_those_of_the_machine_that_measured_on_most(tmp_path):
     """They are of the variant at the same sizes and tuning, on GPUs of the same model."""
     foreign = [times(8, 5, 9.0, tuning={"batch": 1}), times(8, 5, 9.0, sizes={}), times(8, 5, 9.0, variant="other")]
     measured = {

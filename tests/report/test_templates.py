@@ -73,6 +73,6 @@ def test_blocks_vanish_with_what_was_not_measured(tmp_path, text, rendered):
         ('<% measured time("opnmp") %>\n\nA<% endmeasured %>', 1, "Did you mean 'openmp'"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(tmp_path, text, line, sentence):
+def test_a_mistake_is_reported_with_its_line(tmp_path, text, line, sentence):
     with pytest.raises(LadderError, match=rf"text\.tex:{line}: (?i:.*{sentence})"):
         render(tmp_path, text)

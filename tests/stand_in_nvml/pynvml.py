@@ -1,7 +1,7 @@
-"""A stand-in for NVML's bindings: as many GPUs as LADDER_CARDS says, which report what LADDER_CARD_STATE has (JSON).
+"""A stand-in for NVML's bindings: LADDER_FAKE_GPUS is the number of GPUs, LADDER_FAKE_GPU_STATE (JSON) their report.
 
-On a node of Slurm a GPU is named after the node. Where LADDER_CARDS_ASKED names a file, it gets a line for each process
-that asks: the node, the job and the GPUs that it may use.
+On a node of Slurm a GPU is named after the node. If LADDER_FAKE_GPUS_ASKED names a file, each process that asks adds a
+line: the node, the job and the GPUs that it may use.
 """
 
 import json
@@ -18,7 +18,7 @@ class NVMLError(Exception):
 
 
 def nvmlInit():
-    if path := os.environ.get("LADDER_CARDS_ASKED"):
+    if path := os.environ.get("LADDER_FAKE_GPUS_ASKED"):
         names = ("SLURMD_NODENAME", "SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(" ".join(os.environ.get(name, "") for name in names) + "\n")
@@ -27,7 +27,7 @@ def nvmlInit():
 
 
 def nvmlDeviceGetCount():
-    return int(os.environ.get("LADDER_CARDS", "0"))
+    return int(os.environ.get("LADDER_FAKE_GPUS", "0"))
 
 
 def nvmlDeviceGetHandleByIndex(index):
@@ -69,7 +69,7 @@ def nvmlDeviceGetMemoryInfo(handle):
 
 
 def reported(name):
-    state = json.loads(os.environ.get("LADDER_CARD_STATE", "{}"))
+    state = json.loads(os.environ.get("LADDER_FAKE_GPU_STATE", "{}"))
     if name not in state:
         raise NVMLError("Not Supported")
     return state[name]
@@ -92,6 +92,6 @@ def nvmlDeviceGetCurrentClocksEventReasons(handle):
 
 
 def nvmlDeviceGetTotalEnergyConsumption(handle):
-    """What LADDER_CARD_STATE has as `energy`, in mJ; it grows every 20 ms where there are `watts` too."""
-    watts = json.loads(os.environ.get("LADDER_CARD_STATE", "{}")).get("watts", 0)
+    """What LADDER_FAKE_GPU_STATE has as `energy`, in mJ; it grows every 20 ms where there are `watts` too."""
+    watts = json.loads(os.environ.get("LADDER_FAKE_GPU_STATE", "{}")).get("watts", 0)
     return reported("energy") + 20 * watts * int(time.monotonic() / 0.02)

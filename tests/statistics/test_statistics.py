@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from ladder.errors import LadderError
-from ladder.statistics.intervals import converged, log_medians, median_interval, summary
+from ladder.statistics.intervals import have_converged, log_medians, median_interval, summary
 from ladder.statistics.verdicts import (
     EQUAL,
     FASTER,
@@ -132,16 +132,16 @@ def test_summary_of_uneven_processes():
 def test_one_process_has_an_infinite_interval():
     case = summary([[1.0, 1.01, 0.99] * 10])
     assert (case.median, case.low, case.high, case.relative_half_width) == (1.0, 0.0, np.inf, np.inf)
-    assert not converged([[1.0] * 100], target=0.5)
+    assert not have_converged([[1.0] * 100], target=0.5)
 
 
 def test_convergence_requires_processes_not_samples():
     rng = np.random.default_rng(2)
     few = np.exp(np.array([[-0.02], [0.0], [0.02]]) + 0.01 * rng.standard_normal((3, 2000)))
     many = np.exp(0.02 * rng.standard_normal((40, 1)) + 0.01 * rng.standard_normal((40, 10)))
-    assert not converged(few, target=0.02)
-    assert converged(many, target=0.02)
-    assert not converged(many, target=0.001)
+    assert not have_converged(few, target=0.02)
+    assert have_converged(many, target=0.02)
+    assert not have_converged(many, target=0.001)
 
 
 # --- two cases ---
@@ -294,7 +294,7 @@ def test_impossible_times_are_refused_wherever_they_are(invalid):
     for call in (
         lambda: median_interval(invalid),
         lambda: summary([*valid, invalid]),
-        lambda: converged([*valid, invalid], 0.02),
+        lambda: have_converged([*valid, invalid], 0.02),
         lambda: compare([*valid, invalid], valid),
     ):
         with pytest.raises(LadderError, match="measure the case again"):

@@ -394,7 +394,7 @@ def test_a_publication_says_what_it_is(local, real_record):
     assert not Path("published/here/cards.json").exists(), "times by cards that nothing was measured of"
 
 
-def test_times_by_cards_are_published_as_they_were_found(local, monkeypatch):
+def test_times_by_gpus_are_published_as_they_were_found(local, monkeypatch):
     times = [{"gpus": 1, "seconds": 0.1 + 0.2}, {"gpus": 2, "seconds": 1e-7}]
     monkeypatch.setattr(publish.gpu_counts, "rows_of", lambda calls: times if {*calls["phase"]} == {"total"} else [])
     local.add(case_of(1), samples=[1.0], phases=[{"gather": 0.5}]).publish()
@@ -470,7 +470,7 @@ def test_an_experiment_that_is_no_longer_planned_is_kept(local):
     assert [(source["commit"], source["cases"]) for source in about()["sources"]] == [("a", 1), ("b", 1)]
 
 
-def test_the_reason_of_the_present_plan_is_told(local):
+def test_the_reason_of_the_present_plan_is_reported(local):
     local.add(case_of(1)).add(case_of(64), recorded=False).publish()
     local.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
     assert published("missing")["why"].tolist() == ["needs 64 cores, 2 available"]

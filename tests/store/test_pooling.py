@@ -89,7 +89,7 @@ def test_a_case_of_two_experiments_is_summed_up_once():
     assert medians.summaries(frame, ("variant",))["median"].map(is_of_one).all()
 
 
-def test_how_many_cards_pay_is_told_by_case():
+def test_how_many_gpus_pay_is_reported_by_case():
     slugs = {value: f"images=4,cache=cold,frobnicate={value},gpus=1" for value in SECONDS}
     frame = rows(threads=(1,)).assign(gpus=1, images=4)
     frame["case"] = frame["frobnicate"].map(slugs)

@@ -121,7 +121,7 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
     """Those of a published machine are over all of its cases, not only the ones in tables of ceiling experiments."""
     samples = two_machines().tables["one"]["samples"].assign(process=0, sample=0)
     with_gpus = samples[samples["machine"] == "here"].assign(
-        machine="with-cards", seconds=lambda rows: rows["seconds"] / 9
+        machine="with-gpus", seconds=lambda rows: rows["seconds"] / 9
     )
     samples = pd.concat([samples, with_gpus])
     for table in TABLES:
@@ -142,7 +142,7 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
     best = {("gemm", "host"): 4000, ("stream", "host"): 2000, ("gemm", "cuda"): 8000}
     assert rates == {
         "here": pytest.approx(best),
-        "with-cards": pytest.approx({key: 9 * rate for key, rate in best.items()}),
+        "with-gpus": pytest.approx({key: 9 * rate for key, rate in best.items()}),
         "there (published)": pytest.approx({key: 6 * rate for key, rate in best.items()}),
     }
     assert {row["unit"] for row in document["here"]["rows"] if row["workload"] == "stream"} == {"B/s"}

@@ -141,7 +141,7 @@ def test_the_numbers_of_a_study_are_those_of_its_subject():
     }
 
 
-def test_the_protocol_is_told_with_its_units():
+def test_the_protocol_is_reported_with_its_units():
     protocol = {
         "processes": 4,
         "most_processes": 5,

@@ -9,7 +9,10 @@ from ladder.catalogue import locations
 from ladder.workflow import invocation
 
 FIGURES = SimpleNamespace(
-    paths={"gemm_tilings": Path("/mine/gemm/paper/tilings.py"), "mlp_errors": locations.HOME / "mlp/paper/errors.py"},
+    paths={
+        "gemm_tilings": Path("/mine/gemm/paper/tilings.py"),
+        "mlp_errors": locations.WORKLOADS / "mlp/paper/errors.py",
+    },
     constants={"gemm_tilings": {"EXPERIMENTS": ["gemm_tiles", "gone"]}, "mlp_errors": {"EXPERIMENTS": ["quick"]}},
 )
 

@@ -173,7 +173,7 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     ("wrong", "errors", "status"),
     [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("last_words", 0, 3)],
 )
-def test_what_goes_wrong_in_one_of_several_runs_is_told(played, place, run, wrong, errors, status):
+def test_what_goes_wrong_in_one_of_several_runs_is_reported(played, place, run, wrong, errors, status):
     played({place: wrong})
     found = on_gpu.run_all_cases("memcheck")
     ended = 20 - len(run) * (wrong in ("early", "killed"))

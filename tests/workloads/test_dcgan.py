@@ -350,7 +350,7 @@ def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math,
 @pytest.mark.parametrize("overlaps", [False, True])
 def test_a_layer_overlaps_the_previous_one_if_its_variant_can(overlaps):
     calls = []
-    variant = SimpleNamespace(OPERANDS=True, layer=lambda problem, **options: calls.append(options))
+    variant = SimpleNamespace(READS_OPERANDS=True, layer=lambda problem, **options: calls.append(options))
     if overlaps:
         variant.OVERLAPS = True
     gpu.Operations(8, 1, "float16", "cublas").layer(variant, None, variant, {"activation": "relu"})

@@ -1,4 +1,4 @@
-"""Pictures from files in the earlier study's formats, compared with the definition; files that are refused."""
+"""Pictures from files in the earlier study's formats, compared with the definition; refused files; GPU counts."""
 
 import json
 import os
@@ -21,7 +21,6 @@ from made_up import chapters as made
 
 pytestmark = pytest.mark.xdist_group("tconv")  # so its functions are compiled once
 CHANNELS = 8
-NORM = ("beta", "gamma", "mean", "variance")
 
 
 def arrays(seed=1):
@@ -58,39 +57,43 @@ def layer(image, weights, bias):
 
 def draw(network, latent):
     """A picture in float64, by the formula."""
-    arrays = iter([array.astype(np.float64) for array in network])
-    values = (latent @ next(arrays) + next(arrays)).reshape(4, 4, CHANNELS)
+    remaining = iter([array.astype(np.float64) for array in network])
+    values = (latent @ next(remaining) + next(remaining)).reshape(4, 4, CHANNELS)
     for _ in range(4):
-        beta, gamma, mean, variance = (next(arrays) for _ in NORM)
+        beta, gamma, mean, variance = (next(remaining) for _ in range(4))
         values = np.maximum(gamma * (values - mean) / np.sqrt(variance + 1e-5) + beta, 0)
-        values = layer(values, next(arrays), next(arrays))
+        values = layer(values, next(remaining), next(remaining))
     return np.tanh(values)
 
 
-def files(folder, images, network=None):
-    """Write a network and latents to files, and return the expected pictures of the network `arrays()`."""
-    network = network or arrays()
+def write_files(folder, images, network):
+    """Write a network and random latents to files; returns the latents."""
     latents = np.random.default_rng(2).standard_normal((images, 100)).round(4)
     (folder / "network.bin").write_bytes(b"".join(array.tobytes() for array in network))
     lines = [str(images), *(" ".join(f"{value:.4f}" for value in row) for row in latents)]
     (folder / "latents.txt").write_text("\n".join(lines) + "\n")
-    return np.array([draw(arrays(), latent) for latent in latents])
+    return latents
+
+
+def draw_all(network, latents):
+    """The expected pictures of a network, in float64."""
+    return np.array([draw(network, latent) for latent in latents])
 
 
 def generate(folder, output, advance=lambda done: None):
     """What the verb `generate` does, on one thread of the host."""
-    files = formats.read(folder / "network.bin", folder / "latents.txt")
-    case = generation.case_of("dcgan", formats, files.sizes, 0, 1)
-    chunks = generation.chunks(case, formats, files.inputs, advance)
-    generation.write(formats, folder / output, files.sizes["images"], chunks)
+    request = formats.read(folder / "network.bin", folder / "latents.txt")
+    case = generation.case_of("dcgan", formats, request.sizes, 0, 1)
+    chunks = generation.chunks(case, formats, request.inputs, advance)
+    generation.write(formats, folder / output, request.sizes["images"], chunks)
     return folder / output
 
 
 @pytest.mark.parametrize("images", [1, 2, 17])
-def test_a_network_of_the_study_is_applied_exactly(tmp_path, monkeypatch, images):
+def test_a_network_of_the_study_is_applied_as_defined(tmp_path, monkeypatch, images):
     monkeypatch.setattr(generation, "CHUNKS", {"host": 8})
     monkeypatch.setattr(generation, "PART", 3)
-    expected = files(tmp_path, images)
+    expected = draw_all(arrays(), write_files(tmp_path, images, arrays()))
     assert np.abs(expected).max() > 0.3
     progress = []
     lines = generate(tmp_path, "pictures.txt", progress.append).read_text().splitlines()
@@ -111,13 +114,13 @@ def test_a_network_of_the_study_is_applied_exactly(tmp_path, monkeypatch, images
 def test_swapped_beta_and_gamma_are_detected(tmp_path):
     network = arrays()
     network[2], network[3] = network[3], network[2]
-    expected = files(tmp_path, 1, network)
+    expected = draw_all(arrays(), write_files(tmp_path, 1, network))
     pictures = np.array(generate(tmp_path, "pictures.txt").read_text().split()[1:], float)
     assert np.abs(pictures - expected.reshape(-1)).max() > 0.01
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "sentence"),
+    ("name", "change", "pattern"),
     [
         ("network.bin", lambda raw: raw[:-4], "bytes, which no network has"),
         ("network.bin", lambda raw: raw + b"1234", "bytes, which no network has"),
@@ -146,7 +149,7 @@ def test_swapped_beta_and_gamma_are_detected(tmp_path):
         (
             "latents.txt",
             lambda raw: raw[:-8] + b" 1.5D+00\n",
-            "'1.5D.00' as number 100 of image 2: it has an exponent of F",
+            r"'1\.5D\+00' as number 100 of image 2: it has an exponent of F",
         ),
         ("latents.txt", lambda raw: raw[:-8] + b" 0x1p3\n", "'0x1p3' as number 100 of image 2: it is hexadecimal"),
         ("latents.txt", lambda raw: raw[:-8] + b" --5\n", "'--5' as number 100 of image 2: it isn't a number"),
@@ -154,27 +157,27 @@ def test_swapped_beta_and_gamma_are_detected(tmp_path):
         ("latents.txt", lambda raw: raw + b"\xff", "isn't a text of numbers"),
     ],
 )
-def test_a_broken_file_is_refused_with_a_sentence(tmp_path, name, change, sentence):
-    files(tmp_path, 2)
+def test_a_broken_file_is_refused_with_a_sentence(tmp_path, name, change, pattern):
+    write_files(tmp_path, 2, arrays())
     path = tmp_path / name
     if change:
         path.write_bytes(change(path.read_bytes().rstrip() + b"\n" if name.endswith("txt") else path.read_bytes()))
     else:
         path.unlink()
-    with pytest.raises(LadderError, match=sentence):
+    with pytest.raises(LadderError, match=pattern):
         formats.read(tmp_path / "network.bin", tmp_path / "latents.txt")
 
 
 def test_a_negative_variance_is_refused(tmp_path):
     network = arrays()
     network[5][0] = -1
-    files(tmp_path, 1, network)
+    write_files(tmp_path, 1, network)
     with pytest.raises(LadderError, match="array bn0_variance has variances below 0"):
         formats.read(tmp_path / "network.bin", tmp_path / "latents.txt")
 
 
 def test_impossible_outputs_are_refused_before_anything_is_drawn(tmp_path):
-    files(tmp_path, 1)
+    write_files(tmp_path, 1, arrays())
     with pytest.raises(LadderError, match=r"must end in \.txt, \.bmp, \.png"):
         formats.require_output("pictures.jpg", 1)
     with pytest.raises(LadderError, match=r"write a \.txt"):
@@ -210,7 +213,7 @@ def test_a_failure_keeps_the_old_file_and_leaves_no_partial_one(tmp_path):
 
 @pytest.mark.slow
 def test_the_verb_draws_and_says_what_is_wrong(tmp_path):
-    files(tmp_path, 2)
+    write_files(tmp_path, 2, arrays())
     command = [sys.executable, "-m", "ladder", "generate", "dcgan", "network.bin", "latents.txt"]
 
     def run(*arguments):
@@ -239,13 +242,13 @@ def test_the_fastest_number_of_gpus_is_used(images, available, expected):
     assert gpu_counts.best({}, images, available) == 1
 
 
-def test_images_beyond_the_measured_ones_cost_as_much_as_calls():
+def test_beyond_the_largest_measured_number_of_images_time_grows_as_in_a_call():
     half, same = ({1: {10: (1.0, 2.0)}, 2: {10: (seconds, 7.0)}} for seconds in (0.5, 1.0))
     assert [gpu_counts.best(half, images, 2) for images in (110, 111)] == [1, 2]
     assert gpu_counts.best(same, 10**9, 2) == 1
 
 
-def test_times_are_those_of_the_verbs_tuning(tmp_path):
+def test_times_are_those_of_the_tuning_of_the_verb(tmp_path):
     frame = made.whole("dcgan").tables["dcgan_cards"]["samples"]
     rows = gpu_counts.rows_of(frame[frame["phase"] == "total"])
     for name, model in (("a", "NVIDIA H200"), ("b", "another GPU")):
@@ -280,6 +283,6 @@ def test_published_times_of_several_gpus_are_read():
 
 
 def test_the_study_measures_the_tuning_of_the_verb():
-    study = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
+    experiments = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
     variant, tuning = formats.VARIANTS["offload"]
-    assert gpu_counts.without(study["dcgan_cards"]["variants"][variant], "gpus") == tuning
+    assert gpu_counts.without(experiments["dcgan_cards"]["variants"][variant], "gpus") == tuning

@@ -18,9 +18,9 @@ def run_program(*arguments):
 
 
 @pytest.mark.slow
-def test_every_gpu_copies_its_pictures_after_they_are_drawn(cards):
+def test_every_gpu_copies_its_pictures_after_they_are_drawn(fake_gpus):
     """With fewer and more GPUs than images, all kinds of memory, copies hidden or not, streams and graphs."""
-    cards(4)
+    fake_gpus(4)
     process = run_program()
     assert process.stdout == "352 runs were right\n", process.stderr
 
@@ -33,8 +33,8 @@ def test_every_gpu_copies_its_pictures_after_they_are_drawn(cards):
         ("no waiting", "elements of the result 'pictures' are NaN"),
     ],
 )
-def test_faults_of_gpus_are_detected(cards, fault, words):
-    cards(4)
+def test_faults_of_gpus_are_detected(fake_gpus, fault, words):
+    fake_gpus(4)
     process = run_program("--fault", fault)
     assert process.returncode
     assert words in process.stderr.split("ladder.errors.LadderError: ")[1]

@@ -44,9 +44,9 @@ def run_program(ranks, *arguments):
 
 
 @pytest.fixture
-def late_gpus(cards, monkeypatch):
+def late_gpus(fake_gpus, monkeypatch):
     """Four simulated GPUs, with a stand-in for CuPy that runs work as late as possible."""
-    cards(4)
+    fake_gpus(4)
     monkeypatch.setenv("PYTHONPATH", str(TESTS / "fake_cupy"), prepend=os.pathsep)
 
 

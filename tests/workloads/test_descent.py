@@ -71,7 +71,7 @@ def is_right(problem, round=0):
 
 def is_within_limits(variant, **values):
     """Whether a variant's LIMITS allow a case of these sizes."""
-    return traits.beyond_limits(Case("descent", variant, sizes_of(**values), {})) is None
+    return traits.beyond_limits_reason(Case("descent", variant, sizes_of(**values), {})) is None
 
 
 def require_right(problem, round, where):
@@ -514,8 +514,8 @@ def test_the_calls_of_cublas_solve_the_system(monkeypatch, compiled, dtype, batc
     def do_nothing(*arguments):
         return None
 
-    replacements = {"bind": cublas_call, "pointer": lambda array: array, "factor": lambda value, dtype: [value]}
-    replacements |= dict.fromkeys(("handle", "shared", "use_current_stream"), do_nothing)
+    replacements = {"bind": cublas_call, "pointer": lambda array: array, "scalar_pointer": lambda value, dtype: [value]}
+    replacements |= dict.fromkeys(("device_scalar_handle", "host_scalar_handle", "use_current_stream"), do_nothing)
     for name, replacement in replacements.items():
         monkeypatch.setattr(cublas, name, replacement)
     monkeypatch.setattr(cublas.cuda, "kernel", compiled[dtype].get)

@@ -39,7 +39,7 @@ def problem_of(kernel, n, dtype, device=HOST, round=0):
 
 
 def result(problem, arithmetic=np.float64, inputs=None):
-    """The right results {output: array} by arithmetic in a dtype; of the problem's inputs unless `inputs` are given."""
+    """The correct results {output: array} by arithmetic in a dtype, of `inputs` or, by default, of the problem's."""
     kernel, dtype = problem.sizes["kernel"], problem.out.dtype
     inputs = inputs or problem.inputs
     arrays = {name: array if name == "key" else array.astype(arithmetic) for name, array in inputs.items()}
@@ -280,7 +280,7 @@ def test_an_invalid_launch_is_refused_with_a_sentence(monkeypatch, kernel, n, tu
 
 def test_a_variant_states_what_it_does_not_support():
     def refusal(variant, kernel, n):
-        return traits.beyond_limits(sanitized.case("descent_kernel", variant, {}, kernel=kernel, n=n))
+        return traits.beyond_limits_reason(sanitized.case("descent_kernel", variant, {}, kernel=kernel, n=n))
 
     assert refusal("cuda_version1", "init", 32) is None
     assert "takes n from 1 to 32 only" in refusal("cuda_version1", "init", 33)
@@ -332,7 +332,7 @@ def test_the_calls_of_cublas_compute_the_kernel(monkeypatch, kernel):
     variant, library = workloads.load_variant("descent_kernel", "cublas"), Cublas()
     monkeypatch.setattr(variant, "bind", library.bind)
     monkeypatch.setattr(variant, "pointer", lambda array: array)
-    monkeypatch.setattr(variant, "factor", lambda value, dtype: dtype.type(value))
+    monkeypatch.setattr(variant, "scalar_pointer", lambda value, dtype: dtype.type(value))
     monkeypatch.setattr(variant, "product", lambda matrix, x, y: lambda: np.matmul(matrix, x, out=y))
     for module in (variant, gemv_by_cublas):
         monkeypatch.setattr(module, "handle", lambda: None)
@@ -357,7 +357,7 @@ TUNINGS = [
 def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
     for kernel, tuning in itertools.product(KERNELS, TUNINGS if variant == "cuda_version2" else [{}]):
         case = sanitized.case("descent_kernel", variant, tuning, kernel=kernel, n=n, dtype=dtype)
-        if traits.beyond_limits(case) is None:
+        if traits.beyond_limits_reason(case) is None:
             problem = sanitized.solved(case, round=1)
             validation.require(sanitized.judged(problem, case, round=1), case.key)
 

@@ -48,7 +48,7 @@ def problem_of(round=0, dataset=None, **sizes):
 
 
 def solve(problem):
-    """Write the right result, rounded once, and return it."""
+    """Write the correct result, rounded once, and return it."""
     a, b = (array.astype(np.float64) for array in (problem.a, problem.b))
     exact = np.einsum(SUBSCRIPTS[problem.sizes["form"]], a, b, optimize=True)
     problem.out[...] = exact if problem.c is None else exact + problem.c

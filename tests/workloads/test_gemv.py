@@ -49,7 +49,7 @@ def problem_of(n, m, dtype, variant="blas", round=0):
 
 
 def solve(problem):
-    """Write the right result, rounded once."""
+    """Write the correct result, rounded once."""
     problem.y[...] = problem.matrix.astype(np.float64) @ problem.x.astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints and lists of files by `imports`, cached on disk until any file of the code changes.
+"""Fingerprints and lists of files that `imports` computes, cached on disk until any file of the code changes.
 
 When Snakemake starts, it needs about a hundred fingerprints, and each job needs one. Computing them takes seconds;
 reading all files of the code to see that none has changed takes hundredths of a second. Each entry is a separate file,
@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,11 @@ FOLDER = Path("results/cache/code")
 MAX_SIZE = 2**20  # bytes
 
 
-def get_or_compute(key: Sequence[str], compute: Callable[[], tuple[Any, Iterable[Path]]]) -> Any:
+def get_or_compute(key: list[str], compute: Callable[[], tuple[Any, Iterable[Path]]]) -> Any:
     """The value that is cached for a key; otherwise compute and cache it.
 
-    `compute()` returns the value, which must be JSON, and the files that it depends on. It isn't cached if one of them
-    isn't part of the code, or has changed since this process read the code.
+    `compute()` returns the value, a JSON value, and the files that it depends on. The value isn't cached if one of
+    these files isn't part of the code, or has changed since this process read the code.
     """
     if not FOLDER.parents[1].is_dir():
         return compute()[0]
@@ -52,18 +52,18 @@ def store(path: Path, entry: Mapping[str, Any]) -> None:
     files.write_atomically(path, json.dumps(entry))
 
 
-def entry_path(key: Sequence[str]) -> Path:
+def entry_path(key: list[str]) -> Path:
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
     return FOLDER / code_digest() / f"{name}.json"
 
 
 @functools.cache
 def code_digest() -> str:
-    """A digest of all files of the code, of the folders that are searched and of Python's version."""
+    """A digest of all files of the code, of the folders that hold workloads and of Python's version."""
     parts = [
         sys.version,
         *map(str, locations.roots()),
-        *(f"{path} {digest}" for path, digest in file_digests().items()),
+        *(f"{path} {file_digest}" for path, file_digest in file_digests().items()),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -71,8 +71,8 @@ def code_digest() -> str:
 @functools.cache
 def file_digests() -> dict[Path, str]:
     """The digests of the code's files, {path: digest}: the package `ladder` and users' workloads."""
-    user_folders = [folder for root in locations.roots() for folder in root.glob("*") if holds_code(folder)]
-    paths = {path for folder in (imports.HOME, *user_folders) for path in folder.rglob("*") if is_code(path)}
+    user_folders = [folder for root in locations.roots() for folder in root.glob("*") if may_hold_code(folder)]
+    paths = {path for folder in (imports.PACKAGE, *user_folders) for path in folder.rglob("*") if may_be_code(path)}
     return {path: digest(path) for path in sorted(paths)}
 
 
@@ -80,12 +80,12 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def holds_code(folder: Path) -> bool:
-    """Whether a folder may be a workload's or hold headers: a user's folder may have other subfolders."""
+def may_hold_code(folder: Path) -> bool:
+    """Whether a folder may hold a workload or headers. Other subfolders of a user's folder are skipped."""
     return folder.name == "include" or any(folder.glob("*.py"))
 
 
-def is_code(path: Path) -> bool:
+def may_be_code(path: Path) -> bool:
     """Whether a file may be code: readable, not compiled by Python, and smaller than MAX_SIZE."""
     is_readable = path.is_file() and os.access(path, os.R_OK)
     return is_readable and path.parent.name != "__pycache__" and path.stat().st_size < MAX_SIZE

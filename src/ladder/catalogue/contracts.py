@@ -169,11 +169,11 @@ def constants(contract: Contract = VARIANT) -> list[str]:
     return [name for name, entry in contract.names.items() if entry.arguments is None]
 
 
-def require_workload(folder: Path) -> None:
+def require_modules(folder: Path) -> None:
     """Refuse a workload's folder, except its variants, if a module or the chapter breaks its contract."""
-    require(folder / "__init__.py", WORKLOAD)
+    require_names(folder / "__init__.py", WORKLOAD)
     for name, contract in MODULES.items():
-        require(folder / f"{name}.py", contract)
+        require_names(folder / f"{name}.py", contract)
     require_chapter(folder / "paper")
 
 
@@ -191,14 +191,14 @@ def require_chapter(folder: Path) -> None:
     contracts = CHAPTER | {"tables": Contract("a chapter's `tables.py`", tables)}
     for path in sorted(filter(Path.is_file, folder.glob("*.py"))):
         if path.stem in contracts:
-            require(path, contracts[path.stem])
+            require_names(path, contracts[path.stem])
         elif "TITLE" in definitions(path):
-            require(path, FIGURE)
+            require_names(path, FIGURE)
         else:
             refuse_misspelt(path, FIGURE_HELPER)
 
 
-def require(path: Path, contract: Contract) -> None:
+def require_names(path: Path, contract: Contract) -> None:
     """Refuse a module that breaks its contract; a missing file is accepted. Raises LadderError."""
     if not path.is_file():
         return
@@ -258,7 +258,7 @@ def require_function(path: Path, name: str, entry: Name, defined: Mapping[str, a
 
 
 def accepts(function: ast.arguments, arguments: str) -> bool:
-    """Whether a function's arguments, an `ast.arguments`, fit the contract's, a text that may end with keywords.
+    """Whether a function's arguments, an `ast.arguments`, fit the contract's, a string that may end with keywords.
 
     An argument may be called differently, but not similarly to another argument of the contract: then it is misspelt or
     in the wrong place.

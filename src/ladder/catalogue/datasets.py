@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ladder.data.dataset import Dataset
 
 FOLDER = "results/data"
-FETCHED = ("mnist", "digits")
+DATA_SETS = ("mnist", "digits")
 
 
 def artefacts(workload: str) -> dict[str, str | None]:
@@ -37,18 +37,18 @@ def artefacts(workload: str) -> dict[str, str | None]:
 
 
 def is_artefact(name: str) -> bool:
-    """Whether the data of this name are an artefact, which may be rebuilt, and not a downloaded data set."""
+    """Whether the data of this name are an artefact, which may be rebuilt, and not a data set."""
     workload, _, file = name.partition("/")
     return bool(file) and workload in workloads.names() and file in artefacts(workload)
 
 
 def files(name: str) -> list[str]:
     """The files of the data of this name. Raises LadderError if nothing makes them."""
-    if name in FETCHED:
+    if name in DATA_SETS:
         return [f"{FOLDER}/{name}/{file}" for file in dataset.FILES]
     if is_artefact(name):
         return [f"{FOLDER}/{name}"]
-    known = [*FETCHED, *(f"{workload}/{file}" for workload in workloads.names() for file in artefacts(workload))]
+    known = [*DATA_SETS, *(f"{workload}/{file}" for workload in workloads.names() for file in artefacts(workload))]
     raise LadderError(f"Nothing makes the data {name!r}: choose one of {', '.join(known)}.")
 
 
@@ -67,7 +67,7 @@ def load(workload: ModuleType, path: Path) -> Dataset:
     """Load the data at a path by the module of a workload. Raises LadderError if they are missing or corrupt."""
     try:
         return workload.load_data(path)
-    except (OSError, ValueError) as error:  # by a user's `load_data`
+    except (OSError, ValueError) as error:  # raised by a user's `load_data`
         raise LadderError(f"The data {path} can't be loaded: {error}.") from error
 
 

@@ -1,4 +1,7 @@
-"""Checks of what a workload says of its arrays, its cost and its results; `trial` calls its functions in rounds."""
+"""Checks of what a workload's functions return: its arrays, its cost and its results.
+
+`trial` adds checks that fill inputs and call `expected` and `check`.
+"""
 
 import inspect
 import math
@@ -13,14 +16,14 @@ import numpy as np
 from ladder.catalogue import blame, contracts, forms
 from ladder.errors import LadderError
 
-# The attributes of a problem that no array may be called.
+# Attributes of a problem: no array may have one of these names.
 RESERVED = ("sizes", "device", "inputs", "outputs", "output_kinds")
 # The reason of a `Check` with NaN or infinity in what is expected, or in its bound.
 UNCHECKABLE = "can't be checked"
 
 
 class Declarations:
-    """The functions of a workload's `module`, whose file is `path`, called with sizes."""
+    """Checks of what the functions of a workload's `module`, whose file is `path`, return."""
 
     def __init__(self, module: ModuleType, path: Path) -> None:
         self.module, self.path = module, path
@@ -33,18 +36,18 @@ class Declarations:
         raise LadderError(f"{what} in line {line} of {self.path} {reason}. See docs/contracts.md.")
 
     def kinds(self, sizes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The checked result of `arrays`: inputs and outputs, {name: (shape, dtype)}."""
+        """The checked result of `arrays`: inputs and outputs, each {name: (shape, dtype)}."""
         result = self.module.arrays(dict(sizes))
         if not isinstance(result, tuple) or len(result) != 2 or not all(isinstance(part, dict) for part in result):
             self.refuse("arrays", f"returns {brief(result)}: it must return a pair of mappings, inputs and outputs")
         inputs, outputs = result
-        for name, kind in [*inputs.items(), *outputs.items()]:
-            self.require_kind(name, kind)
-        if clashes := sorted({*inputs} & {*outputs} | {*RESERVED} & {*inputs, *outputs}):
+        for name, pair in [*inputs.items(), *outputs.items()]:
+            self.require_shape_and_dtype(name, pair)
+        if clashes := sorted(({*inputs} & {*outputs}) | ({*RESERVED} & {*inputs, *outputs})):
             self.refuse("arrays", f"calls an array {clashes[0]!r}: every array needs a name of its own")
         names = getattr(self.module, "ARRAYS", [*inputs, *outputs])
-        if unknown := [name for name in [*inputs, *outputs] if name not in names]:
-            self.refuse("ARRAYS", f"lacks {unknown[0]!r}, an array of `arrays`: variants couldn't use it")
+        if missing := [name for name in [*inputs, *outputs] if name not in names]:
+            self.refuse("ARRAYS", f"lacks {missing[0]!r}, an array of `arrays`: variants couldn't use it")
         for name in ("FACTS", "GENERATED"):
             where, known = ("outputs", outputs) if name == "FACTS" else ("inputs", inputs)
             if unknown := [other for other in getattr(self.module, name) if other not in known]:
@@ -53,11 +56,11 @@ class Declarations:
             self.refuse("GENERATED", "is given, but there is no function `generate(problem, round)`")
         return inputs, outputs
 
-    def require_kind(self, name: str, kind: Any) -> None:
-        """Check the shape and the dtype of one array."""
-        if not isinstance(kind, tuple) or len(kind) != 2:
-            self.refuse("arrays", f"returns {brief(kind)} for {name!r}: it must return `(shape, dtype)`")
-        shape, dtype = kind
+    def require_shape_and_dtype(self, name: str, pair: Any) -> None:
+        """Check `pair`, the shape and the dtype of the array `name`."""
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            self.refuse("arrays", f"returns {brief(pair)} for {name!r}: it must return `(shape, dtype)`")
+        shape, dtype = pair
         if not isinstance(shape, tuple) or not all(is_count(length) for length in shape):
             self.refuse("arrays", f"returns the shape {shape!r} for {name!r}: it must be a tuple of whole numbers")
         try:
@@ -65,10 +68,14 @@ class Declarations:
         except TypeError:
             self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}, which NumPy doesn't know")
         if np.dtype(dtype).kind not in "fiu":
-            self.refuse("arrays", f"returns the dtype {dtype!r} for {name!r}: it must be one of real or whole numbers")
+            self.refuse(
+                "arrays",
+                f"returns the dtype {dtype!r} for {name!r}: it must be one of floating-point numbers or integers",
+            )
 
     def require_cost(self, sizes: Mapping[str, Any]) -> None:
         """Check the result of `cost`."""
+        # Any value will do for a fact, because only the form of the result is checked.
         facts = [dict.fromkeys(self.module.FACTS, 1)] if self.module.FACTS else []
         cost = self.module.cost(dict(sizes), *facts)
         for name in ("flops", "bytes", "precision"):
@@ -81,11 +88,13 @@ class Declarations:
             if not is_number(value := getattr(cost, name)) or not 0 <= value < math.inf:
                 self.refuse("cost", f"returns {brief(value)} as `{name}`: it must be a number of at least 0")
         if not isinstance(cost.precision, str):
-            self.refuse("cost", f"returns {brief(cost.precision)} as `precision`: it must be a text, such as the dtype")
+            self.refuse(
+                "cost", f"returns {brief(cost.precision)} as `precision`: it must be a string, such as the dtype"
+            )
 
-    def require_names(self, names: Any, inputs: Collection[str]) -> None:
+    def require_filled_names(self, names: Any, inputs: Collection[str]) -> None:
         """Check `names`, which `fill` returned, against the names of the inputs."""
-        if not forms.is_texts(names):
+        if not forms.is_strings(names):
             self.refuse("fill", f"returns {brief(names)}: it must return the names of the inputs that it has written")
         if unknown := [name for name in names if name not in inputs]:
             self.refuse("fill", f"returns the name {unknown[0]!r}, which is not among the inputs of `arrays`")
@@ -97,9 +106,13 @@ class Declarations:
                 "check", f"returns {brief(result)}: it must return a list of `Check`s and the points of a curve"
             )
         if other := [item for item in result[0] if not hasattr(item, "passed") or not hasattr(item, "bound")]:
-            self.refuse("check", f"returns {brief(other[0])} among its checks: each must be a `Check`, as of `compare`")
+            self.refuse(
+                "check",
+                f"returns {brief(other[0])} among its checks: each must be a `Check`, such as `compare` returns",
+            )
         for item in result[0]:
             if not math.isfinite(item.bound) or getattr(item, "reason", "") == UNCHECKABLE:
+                # The default `check`, a `partial`, calls `expected`.
                 name = "check" if inspect.isfunction(self.module.check) else "expected"
                 self.refuse(name, f"gives {item.name!r} an expected value or a bound that is NaN or infinite")
         if round == 0 and not result[0]:

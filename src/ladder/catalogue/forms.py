@@ -1,6 +1,6 @@
 """The forms of the constants of workloads and variants, and whether names in them exist; read as text.
 
-A wrong form would otherwise be used: of `REQUIRES = ("scipy")`, a text, every letter would be taken for a library.
+A wrong form would otherwise be used: of `REQUIRES = ("scipy")`, a string, every letter would be taken for a library.
 """
 
 import re
@@ -16,62 +16,62 @@ CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")
 TUNING_KINDS = re.compile(r"int|float|str|Literal\[('[^']*'(, )?)+\]")
 
 
-def is_texts(value: Any) -> bool:
-    """Whether a value is a tuple or a list of texts."""
+def is_strings(value: Any) -> bool:
+    """Whether a value is a tuple or a list of strings."""
     return isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
 
 
-def is_text_mapping(value: Any) -> bool:
-    """Whether a value is a mapping of texts to texts."""
-    return isinstance(value, dict) and is_texts([*value, *value.values()])
+def is_string_mapping(value: Any) -> bool:
+    """Whether a value is a mapping of strings to strings."""
+    return isinstance(value, dict) and is_strings([*value, *value.values()])
 
 
 def is_limits(value: Any) -> bool:
     """Whether a value maps names to a pair of numbers or to words."""
     return isinstance(value, dict) and all(
         isinstance(allowed, tuple | list)
-        and (is_texts(allowed) or (len(allowed) == 2 and all(isinstance(item, int | float) for item in allowed)))
+        and (is_strings(allowed) or (len(allowed) == 2 and all(isinstance(item, int | float) for item in allowed)))
         for allowed in value.values()
     )
 
 
-TEXTS = (is_texts, 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma')
-MAPPING = (is_text_mapping, "a mapping of texts to texts")
-TEXT = (lambda value: isinstance(value, str), "a text")
+STRINGS = (is_strings, 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma')
+MAPPING = (is_string_mapping, "a mapping of strings to strings")
+STRING = (lambda value: isinstance(value, str), "a string")
 TRUTH = (lambda value: isinstance(value, bool), "`True` or `False`")
 # {constant: (whether a value has its form, the form in words)}.
 FORMS = {
-    "RUNGS": (is_text_mapping, "a mapping of each variant to a line on its idea"),
-    "ARRAYS": TEXTS,
+    "RUNGS": (is_string_mapping, "a mapping of each variant to a line on its idea"),
+    "ARRAYS": STRINGS,
     "STATEFUL": TRUTH,
     "CEILING": (lambda value: value in CEILINGS, f"one of {', '.join(CEILINGS)}"),
-    "CURVE": TEXTS,
-    "FACTS": TEXTS,
-    "GENERATED": TEXTS,
+    "CURVE": STRINGS,
+    "FACTS": STRINGS,
+    "GENERATED": STRINGS,
     "SENSITIVITY": (lambda value: isinstance(value, list), "a list of `(variant, tuning, sizes)`"),
     "RUNTIME": (lambda value: value in RUNTIMES, f"one of {', '.join(RUNTIMES)}"),
     "SOURCE": (lambda value: isinstance(value, str), "the name of a file of its folder"),
-    "MACROS": TEXTS,
-    "KERNELS": TEXTS,
+    "MACROS": STRINGS,
+    "KERNELS": STRINGS,
     "LIMITS": (is_limits, "a mapping of sizes or tunings to `(min, max)` or to a tuple of words"),
     "PRECISION": MAPPING,
     "USES": MAPPING,
-    "REQUIRES": TEXTS,
-    "PROGRAMS": TEXTS,
+    "REQUIRES": STRINGS,
+    "PROGRAMS": STRINGS,
     "PEER": TRUTH,
     "ENVIRONMENT": MAPPING,
     # Of a chapter and its figures.
-    "TITLE": TEXT,
-    "CATEGORY": TEXT,
-    "CAPTION": TEXT,
-    "EXPERIMENTS": TEXTS,
+    "TITLE": STRING,
+    "CATEGORY": STRING,
+    "CAPTION": STRING,
+    "EXPERIMENTS": STRINGS,
     "USES_CEILINGS": TRUTH,
     "USES_DATA": TRUTH,
-    "USES_ARTEFACTS": TEXTS,
+    "USES_ARTEFACTS": STRINGS,
 }
 
 
-def require(path: Path) -> None:
+def require_forms(path: Path) -> None:
     """Refuse a module whose constants don't have their forms. Raises LadderError."""
     for name, value in literals.read(path).items():
         fits, form = FORMS.get(name, (lambda value: True, ""))
@@ -81,14 +81,14 @@ def require(path: Path) -> None:
 
 def require_sizes(path: Path, sizes: Mapping[str, Any]) -> None:
     """Refuse a workload's SIZES of a wrong form. Raises LadderError."""
-    if not isinstance(sizes, dict) or not is_texts([*sizes]):
+    if not isinstance(sizes, dict) or not is_strings([*sizes]):
         raise LadderError(f"{place('SIZES', path)} must be a mapping of names to kinds. See docs/contracts.md.")
     for name, kind in sizes.items():
         is_kind = kind in (int, float) or (isinstance(kind, str | int | float) and not isinstance(kind, bool))
         if not is_kind and not (isinstance(kind, tuple) and kind):
             raise LadderError(
                 f"{place('SIZES', path)} has {kind!r} as the kind of {name!r}: it must be `int`, `float`, a tuple of "
-                "words, a text or a number. See docs/contracts.md."
+                "words, a string or a number. See docs/contracts.md."
             )
     if not isinstance(sizes.get("dtype"), tuple):
         raise LadderError(f"{place('SIZES', path)} must have `dtype`, a tuple of dtypes. See docs/contracts.md.")
@@ -152,7 +152,8 @@ def require_size(workload: str, name: str, kind: Any, value: Any) -> Any:
         return value
     if isinstance(kind, str):
         return str(value)
-    minimum, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
+    minimum = 1 if kind is int else 0
+    is_count = kind is int or isinstance(kind, int)
     is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
     if not is_number or not minimum <= value < float("inf") or (kind is float and not value):
         need = "a number above 0" if kind is float else f"a {'whole ' if is_count else ''}number of at least {minimum}"

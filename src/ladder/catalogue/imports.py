@@ -25,7 +25,7 @@ from typing import TypeAlias
 from ladder.catalogue import literals, locations, native_sources, syntax
 from ladder.errors import LadderError
 
-HOME = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[1]  # the folder of `ladder`
 # Modules that look up code, check its names, or name the files of compiled code: they don't affect measurements.
 NOT_FOLLOWED = {
     "ladder.catalogue.circular_imports",
@@ -80,7 +80,7 @@ def reachable(*roots: str) -> set[Node]:
 
 def module_path(name: str) -> Path | None:
     """The file of a module or package of ladder, by its dotted name; None for any other."""
-    return path_in(HOME, tuple(locations.roots()), name)
+    return path_in(PACKAGE, tuple(locations.roots()), name)
 
 
 @functools.cache

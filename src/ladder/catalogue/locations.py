@@ -13,16 +13,16 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 from ladder.records.files import abbreviate, require_utf8
 
-HOME = Path(__file__).parents[1] / "workloads"
+WORKLOADS = Path(__file__).parents[1] / "workloads"
 # The files that are read as text.
-TEXTS = [f"*/*.{suffix}" for suffix in ("py", "c", "h", "cu", "cuh")] + [
+TEXT_FILES = [f"*/*.{suffix}" for suffix in ("py", "c", "h", "cu", "cuh")] + [
     f"*/paper/*.{suffix}" for suffix in ("py", "tex", "bib")
 ]
 
 
 def roots() -> list[Path]:
     """The folders that hold workloads, the project's first."""
-    return [HOME, *split_folders(os.environ.get("LADDER_VARIANTS", ""))]
+    return [WORKLOADS, *split_folders(os.environ.get("LADDER_VARIANTS", ""))]
 
 
 @functools.cache
@@ -58,12 +58,12 @@ def search_folders(folders: Iterable[Path | str]) -> None:
     for folder in paths:
         require_folder(folder)
     os.environ["LADDER_VARIANTS"] = ":".join(paths)
-    require_text()
+    require_utf8_files()
 
 
-def require_text() -> None:
+def require_utf8_files() -> None:
     """Refuse sources and texts that aren't UTF-8; a later error wouldn't name the file."""
-    for path in (path for root in roots() for pattern in TEXTS for path in modules(root, pattern)):
+    for path in (path for root in roots() for pattern in TEXT_FILES for path in modules(root, pattern)):
         try:
             path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:

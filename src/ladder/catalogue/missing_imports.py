@@ -67,7 +67,7 @@ def own_modules(importer: Path, line: int, name: str, members: list[str]) -> lis
         hint = did_you_mean(name.rpartition(".")[2], known)
         raise LadderError(f"Line {line} of {importer} imports {name}, which doesn't exist.{hint}")
     paths = [path, *(imports.module_path(f"{name}.{member}") for member in members)]
-    return [file for file in paths if file and not file.is_relative_to(imports.HOME)]
+    return [file for file in paths if file and not file.is_relative_to(imports.PACKAGE)]
 
 
 def path_of_package(name: str) -> Path | None:
@@ -75,5 +75,5 @@ def path_of_package(name: str) -> Path | None:
     path = imports.module_path(name)
     if path and path.name == "__init__.py":
         return path.parent
-    folder = imports.HOME.joinpath(*name.split(".")[1:])
+    folder = imports.PACKAGE.joinpath(*name.split(".")[1:])
     return folder if folder.is_dir() else None

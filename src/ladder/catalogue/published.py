@@ -87,7 +87,7 @@ def publish(workload: str, file: Path | str, path: Path | str) -> None:
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]
     provenance = {
-        "source": revision.of_files([workloads.require_workload(workload)]),
+        "source": revision.of_files([workloads.workload_path(workload)]),
         "cards": gpus,
         "libraries": description.versions(),
     }

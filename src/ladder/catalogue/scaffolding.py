@@ -36,7 +36,7 @@ def create(
             f"{name!r} can't be made: write workload/variant, such as gemm/mine, or {WORKLOAD}/ and the name of a new "
             "workload; names have lower-case letters, digits and '_'."
         )
-    root = Path(folder) if folder else [*locations.roots()[1:], locations.HOME][0]
+    root = Path(folder) if folder else [*locations.roots()[1:], locations.WORKLOADS][0]
     if workload == WORKLOAD:
         return create_workload(new_name, root)
     return create_variant(workload, new_name, device, origin, root)
@@ -57,7 +57,7 @@ def create_variant(
     workload: str, name: str, device: str, origin: str | None, root: Path
 ) -> tuple[list[Path], list[str]]:
     """Write a copy of a variant under another name. Raises LadderError if a file of that name exists."""
-    workloads.require_workload(workload)
+    workloads.workload_path(workload)
     for folder in {*locations.folders(workload), root / workload}:
         if paths := sorted(folder.glob(f"{name}.*")):
             raise LadderError(f"{paths[0]} exists already: choose another name.")
@@ -128,6 +128,6 @@ def write(contents: Mapping[Path, str]) -> list[Path]:
             file.write(text)
     for path in contents:
         if path.suffix == ".py":
-            contracts.require(path, contracts.WORKLOAD if path.stem == "__init__" else contracts.VARIANT)
+            contracts.require_names(path, contracts.WORKLOAD if path.stem == "__init__" else contracts.VARIANT)
     sources.forget()  # what was read before these files existed
     return list(contents)

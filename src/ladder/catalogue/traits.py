@@ -6,8 +6,8 @@ from ladder.catalogue import setup_arguments, workloads
 from ladder.records.case import Case
 
 
-def beyond_limits(case: Case) -> str | None:
-    """Why a case exceeds its variant's LIMITS, or None.
+def beyond_limits_reason(case: Case) -> str | None:
+    """The reason, as a sentence, why a case exceeds its variant's LIMITS, or None.
 
     LIMITS is {size or tuning: (min, max)}, or the allowed words in place of the two numbers.
     """
@@ -51,8 +51,8 @@ def gpus(case: Case) -> int:
 
 def runtime(case: Case) -> str | None:
     """The runtime of a case's threads: the variant's RUNTIME, or that of the first variant that it uses, or None."""
-    if runtime := workloads.constants(case.workload, case.variant).get("RUNTIME"):
-        return runtime
+    if own_runtime := workloads.constants(case.workload, case.variant).get("RUNTIME"):
+        return own_runtime
     return next((workloads.constants(*other)["RUNTIME"] for other in sorted(used_variants(case))), None)
 
 

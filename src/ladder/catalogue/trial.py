@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ladder.catalogue import planted, workloads
+from ladder.catalogue import workloads, wrong_results
 from ladder.catalogue.declarations import Declarations, brief, is_count
 from ladder.errors import LadderError, pluralize
 
@@ -36,7 +36,7 @@ def check_once(module: ModuleType, workload: str, sizes: tuple[tuple[str, Any], 
 
 def check(workload: str, sizes: Mapping[str, Any]) -> None:
     """Call the functions of a workload for complete `sizes` and check what they return. Raises LadderError."""
-    trial = Trial(workloads.load(workload), workloads.require_workload(workload))
+    trial = Trial(workloads.load(workload), workloads.workload_path(workload))
     kinds = trial.kinds(sizes)
     trial.require_cost(sizes)
     if trial.module.data_set(sizes) is not None:
@@ -101,8 +101,8 @@ def completed(workload: str, sizes: Mapping[str, Any], ranks: Mapping[str, int],
 
 def bytes_of(kinds: tuple[dict[str, Any], dict[str, Any]]) -> int:
     """The bytes of all arrays of `kinds`, the result of `arrays`."""
-    every_kind = [kind for part in kinds for kind in part.values()]
-    return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in every_kind)
+    pairs = [pair for part in kinds for pair in part.values()]
+    return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in pairs)
 
 
 class Trial(Declarations):
@@ -137,14 +137,16 @@ class Trial(Declarations):
 
     def filled(self, sizes: Mapping[str, Any], kinds: Mapping[str, Any], round: int) -> dict[str, np.ndarray]:
         """The checked inputs of a round."""
-        inputs = {name: np.zeros(*kind) for name, kind in kinds.items() if name not in self.module.GENERATED}
+        inputs = {
+            name: np.zeros(shape, dtype) for name, (shape, dtype) in kinds.items() if name not in self.module.GENERATED
+        }
         for array in inputs.values():
             array[...] = np.nan if array.dtype.kind == "f" else 0
         arrays = dict(inputs)
         names = self.module.fill(inputs, dict(sizes), round, None)
         if any(inputs.get(name) is not array for name, array in arrays.items()) or len(inputs) > len(arrays):
             self.refuse("fill", 'replaces an array of `inputs`: write into it, as in `inputs["x"][...] = values`')
-        self.require_names(names, inputs)
+        self.require_filled_names(names, inputs)
         for name, array in inputs.items():
             if round == 0 and name not in names:
                 self.refuse("fill", f"doesn't return the name of the input {name!r} in round 0, so it isn't written")
@@ -156,16 +158,16 @@ class Trial(Declarations):
         self, sizes: Mapping[str, Any], inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
     ) -> None:
         """Check what `check` returns for two results, of which it must refuse at least one."""
-        scale = planted.scale_of(inputs)
-        for arrays in planted.constants_of(outputs, scale):
+        scale = wrong_results.scale_of(inputs)
+        for arrays in wrong_results.constant_results(outputs, scale):
             result = self.module.check(dict(sizes), inputs, arrays, 0, None, None, sizes["dtype"])
             self.require_checks(result, 0)
-            if not all(check.passed for check in result[0]):
+            if not all(item.passed for item in result[0]):
                 return
         self.refuse(
             "check",
             f"accepts outputs of zeros, and also outputs of {scale:.3g} in every element: at most one can be right. "
-            f"{planted.ADVICE}",
+            f"{wrong_results.ADVICE}",
         )
 
     def require_expected(
@@ -184,17 +186,17 @@ class Trial(Declarations):
             self.refuse("expected", f"returns {name!r}, which is no output of `arrays`")
         for name, (shape, dtype) in outputs.items():
             self.require_pair(name, result[name], tuple(shape))
-            self.require_tight(name, result[name], np.dtype(dtype), planted.scale_of(inputs))
+            self.require_tight(name, result[name], np.dtype(dtype), wrong_results.scale_of(inputs))
 
     def require_tight(self, name: str, pair: tuple[Any, Any], dtype: np.dtype, scale: float) -> None:
         """Refuse an expected array whose bound would let a wrong result pass."""
         exact, bound = map(np.asarray, pair)
-        error, wrong = planted.error_of(exact, dtype, scale)
+        error, wrong = wrong_results.error_to_refuse(exact, dtype, scale)
         if exact.size and (error <= bound).all():
             self.refuse(
                 "expected",
                 f"returns a bound of up to {bound.max():.3g} for {name!r}, whose largest value is "
-                f"{np.abs(exact).max():.3g}, so that {wrong} would pass. {planted.ADVICE}",
+                f"{np.abs(exact).max():.3g}, so that {wrong} would pass. {wrong_results.ADVICE}",
             )
 
     def require_pair(self, name: str, pair: Any, shape: tuple[int, ...]) -> None:

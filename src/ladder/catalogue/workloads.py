@@ -29,7 +29,7 @@ def load(workload: str) -> ModuleType:
     """Import a workload's module, add the defaults of names that it lacks, and make users' variants importable."""
     name, paths = f"ladder.workloads.{workload}", list(map(str, locations.folders(workload)))
     if name not in sys.modules or list(sys.modules[name].__path__) != paths:
-        path = require_workload(workload)
+        path = workload_path(workload)
         importlib.import_module("ladder.workloads").__path__[:] = map(str, locations.roots())
         try:
             importlib.import_module(name).__path__[:] = paths
@@ -60,7 +60,7 @@ def fill_defaults(module: ModuleType) -> None:
             setattr(module, name, partial(default, module) if callable(default) else default)
 
 
-def require_workload(workload: str) -> Path:
+def workload_path(workload: str) -> Path:
     """The file that defines a workload's problem. Raises LadderError for a workload that doesn't exist."""
     if path := locations.problem_path(workload):
         return path
@@ -78,7 +78,7 @@ def require_workload(workload: str) -> Path:
 
 def is_users(workload: str) -> bool:
     """Whether a workload is in a folder of the user's; the tests check the project's own."""
-    return not require_workload(workload).is_relative_to(locations.HOME)
+    return not workload_path(workload).is_relative_to(locations.WORKLOADS)
 
 
 @functools.cache
@@ -147,7 +147,7 @@ def complete(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
 
     A workload's SIZES maps the name of each size to its kind: `int` (required, a whole number of at least 1), `float`
     (required, a number above 0), a tuple of allowed words (the first is the default), a number (the default of a number
-    of at least 0, which must be whole if the default is), or a text (the default of any text).
+    of at least 0, which must be whole if the default is), or a string (the default of any string).
     """
     module = load(workload)
     if unknown := set(sizes) - set(module.SIZES):

@@ -45,18 +45,18 @@ def bind(name: str, *arguments: Any) -> Callable:
 
 
 def handle(math: str = "default") -> ctypes.c_void_p:
-    """The current GPU's handle for an arithmetic of MATH. Factors are read from host memory, cuBLAS's default."""
+    """The current GPU's handle for an arithmetic of MATH. Scalars are read from host memory, cuBLAS's default."""
     return handle_on(gpus.load_cupy().cuda.Device().id, math)
 
 
 @functools.cache
 def handle_on(gpu: int, math: str) -> ctypes.c_void_p:
     """A handle of the GPU with this number, which must be current."""
-    handle = ctypes.c_void_p()
+    result = ctypes.c_void_p()
     gpus.load_cupy().cuda.runtime.free(0)  # makes CUDA's context current
-    call("cublasCreate_v2", ctypes.byref(handle))
-    call("cublasSetMathMode", handle, MATH[math])
-    return handle
+    call("cublasCreate_v2", ctypes.byref(result))
+    call("cublasSetMathMode", result, MATH[math])
+    return result
 
 
 def use_current_stream(handle: ctypes.c_void_p) -> None:
@@ -69,6 +69,6 @@ def pointer(array: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.data.ptr)
 
 
-def factor(value: float, dtype: np.dtype) -> Any:
-    """The address of a factor, such as alpha, in the dtype of the arrays."""
+def scalar_pointer(value: float, dtype: np.dtype) -> Any:
+    """The address of a scalar in host memory, such as alpha, in the dtype of the arrays."""
     return ctypes.byref({"float64": ctypes.c_double, "float32": ctypes.c_float}[dtype.name](value))

@@ -67,5 +67,5 @@ def uuid(number: int | None = None) -> str:
 def energy() -> float | None:
     """The energy in J that all visible GPUs have used since the driver was loaded; None if a GPU has no counter."""
     joules = [nvidia.energy(uuid(number)) for number in device_ids()]
-    known = [energy for energy in joules if energy is not None]
+    known = [value for value in joules if value is not None]
     return sum(known) if len(known) == len(joules) else None

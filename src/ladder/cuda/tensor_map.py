@@ -11,23 +11,25 @@ import numpy as np
 from ladder.cuda import driver
 from ladder.errors import LadderError
 
-BYTES, ALIGNMENT = 128, 64  # of a CUtensorMap
+MAP_BYTES, MAP_ALIGNMENT = 128, 64  # of a CUtensorMap
 # Values of the enumerations CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion.
 TYPES = {"uint16": 1, "float32": 7}
 SWIZZLE_OF_128_BYTES, PROMOTION_TO_256_BYTES = 3, 3
 
 
 def encode(
-    address: int, dtype: Any, shape: tuple[int, int, int], strides: tuple[int, int], box: tuple[int, int, int]
+    address: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...], box: tuple[int, ...]
 ) -> np.ndarray:
     """The tensor map of an array on the GPU, as an argument of a kernel: a NumPy array of one opaque value.
 
-    `shape` begins with the contiguous axis; `strides` has those of all other axes in bytes. `box` is the shape of a
+    `shape` begins with the contiguous axis; `strides` has those of all other axes in bytes, one
+    fewer than axes. `box` is the shape of a
     copy, whose first axis takes 128 bytes. A copy arrives in shared memory with the 128-byte swizzle; elements outside
     the array are zero. Raises LadderError if the driver refuses.
     """
-    buffer = np.zeros(BYTES + ALIGNMENT, np.uint8)
-    start, rank = -buffer.ctypes.data % ALIGNMENT, len(shape)
+    buffer = np.zeros(MAP_BYTES + MAP_ALIGNMENT, np.uint8)
+    start = -buffer.ctypes.data % MAP_ALIGNMENT
+    rank = len(shape)
     status = driver.library().cuTensorMapEncodeTiled(
         ctypes.c_void_p(buffer.ctypes.data + start),
         TYPES[dtype.name],
@@ -44,4 +46,4 @@ def encode(
     )
     if status:
         raise LadderError(f"The driver refuses a tensor map of {shape} numbers in boxes of {box}: status {status}.")
-    return buffer[start : start + BYTES].view(f"V{BYTES}")
+    return buffer[start : start + MAP_BYTES].view(f"V{MAP_BYTES}")

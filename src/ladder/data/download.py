@@ -19,12 +19,13 @@ from ladder.errors import LadderError
 from ladder.records.files import write_atomically
 
 TIMEOUT = 30  # seconds for a connection, and for each read
-# Three more attempts after HTTP statuses that may be temporary, with pauses of 0, 2 and 4 s, not the server's.
+# Three more attempts, with pauses of 0, 2 and 4 s, after failed connections and statuses that may be temporary; the
+# pause that a server asks for is ignored.
 TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
 RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=TRANSIENT, respect_retry_after_header=False)
 
 
-class Expected(NamedTuple):
+class ExpectedFile(NamedTuple):
     """Size in bytes and SHA-256 sum (hexadecimal) of a decompressed file."""
 
     size: int
@@ -35,21 +36,22 @@ class UnusableFile(Exception):
     """A mirror's file can't be used; the message is the reason."""
 
 
-def fetch(path: Path, expected: Expected, mirrors: Sequence[Path | str]) -> Path | str | None:
+def fetch(path: Path, expected: ExpectedFile, mirrors: Sequence[Path | str]) -> Path | str | None:
     """Download `{path.name}.gz` from the first mirror that has it, decompress it to `path`, and return that mirror.
 
     Returns None if `path` already has the expected contents. A mirror is a URL (http, https, file) or a folder, which
-    may hold the decompressed file instead. Raises LadderError if a mirror is malformed, none has the expected contents,
-    or `path` can't be written.
+    may hold the decompressed file instead. Raises LadderError if a mirror is malformed, if `path` can't be written, or,
+    naming the key `mnist_mirror`, if no mirror has the expected contents.
     """
-    path, failures = Path(path), []
+    path = Path(path)
+    failures = []
     with contextlib.suppress(UnusableFile, OSError):
         require_expected(path.read_bytes(), expected)
         return None
-    for mirror, base in [(mirror, parse_mirror(str(mirror))) for mirror in mirrors]:
+    for mirror, parsed in [(mirror, parse_mirror(str(mirror))) for mirror in mirrors]:
         try:
-            contents = require_expected(read(base, path.name, expected.size), expected)
-        except (UnusableFile, OSError, urllib3.exceptions.HTTPError) as error:
+            contents = require_expected(read_from_mirror(parsed, path.name, expected.size), expected)
+        except (UnusableFile, OSError, urllib3.exceptions.HTTPError) as error:  # those of `requests` are OSErrors
             failures.append(f"{mirror}: {cause(error)}")
         else:
             write_atomically(path, contents)
@@ -62,7 +64,7 @@ def fetch(path: Path, expected: Expected, mirrors: Sequence[Path | str]) -> Path
 
 def parse_mirror(mirror: str) -> Path | str:
     """A mirror's text as the URL of a server, or as the Path of a folder."""
-    with contextlib.suppress(ValueError, RuntimeError):  # by a malformed host, or by the home of an unknown user
+    with contextlib.suppress(ValueError, RuntimeError):  # for a malformed host, or `~` of an unknown user
         parts = urlsplit(mirror)
         if parts.scheme in ("http", "https") and parts.hostname:
             return mirror.rstrip("/")
@@ -76,7 +78,7 @@ def parse_mirror(mirror: str) -> Path | str:
     )
 
 
-def read(mirror: Path | str, name: str, size: int) -> bytes:
+def read_from_mirror(mirror: Path | str, name: str, size: int) -> bytes:
     """The file's contents from a folder or, for a URL, from a server."""
     if isinstance(mirror, Path):
         return read_from_folder(mirror, name, size)
@@ -113,7 +115,7 @@ def decompress(packed: bytes, size: int) -> bytes:
         raise UnusableFile(f"not an intact gzip file ({error})") from None
 
 
-def require_expected(contents: bytes, expected: Expected) -> bytes:
+def require_expected(contents: bytes, expected: ExpectedFile) -> bytes:
     """Return the contents. Raises UnusableFile if their size or sum isn't the expected one."""
     if len(contents) != expected.size:
         amount = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
@@ -124,7 +126,7 @@ def require_expected(contents: bytes, expected: Expected) -> bytes:
 
 
 def cause(error: BaseException) -> str:
-    """The message of an error's innermost cause: outer messages repeat it with addresses of objects."""
+    """The message of an error's innermost cause: outer messages repeat it and add the addresses of objects."""
     while inner := error.__cause__ or (not error.__suppress_context__ and error.__context__):
         error = inner
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -67,9 +67,10 @@ class MpiCuda(Mpi, Gpu):
         All ranks must call this; only the first rank's argument is used. After a barrier, a rank's writes are visible
         to the others. Raises LadderError if a rank of the node can't map it.
         """
-        world, is_first = communicator(), self.is_first()
+        world = communicator()
+        is_first = self.is_first()
         header = (os.getpid(), file := array.base.file, os.fstat(file), array.shape, array.dtype) if is_first else None
-        process, file, status, *kind = world.bcast(header)
+        process, file, status, *shape_and_dtype = world.bcast(header)
         shares_node = 0 in neighbours().allgather(world.rank)
         if is_first or not shares_node:
             return array if is_first else None
@@ -82,7 +83,7 @@ class MpiCuda(Mpi, Gpu):
                 f"Rank {world.rank} can't map the memory of the first rank, process {process} of its node: start the "
                 "ranks of a node as one user, and in one container."
             )
-        return map_array(descriptor, *kind)
+        return map_array(descriptor, *shape_and_dtype)
 
     def stopwatch(self, run: Callable[[], object]) -> float:
         """Seconds of one call of `run` and its GPU work on the slowest rank; all start together, with idle GPUs."""

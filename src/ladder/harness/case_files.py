@@ -13,7 +13,7 @@ REFERENCES = "results/references"
 def provide(case, say):
     """The files of a case, ({name: path of data}, path of the reference or None), made if they are missing.
 
-    `say(sentence)` is told what is made. Raises LadderError for data that only the user can get.
+    `say(sentence)` is called for everything that is made. Raises LadderError for data that only the user can get.
     """
     name = datasets.name_of(case.workload, case.sizes)
     data = {name: f"{datasets.FOLDER}/{name}"} if name else {}

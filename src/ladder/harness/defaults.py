@@ -20,7 +20,7 @@ GENERATED = ()
 
 
 def refuse(workload: ModuleType, sizes: Sizes) -> str | None:
-    """Why these sizes are refused: None, since all are accepted."""
+    """The reason why these sizes are invalid: None, since all are accepted."""
     return None
 
 

@@ -68,7 +68,7 @@ class Interruption(KeyboardInterrupt):
 
 def is_converged(results, protocol):
     """Whether the 95 % interval of the median over all processes is within the protocol's target."""
-    return intervals.converged([result["samples"] for result in results], protocol["target"])
+    return intervals.have_converged([result["samples"] for result in results], protocol["target"])
 
 
 def require_phases(results):

@@ -34,5 +34,5 @@ def require_plausible(case, results, cost, ceilings):
 
 def cost_of(case):
     """The function that states the work of a case, with its place."""
-    path = workloads.require_workload(case.workload)
+    path = workloads.workload_path(case.workload)
     return f"`cost` in line {contracts.definitions(path)['cost'].lineno} of {path}"

@@ -93,5 +93,5 @@ def bytes_of_arrays(case):
     workload = workloads.load(case.workload)
     inputs, outputs = workload.arrays(case.sizes)
     on_gpus = workload.GENERATED if traits.gpus(case) else ()
-    kinds = [kind for name, kind in {**inputs, **outputs}.items() if name not in on_gpus]
-    return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in kinds)
+    pairs = [pair for name, pair in {**inputs, **outputs}.items() if name not in on_gpus]
+    return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in pairs)

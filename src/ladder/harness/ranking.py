@@ -35,7 +35,7 @@ FIRST_BLOCKS = 0.5
 VERDICT_PROCESSES = 3
 # Processes from which on widths are extrapolated; with fewer, a single slow process determines the width.
 MIN_PROCESSES = 10
-# What is said if the time is up before that.
+# The message if the time is up before that.
 TOO_FEW = f"The time is used up, but a verdict needs {VERDICT_PROCESSES} processes of each case: goes on until then."
 
 

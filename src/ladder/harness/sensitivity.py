@@ -65,7 +65,8 @@ def sensitivities(case, data, seed=1):
     `data` holds the paths of data sets by name; `seed` is that of the random places. Raises LadderError if the case
     isn't on the host, or if its result is wrong without an injected error.
     """
-    sensitivities, result, checks = {}, Result(case, data), set()
+    worst = {}  # {(array, fault, check): Sensitivity}
+    result, checks = Result(case, data), set()
     for round in result.rounds():
         if round:
             result.solve(round)
@@ -77,8 +78,8 @@ def sensitivities(case, data, seed=1):
             for kind in (ELEMENT, ROW)[: array.ndim]:
                 for new in evaluate(result, name, kind, faults(result, array, kind, generator)):
                     key = new.array, new.fault, new.check
-                    sensitivities[key] = merge(sensitivities[key], new) if key in sensitivities else new
-    return list(sensitivities.values())
+                    worst[key] = merge(worst[key], new) if key in worst else new
+    return list(worst.values())
 
 
 def merge(a, b):

@@ -19,7 +19,7 @@ ONE_SAMPLE = {"processes": 1, "samples": 1, "least": 1, "most": 1, "target": 0.0
 def warnings(cases, start, leases, launcher, say):
     """{case: sentence} of those cases whose variant is wrong, or fails, in its spot check.
 
-    `start` starts a worker, and `say(sentence)` is told of each check.
+    `start` starts a worker; `say(sentence)` is called before each check.
     """
     small_cases = {case: spot for case in cases if (spot := spot_case(case))}
     sentences = {}

@@ -66,7 +66,7 @@ class Steps:
 
 
 def is_phase(step: Any) -> bool:
-    """Whether a step is a pair of a phase, a text or None, and a function."""
+    """Whether a step is a pair of a phase, a string or None, and a function."""
     return isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str | None) and callable(step[1])
 
 

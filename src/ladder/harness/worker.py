@@ -2,7 +2,7 @@
 
 It receives its job as one line of JSON and answers `ready` once everything is imported. Then it waits for an order, the
 line `compile`, `go` or `prepare` with environment variables in JSON, and answers with one line of JSON. A worker that
-was told to prepare pauses once its inputs are ready and again before its checks, until the next line. A waiting worker
+prepares pauses once its inputs are ready and again before its checks, until the next line. A waiting worker
 uses almost no CPU time, so workers can start up, prepare and check while none measures.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import blame, datasets, planted, traits, workloads
+from ladder.catalogue import blame, datasets, traits, workloads, wrong_results
 from ladder.catalogue.declarations import Declarations
 from ladder.errors import LadderError
 from ladder.harness import crashes, curves, traces, validation
@@ -138,7 +138,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     """
     start = time.perf_counter()
     device = devices.load(variant.DEVICE)
-    declarations = Declarations(workload, workloads.require_workload(case.workload))
+    declarations = Declarations(workload, workloads.workload_path(case.workload))
     name = workload.data_set(case.sizes)
     data = datasets.load(workload, job.data[name]) if name else None
     reference = dict(np.load(job.reference)) if job.reference else None
@@ -157,7 +157,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
             # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
                 last_fill = round, workload.fill(staged, case.sizes, round, data)
-                declarations.require_names(last_fill[1], staged)
+                declarations.require_filled_names(last_fill[1], staged)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
             if is_compared and staged is inputs:
                 intact = {name: array.copy() for name, array in inputs.items()}
@@ -195,10 +195,10 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     def require_refusal(outputs, check_inputs=staged):
         """Refuse a user's own `check` that accepts wrong outputs, into which it turns these."""
         if problem.outputs and inspect.isfunction(workload.check) and workloads.is_users(case.workload):
-            planted.spoil(outputs)
+            wrong_results.corrupt(outputs)
             results = workload.check(case.sizes, check_inputs, outputs, 0, data, reference, precision)
             if all(check.passed for check in results[0]):
-                declarations.refuse("check", planted.ACCEPTED)
+                declarations.refuse("check", wrong_results.ACCEPTS_WRONG_OUTPUTS)
 
     begin(0)
     pause()
@@ -283,7 +283,7 @@ def make_problem(workload, case, device, variant=None):
     names = getattr(workload, "ARRAYS", [*inputs, *outputs])
     if not device.is_first():
         inputs, outputs = {}, {}
-    arrays = {name: device.empty(*kind) for name, kind in {**inputs, **outputs}.items()}
+    arrays = {name: device.empty(shape, dtype) for name, (shape, dtype) in {**inputs, **outputs}.items()}
     problem = Problem(
         sizes=case.sizes,
         device=device,

@@ -53,13 +53,13 @@ def versions() -> dict[str, str]:
     """The installed versions of the libraries that a measurement may depend on."""
     from importlib.metadata import PackageNotFoundError, version
 
-    versions = {}
+    installed = {}
     for name in LIBRARIES:
         try:
-            versions[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return versions
+    return installed
 
 
 def node() -> str:

@@ -79,8 +79,8 @@ def is_of_runtime(name: str) -> bool:
 def unset_families() -> str:
     """A line of bash that unsets the variables of all FAMILIES, except those that a measurement inherits."""
     names = " ".join(f"${{!{family}@}}" for family in FAMILIES)
-    inherited = "|".join(name for name in (*PLACES, *GPUS, *FIXED) if name.startswith(tuple(FAMILIES)))
-    return f'for name in {names}; do case "$name" in {inherited}) ;; *) unset "$name" ;; esac; done'
+    kept = "|".join(name for name in (*PLACES, *GPUS, *FIXED) if name.startswith(tuple(FAMILIES)))
+    return f'for name in {names}; do case "$name" in {kept}) ;; *) unset "$name" ;; esac; done'
 
 
 def for_record(variables: Mapping[str, str]) -> dict[str, str]:

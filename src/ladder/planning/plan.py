@@ -149,7 +149,7 @@ def skip_reason(case: Case, peers: bool, target: Target) -> SkipReason | None:
         return SkipReason("launcher")
     if gpus > (available := target.gpus * (target.nodes if case.ranks > 1 else 1)) > 0:
         return SkipReason("GPUs of a node" if available < target.gpus * target.nodes else "GPUs", gpus, available)
-    if sentence := traits.beyond_limits(case) or files.too_long_reason(longest_path(case, target)):
+    if sentence := traits.beyond_limits_reason(case) or files.too_long_reason(longest_path(case, target)):
         return SkipReason("other", sentence)
     variants = [(case.workload, case.variant), *traits.used_variants(case)]
     for constants in (workloads.constants(*variant) for variant in variants):

@@ -60,8 +60,8 @@ def cases_of(planned: Sequence[PlannedCase], records: Iterable[str] = ()) -> lis
     cases = {}
     for item in planned:
         path = record.path_of(item.machine, item.case.key)
-        reason = item.skipped and str(item.skipped)
-        cases[path] = {"key": item.case.key, "machine": item.machine, "left_out": reason, "due": path in records}
+        left_out = item.skipped and str(item.skipped)
+        cases[path] = {"key": item.case.key, "machine": item.machine, "left_out": left_out, "due": path in records}
     return list(cases.values())
 
 

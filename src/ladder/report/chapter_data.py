@@ -24,11 +24,11 @@ def require_users(experiments):
     `experiments` are all of the configuration, {name: experiment}, or None for one that the configuration drops.
     """
     for chapter in chapters.chapters():
-        if chapter.folder.is_relative_to(locations.HOME):
+        if chapter.folder.is_relative_to(locations.WORKLOADS):
             continue
         contracts.require_chapter(chapter.folder)
         for path in sorted(chapter.folder.glob("*.py")):
-            forms.require(path)
+            forms.require_forms(path)
             soundness.require_module(path)
         require_looks(chapter)
         if chapter.has_lines:
@@ -101,7 +101,7 @@ def rungs_line(chapter, variant):
     """The words `line 3 of PATH` of a variant in the ladder, that of the chapter or of its workload."""
     path = chapter.folder / chapters.LINES
     has_ladder = literals.assigns(path, "RUNGS") if path.is_file() else False
-    return at(path if has_ladder else workloads.require_workload(chapter.workload), "RUNGS", variant)
+    return at(path if has_ladder else workloads.workload_path(chapter.workload), "RUNGS", variant)
 
 
 def require_groups(path, claims):

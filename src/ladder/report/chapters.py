@@ -23,13 +23,13 @@ from ladder.catalogue import literals, locations, workloads
 from ladder.errors import LadderError
 from ladder.report import latex
 
-# The ORDER of a chapter that states none: after all others.
+# The ORDER of a chapter without one: after all others.
 LAST = 1000
 TEMPLATES = ("text.tex", "appendix.tex")
 TEXTS = (*TEMPLATES, "references.bib")
 LINES = "lines.py"
-PEER = "peer: "  # with which the RUNGS of a workload mark a peer
-# The tables that are generated from data, and the file with the data; without a ladder if UNIT in `lines.py` is None.
+PEER = "peer: "  # how the RUNGS of a workload mark a peer
+# The tables that are generated from data, and the file with the data; no ladder if UNIT in `lines.py` is None.
 DATA_TABLES = {"ladder": LINES, "verdicts": "claims.py"}
 # The modules that are imported by name, which a walk along import statements doesn't find.
 DATA = ("lines", "model", "claims", "earlier", "text")
@@ -57,7 +57,7 @@ class Chapter:
         return chapter_study.of_chapter(self.workload, study) if self.has_lines else study
 
     def table(self, name, study):
-        """The LaTeX of a table. Raises LadderError if `tables.py` has no function of this name, nor data the table."""
+        """The LaTeX of a table. Raises LadderError if it has no data, and `tables.py` has no function of its name."""
         from ladder.report import verdict_table
         from ladder.report.telling import chapter_study, claims, ladder  # here, because planning doesn't need pandas
 
@@ -85,24 +85,25 @@ def chapters():
         folder = next((path for path in map(paper_of, locations.folders(workload)) if path.is_dir()), None)
         if folder:
             constants = literals.read(folder / "__init__.py")
-            order, title = constants.get("ORDER", LAST), constants.get("TITLE", workload)
-            tables = constants.get("TABLES", ())
+            order = constants.get("ORDER", LAST)
+            title = constants.get("TITLE", workload)
+            own_tables = constants.get("TABLES", ())
             require(isinstance(order, int), folder, "ORDER", "a whole number")
-            require(isinstance(title, str), folder, "TITLE", "a text")
-            are_names = isinstance(tables, tuple | list) and all(isinstance(name, str) for name in tables)
+            require(isinstance(title, str), folder, "TITLE", "a string")
+            are_names = isinstance(own_tables, tuple | list) and all(isinstance(name, str) for name in own_tables)
             require(are_names, folder, "TABLES", 'a tuple of names, as in ("square",)')
             from_data = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
                 from_data.remove("ladder")
-            unsorted.append(Chapter(workload, folder, order, title, (*from_data, *tables)))
+            unsorted.append(Chapter(workload, folder, order, title, (*from_data, *own_tables)))
     return sorted(unsorted, key=lambda chapter: (chapter.order, chapter.workload))
 
 
-def require(is_valid, folder, literal, kind):
-    """Raise LadderError for an invalid literal of a chapter; `kind` says what it must be."""
+def require(is_valid, folder, literal, form):
+    """Raise LadderError for an invalid literal of a chapter; `form` says what it must be."""
     if not is_valid:
         line = literals.line_of(folder / "__init__.py", literal, None)
-        raise LadderError(f"`{literal}` in {line} must be {kind}. See docs/contracts.md.")
+        raise LadderError(f"`{literal}` in {line} must be {form}. See docs/contracts.md.")
 
 
 def paper_of(folder):
@@ -189,10 +190,10 @@ def templates():
     }
 
 
-def require_distinct_works(chapters):
+def require_distinct_works(ordered):
     """Raise LadderError if two chapters' bibliographies have the same key: BibTeX would ignore one of the works."""
     owners = {}
-    for chapter in chapters:
+    for chapter in ordered:
         for key in re.findall(r"(?m)^@\w+\{\s*([^,\s]+)", chapter.text("references.bib")):
             owner = owners.setdefault(key, chapter)
             if owner is not chapter:

@@ -1,4 +1,4 @@
-"""What is said below a ranking: where the fastest was measured, how to measure it again, and what wasn't measured."""
+"""The notes below a ranking: where the fastest was measured, how to measure it again, and what wasn't measured."""
 
 import shlex
 

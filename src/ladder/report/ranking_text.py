@@ -10,7 +10,7 @@ from ladder.report.terminal import (
     NONE,
     UNKNOWN,
     VAGUE,
-    is_told,
+    is_narrow,
     percent,
     seconds_with_interval,
 )
@@ -158,7 +158,7 @@ def ratio(value):
 
 def ratio_text(value):
     """The text of `ratio`, without its mark."""
-    if not is_told(value):
+    if not is_narrow(value):
         return f"at least {digits(value.low, 2)} ×" if value.low > 1 else UNKNOWN
     if verdicts.outcome_of(value.low, value.high) == verdicts.EQUAL:
         return f"tie within {verdicts.equal_within(value.low, value.high)} %"

@@ -14,7 +14,7 @@ from ladder.store import study
 DIGITS, MORE = 2, 2  # significant digits of a ratio, and how many more may be needed to show its interval
 WIDEST = 1e6  # intervals whose ends differ by this factor, such as those of two processes, aren't shown
 FAR = 10  # relative changes above this are too large to be worth printing
-VAGUE = 3  # efficiencies whose interval's ends differ by this factor aren't told
+VAGUE = 3  # efficiencies whose interval's ends differ by this factor aren't printed
 NARROW = 1.02  # prose omits an interval whose ends differ by at most this factor
 
 
@@ -95,9 +95,9 @@ def distinct_texts(ratio, decimals):
     ]
     away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
     for different, candidates in ((3, away_from_1), (3, texts), (2, texts)):
-        for value, *ends in candidates:
-            if len({value, *ends}) >= different:
-                return value, tuple(ends)
+        for value, low, high in candidates:
+            if len({value, low, high}) >= different:
+                return value, (low, high)
     return texts[0][0], None
 
 

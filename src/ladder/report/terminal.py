@@ -3,17 +3,17 @@
 from ladder.quantities import PREFIXES, SMALL, digits, scale_of, seconds
 
 NONE, UNKNOWN = "–", "unknown"
-VAGUE = 10  # intervals whose ends differ by this factor, such as those of two processes, aren't printed
+VAGUE = 10  # intervals whose upper end is this multiple of the lower, such as those of two processes, aren't printed
 
 
-def is_told(ratio):
+def is_narrow(ratio):
     """Whether an interval is narrow enough to be printed."""
     return ratio.low > 0 and ratio.high < VAGUE * ratio.low
 
 
 def seconds_with_interval(ratio):
     """A time and its interval in the same unit, which may be UNKNOWN."""
-    if not is_told(ratio):
+    if not is_narrow(ratio):
         return f"{seconds(ratio.value)} [{UNKNOWN}]"
     scale = scale_of(ratio.value, SMALL)
     value, low, high = (digits(number / scale) for number in (ratio.value, ratio.low, ratio.high))

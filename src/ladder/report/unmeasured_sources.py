@@ -12,7 +12,7 @@ def sentences(experiments):
     return [
         sentence
         for chapter in chapters.chapters()
-        if chapter.has_lines and not chapter.folder.is_relative_to(locations.HOME)
+        if chapter.has_lines and not chapter.folder.is_relative_to(locations.WORKLOADS)
         for name, source in chapter_data.module(chapter, "lines").SOURCES.items()
         if (sentence := reason(chapter, name, source, experiments))
     ]

@@ -54,13 +54,13 @@ def pairs(every):
     """
     rows = []
     for (a, first), (b, second) in itertools.combinations(enumerate(every), 2):
-        if comparable(first, second):
+        if are_comparable(first, second):
             for key in first.times.keys() & second.times.keys():
                 rows.append({"a": a, "b": b} | compare(first.times[key], second.times[key]))
     return sorted(rows, key=lambda row: (row["a"], row["b"], row["case"]))
 
 
-def comparable(first, second):
+def are_comparable(first, second):
     """Whether two sides are of one kind: two machines, or two campaigns of the same machine."""
     if first.campaign and second.campaign:
         return first.machine == second.machine

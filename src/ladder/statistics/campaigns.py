@@ -73,8 +73,9 @@ def over_campaigns(campaigns: Sequence[tuple[Ratio, float, float]], cases: tuple
         value = math.exp(logarithms.mean())
         low, high = min(ratio.low for ratio in ratios), max(ratio.high for ratio in ratios)
     else:
-        centre, *ends = location(logarithms, LEVEL)
-        value, (low, high) = math.exp(centre), np.exp(ends)
+        log_value, log_low, log_high = location(logarithms, LEVEL)
+        value = math.exp(log_value)
+        low, high = np.exp([log_low, log_high])
     between = math.nan
     if count > 1:
         between = math.sqrt(max(0.0, float(logarithms.var(ddof=1)) - float(np.mean(variances))))

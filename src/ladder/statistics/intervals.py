@@ -75,7 +75,7 @@ def summary(processes: Sequence[Sequence[float]]) -> Summary:
     return Summary(float(median), float(low), float(high), pooled.size, len(times), float(half_width))
 
 
-def converged(processes: Sequence[Sequence[float]], target: float) -> bool:
+def have_converged(processes: Sequence[Sequence[float]], target: float) -> bool:
     """Whether both ends of the 95 % interval by `summary` differ from the median by at most the fraction `target`.
 
     If processes differ, only more processes narrow the interval, not more samples of the same processes.

@@ -41,7 +41,7 @@ def load(workload: str, machines: Sequence[str] = ()) -> dict[str, Results]:
 
     Raises LadderError for an unknown system, and for a machine without results of it.
     """
-    workloads.require_workload(workload)
+    workloads.workload_path(workload)
     with_ceilings = {name for name in workloads.names() if roofs.stated_ceiling(name)}
     parts = read({workload, *with_ceilings}, machines)
     measured = [

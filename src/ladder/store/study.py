@@ -89,7 +89,7 @@ class Study:
         """The subject's ceilings, {rows}: those of the file `roofs` if there is one, else from its tables."""
         return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
 
-    def converged(self, cases: Iterable[tuple[str, str, str, str]]) -> bool:
+    def have_converged(self, cases: Iterable[tuple[str, str, str, str]]) -> bool:
         """Whether all processes of some cases, each (machine, workload, variant, case), converged."""
         return self.unconverged.isdisjoint(cases)
 
@@ -175,11 +175,11 @@ def where(frame: pd.DataFrame, **conditions: Any) -> pd.DataFrame:
     if not set(conditions) <= set(frame.columns):
         return frame.iloc[:0]
     # One selection for all conditions, because selecting rows takes longer than comparing them.
-    masks = [equal(frame[column], value) for column, value in conditions.items()]
+    masks = [is_equal(frame[column], value) for column, value in conditions.items()]
     return frame[functools.reduce(operator.and_, masks)] if masks else frame
 
 
-def equal(column: pd.Series, value: Any) -> np.ndarray:
+def is_equal(column: pd.Series, value: Any) -> np.ndarray:
     """Whether each row of a column has a value: an array of bool, in a fraction of the time of pandas' `==`."""
     if isinstance(column.dtype, np.dtype):
         return np.broadcast_to(column.to_numpy() == value, len(column))

@@ -25,7 +25,8 @@ def run(options):
         documents = [ranking_text.document(each) for of_machine in rankings.values() for each in of_machine]
         print_json(options, {"workload": options.workload, "results": documents})
         return
-    is_detailed, is_only = bool(filters or options.all), len(stored) == 1
+    is_detailed = bool(filters or options.all)
+    is_only = len(stored) == 1
     for machine, of_machine in rankings.items():
         if of_machine:
             print(*lines(options.workload, stored[machine], of_machine, is_detailed, is_only), sep="\n", end="\n\n")

@@ -86,7 +86,7 @@ def report_misspelt(experiments, figures):
     """
     for name in figures.constants:
         missing = missing_experiments(name, experiments, figures)
-        if not figures.paths[name].is_relative_to(locations.HOME) and any(
+        if not figures.paths[name].is_relative_to(locations.WORKLOADS) and any(
             did_you_mean(other, experiments) for other in missing
         ):
             print(f"ladder: {figure_reason(name, experiments, figures)}", file=sys.stderr)

@@ -33,7 +33,7 @@ def figure(panels, unit, around, entries=()):
             axes.set_xlabel(unit)
             for value, options in lines:
                 axes.axvline(value, **options)
-    layout.legend(figure, entries, all(converged(groups) for blocks in panels.values() for _, groups, _ in blocks))
+    layout.legend(figure, entries, all(have_converged(groups) for blocks in panels.values() for _, groups, _ in blocks))
     return figure
 
 
@@ -114,7 +114,7 @@ def length(bar):
     return max(bar["value"], sum(value for value, _ in bar.get("parts", ())))
 
 
-def converged(groups):
+def have_converged(groups):
     """Whether all cases of some groups have converged."""
     return all(bar.get("converged", True) for _, bars in groups for bar in bars)
 

@@ -46,7 +46,7 @@ def decided(study, claim):
         cause(study, claim.cause, ratio),
         decide(ratio, claim.min, claim.max),
         with_code(claim.place),
-        study.study.converged(ratio.cases if ratio else ()),
+        study.study.have_converged(ratio.cases if ratio else ()),
     )
 
 

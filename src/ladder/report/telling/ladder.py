@@ -33,8 +33,8 @@ def distinct_cases(chapter, keys):
 def row(chapter, key):
     """A line's row of the table."""
     line, rows = chapter.line(key), chapter.find(key)
-    told = chapter.rungs.get(line.variant, "")
-    idea = PEER * told.startswith(PEER) + line.idea if line.idea else told
+    rung_idea = chapter.rungs.get(line.variant, "")
+    idea = PEER * rung_idea.startswith(PEER) + line.idea if line.idea else rung_idea
     resources = [place(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_place(chapter, line) else []
     name = ", ".join([code(line.variant), *filter(None, [prose(line.label)]), *resources])
     return ladder_table.Rung(name, idea, line.relieves, chapter.predict(key, rows), rows)

@@ -70,16 +70,16 @@ STATEFUL = True
 
 
 def refuse(sizes: Sizes) -> str | None:
-    """Why these sizes are invalid, or None."""
+    """The reason why these sizes are invalid, as a sentence, or None."""
     return (
-        data_sizes.refuse_network("backprop", sizes, "784-56-28-10")
-        or data_sizes.refuse_images("backprop", sizes)
-        or refuse_momentum(sizes)
+        data_sizes.invalid_layers_reason("backprop", sizes, "784-56-28-10")
+        or data_sizes.too_many_images_reason("backprop", sizes)
+        or invalid_momentum_reason(sizes)
     )
 
 
-def refuse_momentum(sizes):
-    """Why the momentum is invalid, or None."""
+def invalid_momentum_reason(sizes):
+    """The reason why the momentum is invalid, as a sentence, or None."""
     if sizes["momentum"] >= 1:
         return f"momentum={sizes['momentum']} of backprop must be below 1, or steps would add up without end."
     return None

@@ -48,7 +48,7 @@ CHUNK = 64
 
 
 def refuse(sizes: Sizes) -> str | None:
-    """Why these sizes are invalid, or None."""
+    """The reason why these sizes are invalid, as a sentence, or None."""
     if sizes["channels"] % 8:
         return f"channels={sizes['channels']} of dcgan must be a multiple of 8: three layers halve them."
     if sizes["weights"] == "trained" and sizes["channels"] != layout.CHANNELS:
@@ -117,4 +117,4 @@ def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, 
         rows = range(start, len(index))
         return compare("pictures", outputs["pictures"][part], expected[index[part]], tolerance, rows)
 
-    return chunked.map_threads(compare_chunk, range(0, len(index), CHUNK)), None
+    return chunked.map_on_threads(compare_chunk, range(0, len(index), CHUNK)), None

@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for dcgan's sizes and tunings."""
+"""Descriptions of the columns that dcgan's sizes and tunings have in the tables."""
 
 COLUMNS = {
     "images": "pictures that a call generates",

@@ -84,7 +84,7 @@ class Operations:
 
 def reads_operands(variant):
     """Whether a variant of `tconv` reads the operands of tensor cores."""
-    return getattr(variant, "OPERANDS", False)
+    return getattr(variant, "READS_OPERANDS", False)
 
 
 def generator(network, sizes, *, first, last, split, batch, epilogue, math, product):

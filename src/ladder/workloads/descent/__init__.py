@@ -85,7 +85,7 @@ ONE_ROUNDING = 0.58
 
 
 def refuse(sizes: Sizes) -> str | None:
-    """Why these sizes are invalid, or None."""
+    """The reason why these sizes are invalid, as a sentence, or None."""
     if sizes["kappa"] < 1:
         return f"kappa={sizes['kappa']:g} of descent is not a condition number, which is at least 1."
     if sizes["start"] == "worst" and sizes["scaling"] != "none":

@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for descent's sizes, tunings, facts and curve."""
+"""Descriptions of the columns that descent's sizes, tunings, facts and curve have in the tables."""
 
 COLUMNS = {
     "n": "unknowns",

@@ -3,8 +3,8 @@
 //
 // Shapes: matrix (n, n), vectors (n), history (iterations + 1), steps (1), scalars (1), rz (1).
 //
-// Launch: `begin` any grid along x, `divide` at least n threads along x, the others one thread. No dynamic shared
-// memory.
+// Launch: `begin_vectors` any grid along x, `divide_by_diagonal` at least n threads along x, the others one thread. No
+// dynamic shared memory.
 constexpr REAL TINY = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // the smallest normal number
 
 struct Scalars {
@@ -20,8 +20,9 @@ __device__ bool has_next_step(REAL rr, const REAL *history, long long step, long
 }
 
 // x = 0, r = b, p = z = r or, if is_preconditioned, r divided by the diagonal of the matrix; history and steps are 0.
-extern "C" __global__ void begin(const REAL *matrix, const REAL *b, REAL *x, REAL *r, REAL *z, REAL *p, REAL *history,
-                                 long long *steps, long long n, long long iterations, int is_preconditioned) {
+extern "C" __global__ void begin_vectors(const REAL *matrix, const REAL *b, REAL *x, REAL *r, REAL *z, REAL *p,
+                                         REAL *history, long long *steps, long long n, long long iterations,
+                                         int is_preconditioned) {
   const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x, stride = (long long)gridDim.x * blockDim.x;
   for (long long i = first; i < n; i += stride) {
     x[i] = 0;
@@ -33,21 +34,21 @@ extern "C" __global__ void begin(const REAL *matrix, const REAL *b, REAL *x, REA
 }
 
 // z (n) = r (n) divided by the diagonal of matrix (n, n).
-extern "C" __global__ void divide(const REAL *matrix, const REAL *r, REAL *z, long long n) {
+extern "C" __global__ void divide_by_diagonal(const REAL *matrix, const REAL *r, REAL *z, long long n) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) z[i] = r[i] / matrix[i * (n + 1)];
 }
 
-// The first entry of the history. Without a preconditioner, rz is rr.
-extern "C" __global__ void first_entry(Scalars *scalars, const REAL *rz, REAL *history) {
+// The first entry of the history, and the scalars of the first iteration. Without a preconditioner, rz is rr.
+extern "C" __global__ void begin_scalars(Scalars *scalars, const REAL *rz, REAL *history) {
   scalars->one = 1;
   history[0] = scalars->previous_rr = scalars->rr;
   scalars->previous_rz = *rz;
 }
 
 // The step length alpha; 0 once the solve has ended.
-extern "C" __global__ void length(Scalars *scalars, const REAL *history, const long long *steps, long long iterations,
-                                  double tolerance) {
+extern "C" __global__ void step_length(Scalars *scalars, const REAL *history, const long long *steps,
+                                       long long iterations, double tolerance) {
   const bool is_active = has_next_step(scalars->previous_rr, history, steps[0], iterations, tolerance);
   scalars->alpha = is_active ? scalars->previous_rz / max(scalars->pq, TINY) : REAL(0);
   scalars->minus_alpha = -scalars->alpha;
@@ -55,8 +56,8 @@ extern "C" __global__ void length(Scalars *scalars, const REAL *history, const l
 
 // The next entry of the history, and beta, the coefficient of the last direction in the next one; 0 once the solve has
 // ended, so that directions stay finite.
-extern "C" __global__ void advance(Scalars *scalars, const REAL *rz, REAL *history, long long *steps,
-                                   long long iterations, double tolerance) {
+extern "C" __global__ void update_scalars(Scalars *scalars, const REAL *rz, REAL *history, long long *steps,
+                                          long long iterations, double tolerance) {
   const bool is_active = has_next_step(scalars->previous_rr, history, steps[0], iterations, tolerance);
   scalars->beta = is_active ? *rz / max(scalars->previous_rz, TINY) : REAL(0);
   if (!is_active) return;

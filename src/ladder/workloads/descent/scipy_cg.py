@@ -14,13 +14,15 @@ LIMITS = {"algorithm": ("cg", "jacobi")}
 
 def setup(problem: Problem, *, threads: int) -> Run:
     """The timed solve, on the threads that the harness has set."""
-    matrix, kind = problem.matrix, {"shape": problem.matrix.shape, "dtype": problem.matrix.dtype}
-    operator = LinearOperator(matvec=lambda v: matrix @ v, **kind)
+    matrix = problem.matrix
+    shape_and_dtype = {"shape": matrix.shape, "dtype": matrix.dtype}
+    operator = LinearOperator(matvec=lambda v: matrix @ v, **shape_and_dtype)
     stopping = {"maxiter": problem.sizes["iterations"]} | tolerances(problem, np.finfo(matrix.dtype))
 
     def solve():
         recorder = Recorder(problem)
-        problem.x[:], _ = cg(operator, problem.b, M=LinearOperator(matvec=recorder.precondition, **kind), **stopping)
+        preconditioner = LinearOperator(matvec=recorder.precondition, **shape_and_dtype)
+        problem.x[:], _ = cg(operator, problem.b, M=preconditioner, **stopping)
         recorder.end(recorder.r)  # which SciPy updates in place
 
     return solve

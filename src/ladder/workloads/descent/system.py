@@ -124,7 +124,7 @@ def generate_on_host(matrix, c, d, p):
                 values = two_periods[p[i] - p[columns] + len(p)]
                 np.multiply(values, d[i] * d[columns], out=matrix[i, columns], casting="same_kind")
 
-    chunked.map_threads(write_rows, chunked.parts(len(p)))
+    chunked.map_on_threads(write_rows, chunked.chunk_slices(len(p)))
 
 
 def generate_on_gpu(matrix, c, d, p):

@@ -157,7 +157,7 @@ def numbers_of(rows):
 def worst_of_rows(compare_rows, n):
     """The Check with the largest error of those that `compare_rows(rows)` returns for slices of n rows."""
     step = max(1, PART // n)
-    checks = chunked.map_threads(compare_rows, [slice(start, min(start + step, n)) for start in range(0, n, step)])
+    checks = chunked.map_on_threads(compare_rows, [slice(start, min(start + step, n)) for start in range(0, n, step)])
     return max(checks, key=lambda check: check.error)
 
 

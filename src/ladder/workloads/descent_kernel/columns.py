@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for descent_kernel's sizes and tunings."""
+"""Descriptions of the columns that descent_kernel's sizes and tunings have in the tables."""
 
 COLUMNS = {
     "kernel": "the kernel that is timed",

@@ -1,13 +1,13 @@
 """The kernels by cuBLAS, all except `init` and `hash`.
 
 `product` is cuBLAS's product with a diagonal matrix (dgmm), `reduction` its product with a vector of ones, and `scale`,
-`vecdif` and `vecsum` are its sum of matrices (geam). Memory-bind, or for small n bound by the launch latency.
+`vecdif` and `vecsum` are its sum of matrices (geam). Memory-bound, or for small n bound by the launch latency.
 """
 
 import ctypes
 from functools import partial
 
-from ladder.cuda.cublas import bind, factor, handle, pointer
+from ladder.cuda.cublas import bind, handle, pointer, scalar_pointer
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.descent_kernel import ALPHA
 from ladder.workloads.gemv.cublas import multiply, product
@@ -19,7 +19,8 @@ LIMITS = {"kernel": ("product", "reduction", "transpose", "scale", "vecdif", "ve
 LETTERS = {"float32": "S", "float64": "D"}
 LEFT, NO_TRANSPOSE = ctypes.c_int(0), ctypes.c_int(0)  # CUBLAS_SIDE_LEFT, CUBLAS_OP_N
 ON_HOST, ON_DEVICE = ctypes.c_int(0), ctypes.c_int(1)  # CUBLAS_POINTER_MODE_...
-ONE = ctypes.c_int64(1)
+INCREMENT = ctypes.c_int64(1)
+ONE_COLUMN = ctypes.c_int64(1)
 
 
 def setup(problem: Problem) -> Run:
@@ -39,19 +40,19 @@ def calls(kernel, out, x, y=None):
     prefix, n = f"cublas{LETTERS[out.dtype.name]}", ctypes.c_int64(x.shape[0])
     match kernel:
         case "product":  # cuBLAS sees a row-major matrix as its transpose
-            operands = (pointer(x), n, pointer(y), ONE, pointer(out), n)
+            operands = (pointer(x), n, pointer(y), INCREMENT, pointer(out), n)
             return [bind(f"{prefix}dgmm_64", handle(), LEFT, n, n, *operands)]
         case "transpose":
-            return [bind(f"{prefix}copy_v2_64", handle(), n, pointer(x), ONE, pointer(out), ONE)]
+            return [bind(f"{prefix}copy_v2_64", handle(), n, pointer(x), INCREMENT, pointer(out), INCREMENT)]
         case "dot":
             set_pointer_mode = partial(bind, "cublasSetPointerMode_v2", handle())
-            operands = (pointer(x), ONE, pointer(y), ONE, pointer(out))
+            operands = (pointer(x), INCREMENT, pointer(y), INCREMENT, pointer(out))
             return [
                 set_pointer_mode(ON_DEVICE),
                 bind(f"{prefix}dot_v2_64", handle(), n, *operands),
                 set_pointer_mode(ON_HOST),
             ]
     alpha, beta = {"scale": (ALPHA, 0), "vecdif": (1, -1), "vecsum": (1, 1)}[kernel]
-    alpha, beta, y = factor(alpha, out.dtype), factor(beta, out.dtype), x if y is None else y
-    operands = (alpha, pointer(x), n, beta, pointer(y), n, pointer(out), n)
-    return [bind(f"{prefix}geam_64", handle(), NO_TRANSPOSE, NO_TRANSPOSE, n, ONE, *operands)]
+    alpha, beta = scalar_pointer(alpha, out.dtype), scalar_pointer(beta, out.dtype)
+    operands = (alpha, pointer(x), n, beta, pointer(x if y is None else y), n, pointer(out), n)
+    return [bind(f"{prefix}geam_64", handle(), NO_TRANSPOSE, NO_TRANSPOSE, n, ONE_COLUMN, *operands)]

@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for fma's sizes and tunings."""
+"""Descriptions of the columns that fma's sizes and tunings have in the tables."""
 
 COLUMNS = {
     "elements": "start values",

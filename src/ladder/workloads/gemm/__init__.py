@@ -68,7 +68,7 @@ MIN_TERMS = 9  # below it `random_sum_factor` bounds a single sum, but not a sum
 
 
 def refuse(sizes: Sizes) -> str | None:
-    """Why these sizes are invalid, or None."""
+    """The reason why these sizes are invalid, as a sentence, or None."""
     rows, columns = shapes(sizes)["a"]
     if sizes["source"] != "random" and columns > 784:
         return f"An image has 784 pixels, too few for a matrix of {rows} x {columns}: lower k (m for tn)."
@@ -210,7 +210,7 @@ def projections(name, a, b, c, out, signs, precision):
     checks = [compare(f"{name}s projected", computed, expected, bound, projected=name)]
     if precision != "tf32x3":
         # Large errors of many short sums are as improbable as those of one longer sum.
-        factor, check_factor = (random_sum_factor(max(k + 1, MIN_TERMS), kind) for kind in (precision, np.float64))
+        factor, check_factor = (random_sum_factor(max(k + 1, MIN_TERMS), dtype) for dtype in (precision, np.float64))
         factor += check_factor + 2 * random_sum_factor(max(n, MIN_TERMS), np.float64)
         bound = factor * np.sqrt(squares)
         checks.append(compare(f"{name}s projected, random signs", computed, expected, bound, projected=name))

@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for gemm's sizes and tunings."""
+"""Descriptions of the columns that gemm's sizes and tunings have in the tables."""
 
 COLUMNS = {
     "form": "the product: nn is A B, tn is A^T B, nt is A B^T + C",

@@ -7,7 +7,7 @@ nothing is copied. The addend of nt is copied into the result and added with bet
 
 import ctypes
 
-from ladder.cuda.cublas import MATH, call, factor, handle, pointer, use_current_stream
+from ladder.cuda.cublas import MATH, call, handle, pointer, scalar_pointer, use_current_stream
 from ladder.errors import LadderError
 from ladder.harness.contract import Problem, Run
 
@@ -27,7 +27,7 @@ def product(form, math="default"):
         (m, n), k = map(ctypes.c_int, out.shape), ctypes.c_int(a.shape[0 if form == "tn" else 1])
         if c is not None and c is not out:
             out.data.copy_from_device_async(c.data, c.nbytes)
-        alpha, beta = factor(1, out.dtype), factor(c is not None, out.dtype)
+        alpha, beta = scalar_pointer(1, out.dtype), scalar_pointer(c is not None, out.dtype)
         operands = (pointer(b), ctypes.c_int(b.shape[1]), pointer(a), ctypes.c_int(a.shape[1]))
         use_current_stream(blas)
         call(FUNCTIONS[out.dtype.name], blas, *transpositions, n, m, k, alpha, *operands, beta, pointer(out), n)

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from ladder import cuda
-from ladder.cuda.cublas import call, factor, handle, pointer, use_current_stream
+from ladder.cuda.cublas import call, handle, pointer, scalar_pointer, use_current_stream
 from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 
@@ -69,8 +69,8 @@ def product_of_parts(form, math):
                 *(pointer(left), TYPES[math], ctypes.c_int(left.shape[1])),
                 *(pointer(right), TYPES[math], ctypes.c_int(right.shape[1])),
             )
-            result = (factor(accumulate, out.dtype), pointer(out), FLOAT32, n, COMPUTE_TYPES[math], ALGORITHM)
-            call("cublasGemmEx", blas, *transpositions, n, m, k, factor(unscale, out.dtype), *operands, *result)
+            result = (scalar_pointer(accumulate, out.dtype), pointer(out), FLOAT32, n, COMPUTE_TYPES[math], ALGORITHM)
+            call("cublasGemmEx", blas, *transpositions, n, m, k, scalar_pointer(unscale, out.dtype), *operands, *result)
             accumulate = True
 
     return multiply

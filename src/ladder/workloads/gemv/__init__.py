@@ -100,5 +100,5 @@ def sums(matrix, x, exact=np.float64):
         np.einsum("ij,j->i", matrix[rows], x, out=expected[rows])
         np.einsum("ij,ij,j->i", matrix[rows], matrix[rows], squared, out=squares[rows])
 
-    chunked.map_threads(add, chunked.parts(n))
+    chunked.map_on_threads(add, chunked.chunk_slices(n))
     return expected, np.sqrt(squares)

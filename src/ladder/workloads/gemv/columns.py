@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for gemv's sizes and tunings."""
+"""Descriptions of the columns that gemv's sizes and tunings have in the tables."""
 
 COLUMNS = {
     "n": "rows of the matrix",

@@ -8,7 +8,7 @@ import ctypes
 from functools import partial
 from itertools import pairwise
 
-from ladder.cuda.cublas import bind, factor, handle, pointer, use_current_stream
+from ladder.cuda.cublas import bind, handle, pointer, scalar_pointer, use_current_stream
 from ladder.harness.contract import Problem, Run
 
 DEVICE = "cuda"
@@ -43,7 +43,7 @@ def multiply(calls, arrays):
 def bound_call(matrix, x, y):
     """A function that calls cuBLAS once, to write M x to y."""
     (n, m), increment = map(ctypes.c_int64, matrix.shape), ctypes.c_int64(1)
-    alpha, beta = factor(1, y.dtype), factor(0, y.dtype)
+    alpha, beta = scalar_pointer(1, y.dtype), scalar_pointer(0, y.dtype)
     operands = (alpha, pointer(matrix), m, pointer(x), increment, beta, pointer(y), increment)
     return bind(FUNCTIONS[y.dtype.name], handle(), TRANSPOSED, m, n, *operands)
 

@@ -41,8 +41,10 @@ def allocate_rank(problem, chunks):
     world, device = problem.device.communicator(), problem.device
     n, m, dtype = (problem.sizes[name] for name in ("n", "m", "dtype"))
     pieces_by_rank = split_rows(n, world.size, chunks)
-    pieces, is_first = pieces_by_rank[world.rank], world.rank == 0
-    start, count = pieces[0][0], sum(rows for _, rows in pieces)
+    pieces = pieces_by_rank[world.rank]
+    is_first = world.rank == 0
+    start = pieces[0][0]
+    count = sum(rows for _, rows in pieces)
     host = problem if is_first else SimpleNamespace(x=device.empty((m,), dtype), y=device.empty((count,), dtype))
     return SimpleNamespace(
         world=world,

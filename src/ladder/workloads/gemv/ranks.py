@@ -44,7 +44,8 @@ def steps(problem, multiply, mode):
     world, n, m = problem.device.communicator(), problem.sizes["n"], problem.sizes["m"]
     dtype = np.dtype(problem.sizes["dtype"])
     counts, firsts = partition(n, world.size)
-    count, is_first = counts[world.rank], world.rank == 0
+    count = counts[world.rank]
+    is_first = world.rank == 0
     element, row = types(problem.sizes)
     if is_first:
         matrix, x, y = problem.matrix[:count], problem.x, problem.y[:count]

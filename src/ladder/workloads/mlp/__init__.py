@@ -54,8 +54,10 @@ STATEFUL = True
 
 
 def refuse(sizes: Sizes) -> str | None:
-    """Why these sizes are invalid, or None."""
-    return data_sizes.refuse_network("mlp", sizes, "784-300-10") or data_sizes.refuse_images("mlp", sizes)
+    """The reason why these sizes are invalid, as a sentence, or None."""
+    return data_sizes.invalid_layers_reason("mlp", sizes, "784-300-10") or data_sizes.too_many_images_reason(
+        "mlp", sizes
+    )
 
 
 def data_set(sizes: Sizes) -> str | None:

@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for mlp's sizes, tunings and curve."""
+"""Descriptions of the columns that mlp's sizes, tunings and curve have in the tables."""
 
 COLUMNS = {
     "layers": "the widths of the layers, from the inputs to the outputs",

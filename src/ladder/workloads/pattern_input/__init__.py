@@ -31,8 +31,8 @@ CHUNK = 4096  # images that are checked at once
 
 
 def refuse(sizes: Sizes) -> str | None:
-    """Why these sizes are invalid, or None."""
-    return data_sizes.refuse_images("pattern_input", sizes)
+    """The reason why these sizes are invalid, as a sentence, or None."""
+    return data_sizes.too_many_images_reason("pattern_input", sizes)
 
 
 def data_set(sizes: Sizes) -> str | None:

@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for pattern_input's sizes and tunings."""
+"""Descriptions of the columns that pattern_input's sizes and tunings have in the tables."""
 
 COLUMNS = {
     "images": "images that are read",

@@ -74,7 +74,7 @@ def check(
         numbers = range(results.start, len(outputs["out"]))
         return compare_part(sizes["kernel"], outputs["out"][results], numbers, precision, *parts)
 
-    checks = chunked.map_threads(compare_from, range(0, sizes["elements"], PART))
+    checks = chunked.map_on_threads(compare_from, range(0, sizes["elements"], PART))
     return [max(checks, key=lambda check: check.error)], None
 
 

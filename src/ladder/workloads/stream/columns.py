@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for stream's sizes and tunings."""
+"""Descriptions of the columns that stream's sizes and tunings have in the tables."""
 
 COLUMNS = {
     "kernel": "the loop that is timed: read, copy or triad",

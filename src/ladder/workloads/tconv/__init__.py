@@ -91,8 +91,8 @@ def check(
     A projection multiplies the result along its channels by a vector of random signs, and compares the products with
     the result of the projected filter (Freivalds, 1977). So every value of a large result takes part in a comparison.
     """
-    arrays = (*(inputs[name] for name in ("image", "filter", "bias")), outputs["out"])
-    image, weights, bias, out = (array.astype(np.float64, copy=False) for array in arrays)
+    measured = inputs["image"], inputs["filter"], inputs["bias"], outputs["out"]
+    image, weights, bias, out = (array.astype(np.float64, copy=False) for array in measured)
     checks_all = products(sizes) <= FULL_CHECK
     index = np.arange(len(image)) if checks_all else sampled_images(len(image), sizes["seed"])
     squares = np.square(weights), np.square(bias)
@@ -111,7 +111,7 @@ def check(
             sums = (out[part] @ signs)[..., None]
             return compare("channels projected", sums, expected, bounds, range(len(image))[part])
 
-        checks += chunked.map_threads(compare_projections, chunked.parts(len(image)))
+        checks += chunked.map_on_threads(compare_projections, chunked.chunk_slices(len(image)))
     return checks, None
 
 

@@ -1,4 +1,4 @@
-"""What the columns of the tables mean for tconv's sizes and tunings."""
+"""Descriptions of the columns that tconv's sizes and tunings have in the tables."""
 
 COLUMNS = {
     "images": "images",

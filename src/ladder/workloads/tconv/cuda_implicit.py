@@ -1,10 +1,10 @@
-"""The transposed convolution on the GPU without tensor cores, as products without a gathered matrix.
+"""The transposed convolution on the GPU without tensor cores as an implicit GEMM: the gathered matrix isn't stored.
 
-A block computes `bm` images by `bn` output channels at one element of the result, in steps of `bk` channels, and a
-thread `tm` x `tn` of them. Only pairs of pixels and taps that exist are multiplied, so no FLOP is wasted. For few
-output channels, as in a picture, the channels of the four elements around a pixel are the columns of one product
-(`parities` = 4), of which 25 in 36 multiply-adds are needed. `parities` = 2, for two elements side by side, suits
-tensor cores. Compute-bound.
+A block computes `bm` images by `bn` output channels at one element (position) of the result, in steps of `bk` channels,
+and a thread `tm` x `tn` of them. Only pairs of pixels and taps that exist are multiplied, so no FLOP is wasted.
+`parities` is the number of neighbouring elements, 1, 2 or 4, whose channels are the columns of one product. For few
+output channels, as in a picture, they are the four elements around a pixel; 25 in 36 multiply-adds are then needed.
+`parities` = 2, for two elements side by side, suits tensor cores. Compute-bound.
 """
 
 from functools import cache, partial

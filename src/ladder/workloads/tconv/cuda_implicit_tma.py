@@ -31,7 +31,7 @@ SOURCE = "cuda_implicit_tma.cu"
 LIMITS = {"dtype": ("float32",)}
 PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu")  # by index in activation.cuh
-OPERANDS = True  # a layer reads operands
+READS_OPERANDS = True  # see `layer.py`
 OVERLAPS = True
 # For rows of eight pixels and more, and for rows of four; the last two, half as large, end sooner if tiles are few.
 TILES = (

@@ -20,7 +20,8 @@ SOURCE = "cuda_implicit_wgmma.cu"
 LIMITS = {"dtype": ("float32",)}
 PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
-OPERANDS = True  # a layer reads operands
+READS_OPERANDS = True  # see `layer.py`
+LINE = 128  # bytes of a row of a tile, as in the source
 # For large results, for fewer images or channels, and for few images; the last two, with two elements in a product, for
 # few channels. Each was the fastest in its range on an H200.
 TILES = (
@@ -35,7 +36,7 @@ TILES = (
 
 def geometry(sizes, bm, bn, groups, stages, parities):
     """Grid, block, and bytes of dynamic shared memory."""
-    return implicit.grid(sizes, bm, bn, parities), (128 * groups,), stages * (bm + bn) * 128
+    return implicit.grid(sizes, bm, bn, parities), (128 * groups,), stages * (bm + bn) * LINE
 
 
 def layer(

@@ -20,7 +20,8 @@ SOURCE = "cuda_window.cu"
 LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (4, 32)}
 ACTIVATIONS = ("none", "relu", "tanh")
 BYTES = True
-COLUMNS, PIXELS, BK, V = 32, 4, 16, 4  # as in the source: columns of a block, pixels of a thread, channels, a vector
+# As in the source: columns of a block, pixels of a thread, channels of a step, elements of a vector of 16 bytes.
+COLUMNS, PIXELS, BK, V = 32, 4, 16, 4
 # The taps (r, s) of the filter in the order of use: for each pixel of a 3 x 3 window, element by element.
 ORDER = [
     (y + 3 - 2 * row, x + 3 - 2 * column)
@@ -32,8 +33,9 @@ ORDER = [
 def geometry(sizes, rows):
     """Grid, block, and bytes of dynamic shared memory."""
     tiles = -(-sizes["h"] // rows) * -(-sizes["h"] // COLUMNS)
-    weights = -(-25 * sizes["k"] // V)
-    shared = 2 * 16 * ((rows + 2) * (COLUMNS + 4) * BK // V + BK * weights)
+    image_vectors = (rows + 2) * (COLUMNS + 4) * BK // V
+    filter_vectors = BK * -(-25 * sizes["k"] // V)
+    shared = 2 * 16 * (image_vectors + filter_vectors)  # two buffers
     return (tiles, sizes["images"]), (rows * COLUMNS // PIXELS,), shared
 
 

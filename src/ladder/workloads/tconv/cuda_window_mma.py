@@ -25,7 +25,7 @@ SOURCE = "cuda_window_mma.cu"
 LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (2, 32)}
 PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
-OPERANDS = True  # a layer reads operands
+READS_OPERANDS = True  # see `layer.py`
 OVERLAPS = True  # a layer's kernel may begin while the previous one ends, see `layer.py`
 BYTES = True  # a layer may write 8-bit pixels
 # As in the source: columns of a block's pixels, bytes of a line in shared memory, columns of a tensor-core product.

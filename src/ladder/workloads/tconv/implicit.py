@@ -1,6 +1,7 @@
 """What the implicit products share: the packed filter, the grid, and the choice of tiles by shape.
 
-`implicit.cuh` describes the products. `parities` is the number of neighbouring elements (1, 2 or 4) in one product.
+`implicit.cuh` describes the products. `parities` is the number (1, 2 or 4) of neighbouring elements of the
+result, which are its positions, in one product.
 """
 
 from math import ceil
@@ -33,7 +34,7 @@ def pack(weights, packed, parities):
 
 
 def grid(sizes, bm, bn, parities=1):
-    """The grid: blocks of `bm` images by `bn` columns, for every position of `parities` elements in the result."""
+    """The grid: blocks of `bm` images by `bn` columns, for every group of `parities` neighbouring elements."""
     positions = 4 // parities * sizes["h"] ** 2
     return -(-sizes["k"] * parities // bn) * positions, -(-sizes["images"] // bm)
 

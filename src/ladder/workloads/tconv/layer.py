@@ -8,6 +8,8 @@ A variant's `layer(problem, *, <tuning>)` returns a Layer. `problem` has `device
 - OVERLAPS: with `overlaps`, the kernel begins while the previous kernel ends, and reads the filter before it waits for
   that one. Another kernel that waits must therefore run between `prepare` and it
   (`include/ptx/programmatic_launch.cuh`).
+- READS_OPERANDS: the image is an array of operands of tensor cores (`operands.py`); with `result` = operands, the
+  output is one, too, for the next layer.
 - BYTES: `result` is float32, or uint8 for 8-bit pixels of values in [-1, 1] (`include/output_types.cuh`).
 """
 

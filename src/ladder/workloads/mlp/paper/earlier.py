@@ -20,7 +20,7 @@ ON_HOST = {
 ON_GPU = {"cuda_naive": (27.6, 27.5, 104.9, 180.5), "cuda_shared": (17.6, 18.7, 29.6, 85.8)}
 ON_GPU |= {"cublas": (14.2, 10.1, 21.4, 66.0)}
 
-# The work behind their seconds isn't known to be that of ours, so that hardware's part can't be told, but code's can.
+# Their seconds may be those of other work than ours, so the speed-up by hardware isn't known, but that by code is.
 THEN = [
     Then("a batch by plain loops, 12 threads", None, *(select(f"deep/{name}", threads=12) for name in ON_HOST)),
     Then("a batch with shared memory", None, "deep/cuda_shared", "deep/cuda_mma"),
