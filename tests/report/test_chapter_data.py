@@ -89,7 +89,7 @@ def test_a_users_chapter_is_accepted(paper):
             '"own"',
             '"rungs"',
             "CLAIMS in {paper}/claims.py has the group 'rungs', which no table shows: the groups are `earlier` (what "
-            "an earlier study claimed) and `own` (questions of ours).",
+            "an earlier study claimed) and `own` (claims of our own).",
         ),
         (
             "claims.py",

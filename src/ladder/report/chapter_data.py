@@ -12,7 +12,7 @@ from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.report import chapters
 from ladder.report.figures import methods
 
-GROUPS = {"earlier": "what an earlier study claimed", "own": "questions of ours"}
+GROUPS = {"earlier": "what an earlier study claimed", "own": "claims of our own"}
 
 
 def require_users(experiments):

@@ -11,7 +11,7 @@ TITLE = "Matrix-vector products by threads, ranks and GPUs"
 CAPTION = """\
 Rates of products. Left: by cores of the host, for threads that share the matrix, and for ranks that receive it for
 every product (ship) or once (resident). Right: by GPUs of the machine with the most of them, with a resident matrix.
-The wide line is the bandwidth of as many threads or GPUs. Medians with 95 % intervals, hollow if not converged.
+The wide line is the bandwidth on the same number of cores or GPUs. Medians with 95 % intervals; hollow: not converged.
 """
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
 USES_CEILINGS = True
