@@ -23,4 +23,4 @@ def test_a_librarys_version_is_written_with_dots(name, number, dotted):
 
 
 def test_a_name_without_flags_says_so():
-    assert r"\texttt{none}: no flag" in campaigns_table.flags()
+    assert r"\texttt{none} (no flag)" in campaigns_table.flags()

@@ -96,7 +96,7 @@ def test_a_users_chapter_is_accepted(paper):
             '"own"',
             '"rungs"',
             "CLAIMS in {place} has the group 'rungs', which no table shows: the groups are `earlier` (what "
-            "an earlier study claimed) and `own` (questions of ours).",
+            "an earlier study claimed) and `own` (claims of our own).",
         ),
         (
             "claims.py",
@@ -258,15 +258,15 @@ def test_a_users_chapter_is_accepted(paper):
             "../vectorised.py",
             "DEVICE =",
             "PEER = True\nDEVICE =",
-            "RUNGS in line 13 of {folder}/__init__.py lacks `peer: ` before the idea of 'vectorised', but {folder}/vectorised.py "
-            "has `PEER = True`: a peer has both. See docs/contracts.md.",
+            "RUNGS in line 13 of {folder}/__init__.py lacks `peer: ` before the idea of 'vectorised', but "
+            "{folder}/vectorised.py has `PEER = True`: a peer has both. See docs/contracts.md.",
         ),
         (
             "../__init__.py",
             '"two passes',
             '"peer: two passes',
-            "RUNGS in line 13 of {folder}/__init__.py has `peer: ` before the idea of 'vectorised', but {folder}/vectorised.py "
-            "lacks `PEER = True`: a peer has both. See docs/contracts.md.",
+            "RUNGS in line 13 of {folder}/__init__.py has `peer: ` before the idea of 'vectorised', but "
+            "{folder}/vectorised.py lacks `PEER = True`: a peer has both. See docs/contracts.md.",
         ),
     ],
 )

@@ -212,13 +212,13 @@ def test_verdicts_are_filtered_by_group_and_verdict(browser):
     browser.open("verdicts")
     every = browser.table("#verdict-table")
     browser.select("group", "own")
-    assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"our own questions"}
+    assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"our own claims"}
     browser.select("verdict", "not tested")
     both = browser.table("#verdict-table")[1:]
-    assert {(line[4], line[-1]) for line in both} == {("not tested", "our own questions")}
+    assert {(line[4], line[-1]) for line in both} == {("not tested", "our own claims")}
     assert f"{len(both)} of {len(every) - 1}" in browser.run("return document.querySelector('.filter').innerText")
     browser.select("group", "studies")
-    assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"with a number", "of a direction"}
+    assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"with a number", "without a number"}
 
 
 def test_a_count_of_verdicts_leads_to_as_many_rows(browser):

@@ -23,7 +23,8 @@ VALUES = {
         'share("nccl-ship")': "97 percent",  # of the link
         'efficiency(select("graph", "larger"), "ranks")': "50 percent",
         # It takes one and a half times a product on one rank, of which each on four saves three quarters.
-        'break_even(*[select("resident", "ranks", ranks=n) for n in (4, 1)], "it")': "pays off against it after 2.0",
+        'break_even(*[select("resident", "ranks", ranks=n) for n in (4, 1)], "it")': "pays off, "
+        "compared with it, after 2.0",
     },
     "mlp": {
         'operations(select("small/cublas", graph="off"))': "36 micro second",
@@ -77,7 +78,7 @@ VALUES = {
         # By the study's kernels a picture takes 100 us on one GPU, a call for few 0.5 ms more and 1 ms more on two, so
         # that two are as fast for ten; a start takes 0.4 s on one GPU and 0.7 on two.
         'pays("ranks-then", 2)': "pay off from 10 ",
-        'pays("ranks-then", 2, with_start=True)': "pay off at no number from 10 to 5248",
+        'pays("ranks-then", 2, with_start=True)': "pay off at no measured number of pictures, from 10 to 5248",
         'time(lines.cold(lines.on_gpus("ranks-then", "ranks", 2, earlier.NUMBERS[0])))': "700 milli second",
         "[digits(median(side)) for side in (earlier.THEN[0].theirs, earlier.THEN[0].best)]": "['0.962', '0.716']",
         'efficiency_on("tapered", "most", most_gpus())': "50 percent",

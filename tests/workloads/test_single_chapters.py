@@ -115,7 +115,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
 
     one, two = (of_nodes(whole("gemv"), count) for count in "12")
     for untested in chapter.answers("gemv", one, "sockets", "binding").values():
-        assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several memory nodes")
+        assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several NUMA nodes")
     assert [text_functions("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
     assert verdicts("gemv", two, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
     unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
@@ -237,7 +237,7 @@ def test_convergence_has_a_panel_for_each_condition_with_the_theory_in_it():
 def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
     slow = made.study("dcgan", drop=lambda case: gpus(case) == 4, factor=lambda case: 3 if gpus(case) == 2 else 1)
     ask = text_functions("dcgan", slow)
-    assert ask["pays"]("ranks-then", 2).startswith("pay off at no number")
+    assert ask["pays"]("ranks-then", 2).startswith("pay off at no measured number")
     with pytest.raises(chapter_study.NotMeasured):
         ask["most_gpus"]()
     assert "no measurement" in CHAPTERS["dcgan"].table("most_gpus", slow)

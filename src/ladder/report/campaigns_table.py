@@ -70,7 +70,7 @@ def version(name, software):
 
 def flags():
     """The flags of the C compiler by the names that tunings have."""
-    return "; ".join(f"{code(name)}: {code(' '.join(flags)) if flags else 'no flag'}" for name, flags in FLAGS.items())
+    return ", ".join(f"{code(name)} ({code(' '.join(flags)) if flags else 'no flag'})" for name, flags in FLAGS.items())
 
 
 def span(values):

@@ -15,7 +15,7 @@ from ladder.report.figures import methods
 
 # The commands of the paper that include a table or a figure.
 FLOAT = re.compile(r"\\(?:long)?study(table|figure)\{(\w+)\}")
-GROUPS = {"earlier": "what an earlier study claimed", "own": "questions of ours"}
+GROUPS = {"earlier": "what an earlier study claimed", "own": "claims of our own"}
 
 
 def require_users(experiments):

@@ -176,23 +176,23 @@ def comparison(ratio, name):
     if outcome == verdicts.FASTER:
         return f"is {prose(ratio.inverse())} slower than {name}"
     if outcome == verdicts.EQUAL:
-        return f"ties with {name} within \\qty{{{verdicts.equal_within(ratio.low, ratio.high)}}}{{\\percent}}"
+        return f"is as fast as {name} to within \\qty{{{verdicts.equal_within(ratio.low, ratio.high)}}}{{\\percent}}"
     return f"does not differ significantly from {name} ({detectable(ratio)})"
 
 
 def detectable(ratio):
-    """The smallest difference that would have been significant, as a clause."""
+    """The smallest difference that would have been detected, as a clause."""
     change = ratio.detectable(THRESHOLD)
     if change > FAR:
         return f"{obstacle(change)} to detect any difference"
-    return f"a difference of {percent(change, 2)} would have been detected"
+    return f"the smallest detectable difference is {percent(change, 2)}"
 
 
 def detectable_from(change):
     """The smallest relative change that would have been detected, as a short clause for a table."""
     if change > FAR:
         return f"{obstacle(change)} to detect any change"
-    return f"a change of {percent(change, 2)} would show"
+    return f"detectable change: {percent(change, 2)}"
 
 
 def obstacle(change):

@@ -31,7 +31,7 @@ HEAD = ["Claim", "Claimed", "Measured", "Campaigns", "Verdict", "Cause"]
 def table(*groups):
     """The verdicts of groups of claims as LaTeX, lines between; what nothing was measured for says what it needs."""
     claim, now, verdict, why = (
-        rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.28, 0.18, 0.1, 0.24)
+        rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.33, 0.17, 0.1, 0.2)
     )
     rows = [row for group in groups if group for row in (None, *map(cells, group))]
     return latex.table(f"{claim}r{now}r{verdict}{why}", HEAD, rows[1:])

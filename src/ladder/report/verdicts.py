@@ -15,7 +15,7 @@ from ladder.statistics.campaigns import REPLICATED
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
-GROUPS = {"numbers": "with a number", "directions": "of a direction", "own": "our own questions"}
+GROUPS = {"numbers": "with a number", "directions": "without a number", "own": "our own claims"}
 COLUMNS = (
     *("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause"),
     *("place", "campaigns", "within", "between", "converged", "machines", "cases"),

@@ -33,15 +33,15 @@ def sentences(claim_rows, ladders, checks):
 
 
 def of_verdicts(claim_rows):
-    """How many claims of the studies, and how many questions of our own, were tested, and with which verdicts."""
-    questions = [row for row in claim_rows if row["group"] == OWN]
+    """How many claims of the studies, and how many of our own, were tested, and with which verdicts."""
+    ours = [row for row in claim_rows if row["group"] == OWN]
     others = [row for row in claim_rows if row["group"] != OWN]
-    groups = [of_group(others, STUDIES, "claim", "of the studies"), of_group(questions, OWN, "question", "of our own")]
+    groups = [of_group(others, STUDIES, "of the studies"), of_group(ours, OWN, "of our own")]
     parts = [part for part in groups if part]
     return Markup("Of {}.").format(Markup("; of ").join(parts)) if parts else None
 
 
-def of_group(claim_rows, group, noun, whose):
+def of_group(claim_rows, group, whose):
     """The part of `of_verdicts` on some claims, behind "of"; the counts lead to their rows.
 
     None if no claim was tested.
@@ -54,7 +54,7 @@ def of_group(claim_rows, group, noun, whose):
     parts = enumeration(
         [link(f"{counts[word]} {SENTENCES.get(word, word)}", verdict=word, group=group) for word in words]
     )
-    every, were = f"{pluralize(len(claim_rows), noun)} {whose}", "1 was" if tested == 1 else f"{tested} were"
+    every, were = f"{pluralize(len(claim_rows), 'claim')} {whose}", "1 was" if tested == 1 else f"{tested} were"
     return Markup("{}, {} tested: {}").format(every, were, parts)
 
 
@@ -97,11 +97,11 @@ def of_opposite(claim_rows):
     opposite = [row for row in claim_rows if row["verdict"] == claims.OPPOSITE and pd.notna(row["now"])]
     if not opposite:
         return None
-    questions = sum(row["group"] == OWN for row in opposite)
+    ours = sum(row["group"] == OWN for row in opposite)
     parts = enumeration(
         [
             f"{count} {whose}"
-            for count, whose in ((len(opposite) - questions, "of the studies’"), (questions, "of our own questions"))
+            for count, whose in ((len(opposite) - ours, "of the studies"), (ours, "of our own"))
             if count
         ]
     )

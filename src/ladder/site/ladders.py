@@ -79,7 +79,7 @@ class Ladder:
         if outcome == verdicts.SLOWER:  # the second is
             return f"{ratios.plain(ratio)} faster than {second.name}"
         if outcome == verdicts.EQUAL:
-            return f"ties with {second.name} within {verdicts.equal_within(ratio.low, ratio.high)} %"
+            return f"as fast as {second.name} to within {verdicts.equal_within(ratio.low, ratio.high)} %"
         return f"doesn’t differ significantly from {second.name}"
 
     @property

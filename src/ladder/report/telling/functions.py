@@ -71,9 +71,9 @@ def largest(chapter, source, column):
 def size(chapter, source, *columns):
     """The size of a source's problem: a number, a power, or a product."""
     conditions = nearest("source", source, chapter.sources).conditions
-    sizes = [str(nearest(f"condition of the source {source!r} named", name, conditions)) for name in columns]
+    sizes = [latex.num(nearest(f"condition of the source {source!r} named", name, conditions)) for name in columns]
     if len(sizes) == 1:
-        return latex.num(sizes[0])
+        return sizes[0]
     product = f"{sizes[0]}^{len(sizes)}" if len({*sizes}) == 1 else r" \times ".join(sizes)
     return f"${product}$"
 
@@ -84,7 +84,7 @@ def speedup(chapter, slower, faster):
 
 
 def comparison(chapter, slower, faster, name):
-    """A predicate about `faster`, by its outcome: is 3.0 × faster than `name`, ties with it, does not differ ..."""
+    """A predicate about `faster`: is 3.0 × faster than `name`, is as fast as it, does not differ significantly ..."""
     return ratios.comparison(chapter.ratio(slower, faster), with_code(name))
 
 
@@ -120,10 +120,10 @@ def break_even(chapter, prepared, other, name, calls="calls"):
     name = name.replace("{", "{{").replace("}", "}}")  # the words are completed by `format`
     return amortisation.in_words(
         amortisation.calls_to_pay(chapter, prepared, other),
-        f"pays off against {name} after {{}} {calls}",
-        f"pays off against {name} with the first of the {calls}",
-        f"never pays off against {name}",
-        f"has no significant break-even point against {name}",
+        f"pays off, compared with {name}, after {{}} {calls}",
+        f"pays off, compared with {name}, with the first of the {calls}",
+        f"never pays off, compared with {name}",
+        f"has no significant break-even point, compared with {name}",
     )
 
 

@@ -15,7 +15,7 @@ A chapter's `lines.py` has these names:
 | `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall; else all |
 | `PANELS` | optional: the panels of the waterfall, {headline: sources of its lines}; else one for each machine |
 
-and `claims.py` CLAIMS, {group: [Claim]}: `earlier`, what the earlier study claimed, and `own`, questions of ours.
+and `claims.py` CLAIMS, {group: [Claim]}: `earlier`, what the earlier study claimed, and `own`, claims of ours.
 """
 
 import math

@@ -18,4 +18,4 @@ COPY_OF_1000 = 60e-3  # seconds of the host's copy of 1000 pictures out of the s
 # Both have two GPUs, the study's in two nodes with a network between them, ours in one. `cold_start` counts the start,
 # as the study did.
 SIDES = [select(line, "ranks", ranks=2, images=5248).in_column("cold_start") for line in ("ranks-then", "ranks")]
-THEN = [Then("5248 pictures on two GPUs, with start-up", CALLS[2][5248], *SIDES)]
+THEN = [Then("5248 pictures on two GPUs, cold", CALLS[2][5248], *SIDES)]

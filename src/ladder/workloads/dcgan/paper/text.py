@@ -41,7 +41,7 @@ def pays(study, way, count, with_start=False):
     return amortisation.crossing(
         points,
         "pay off from {} pictures on",
-        "pay off at every number from {first} to {last} pictures",
-        "pay off at no number from {first} to {last} pictures",
-        "are not significantly faster at any number from {first} to {last} pictures",
+        "pay off at every measured number of pictures, from {first} to {last}",
+        "pay off at no measured number of pictures, from {first} to {last}",
+        "are not significantly faster at any measured number of pictures, from {first} to {last}",
     )

@@ -10,8 +10,8 @@ from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, points
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
 Time to solution by size: until the relative residual is below the tolerance or, for Cholesky, until the factorisation
-and two substitutions end. The labels of the axes state the condition of A and the tolerance. Each line is one variant
-with one algorithm. Medians with 95 % intervals, hollow if not converged.
+and two substitutions end. The axes' labels state A's condition number and the tolerance. Each line is one variant with
+one algorithm. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel

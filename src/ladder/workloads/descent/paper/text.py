@@ -54,9 +54,9 @@ def overtakes(study, device, algorithm):
     return amortisation.crossing(
         points(study.frame("solves"), device, algorithm),
         "is faster than Cholesky from $n = {}$ on",
-        "is faster than Cholesky at every size from $n = {first}$ to {last}",
-        "is slower than Cholesky at every size from $n = {first}$ to {last}",
-        "does not become significantly faster than Cholesky at the sizes measured",
+        "is faster than Cholesky at every measured size, from $n = {first}$ to {last}",
+        "is slower than Cholesky at every measured size, from $n = {first}$ to {last}",
+        "is not significantly faster than Cholesky at any measured size",
     )
 
 

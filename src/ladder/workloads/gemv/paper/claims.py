@@ -1,4 +1,4 @@
-"""The claims about matrix-vector products: those of the earlier study, and our own questions."""
+"""The claims about matrix-vector products: those of the earlier study, and our own."""
 
 from functools import partial
 
@@ -17,18 +17,18 @@ SENDING, COMPUTING = (SHIP.part(*phases) for phases in (COMMUNICATE, [COMPUTE]))
 OVER_NODES = [select("ship", "nodes").part(*phases) for phases in (COMMUNICATE, [COMPUTE])]
 HYBRID_SENDING = HYBRID.part(*COMMUNICATE)
 NODES, RANKS = "several nodes, linked by a network", "one rank and several"
-FEWER_RANKS, CALLS = "Threads in ranks lessen communication, in one host", Cause("whole product:", SHIP, HYBRID)
+FEWER_RANKS, CALLS = "Threads in ranks reduce communication, in one host", Cause("whole product:", SHIP, HYBRID)
 
 
 def has_one_memory(host):
-    """Whether a machine's description shows a single memory node."""
+    """Whether a machine's description has a single NUMA node."""
     return host.description.get("cpu", {}).get("NUMA node(s)") == "1"
 
 
 def over_bound(study, line):
     """The speed-up by bound threads and first touch over a line; NotMeasured where no memory is far."""
     if has_one_memory(study.machine("host")):
-        raise NotMeasured(needs="several memory nodes")
+        raise NotMeasured(needs="several NUMA nodes")
     return study.ratio(line, "spread")
 
 

@@ -10,8 +10,8 @@ from ladder.workloads.gemv.paper.model import memory_of_gpus
 TITLE = "Matrix-vector products by threads, ranks and GPUs"
 CAPTION = """\
 Rates of products. Left: by cores of the host, for threads that share the matrix, and for ranks that receive it for
-every product (ship) or once (resident). Right: by GPUs of the machine with the most of them, with a resident matrix.
-The wide line is the bandwidth of as many threads or GPUs. Medians with 95 % intervals, hollow if not converged.
+every product (ship) or once (resident). Right: by GPUs of the machine with the most, with a resident matrix. The wide
+line is the bandwidth of the same number of cores or GPUs. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
 USES_CEILINGS = True

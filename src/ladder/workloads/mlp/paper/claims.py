@@ -1,4 +1,4 @@
-"""The claims of the earlier study about products and the training of a deep network, and our own questions.
+"""The claims of the earlier study about products and the training of a deep network, and our own.
 
 `place` is the section of the earlier study's report. Ratios of a form rest on the phases of the same trainings.
 """

@@ -11,8 +11,8 @@ from ladder.workloads.mlp.paper.claims import PARTS, deep
 
 TITLE = "Products and training by threads"
 CAPTION = """\
-A batch of the deep network by the number of threads: all products of a form, and the whole training. Above: time,
-medians with 95 % intervals, hollow if not converged. Below: the speed-up over one thread; the wide line is ideal.
+A batch of the deep network by threads: all products of a form, and the whole training. Above: time, medians with 95 %
+intervals, hollow if not converged. Below: the speed-up over one thread; the wide line is ideal.
 """
 EXPERIMENTS = ("mlp_deep",)
 LOOKS = {

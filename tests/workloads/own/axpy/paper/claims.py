@@ -1,4 +1,4 @@
-"""Our own question: what one pass gains over two."""
+"""Our own claim: one pass is faster than two."""
 
 from ladder.report.telling.lines import Claim
 
