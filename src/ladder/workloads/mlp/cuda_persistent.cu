@@ -2,19 +2,19 @@
 //
 // Shapes: pixels (images, 784), labels and order (images), loss (batches), widths (layers + 1) from the inputs to the
 // outputs; bytes (2); parameters (2 * layers), pointers to the weights (fan_in, fan_out) and the bias (fan_out) of each
-// layer in turn; workspace as in Exchange; counts (2), which are 0 before the first launch.
+// layer in turn; workspace as in Exchange; it and counts (4) are 0 before the first launch.
 //
 // Of B blocks, block b has the units from n b / B to n (b + 1) / B of each hidden layer of n units. Of the first layer
 // it keeps their Weights in registers, and digits of these in shared memory; of the layers between hidden layers its
 // units' columns of the weights, and of all layers from the second on the rows of its units of the layer before. So
 // weights between two hidden layers are kept, and updated, twice.
 //
-// A batch has two barriers of the grid with one hidden layer, and two more with each further one. Between two of them,
-// a block computes the loss and the last deltas of some rows of the batch. All deltas include the factor -rate.
+// A batch has two exchanges of flagged values with the other blocks, between which a block computes the losses and the
+// last deltas of some rows of the batch, and two barriers of the grid for each hidden layer after the first. All deltas
+// include the factor -rate.
 //
 // Launch: for both kernels the same grid, at most as many blocks as run at once; block BLOCK, and for `measure` 1;
 // dynamic shared memory for `train` as `measure` says.
-#include "grid.cuh"
 #include "hidden_layers.cuh"
 #include "image_stream.cuh"
 #include "last_layer.cuh"
@@ -99,6 +99,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   const Exchange exchange(workspace, network, batch);
   const Shared shared(memory, network, batch, chunk);
   GridBarrier barrier = {counts};
+  unsigned flag = __ldcg(counts + 2) * ((images + batch - 1) / batch);  // the number of steps of earlier launches
   const int chunks = (batch + chunk - 1) / chunk;
   ImageStream stream = {pixels, order, shared.images, images, batch, chunk, chunks};
   Weights weights = {};
@@ -110,8 +111,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   __syncthreads();
   REAL unit_value = write_weights(shared, weights);
 
+  long long image = LossRows(min(batch, images)).image(0, order);  // loaded a step ahead
   for (int step = 0, first = 0; first < images; ++step, first += batch) {
-    const int rows = min(batch, images - first), parity = step % 2;
+    const int rows = min(batch, images - first), parity = step % 2, label = image < 0 ? 0 : labels[image];
+    const LossRows loss_rows(rows);
+    image = LossRows(min(batch, images - first - batch)).image(0, order + first + batch);
+    ++flag;
     for (int use = 0; use < chunks; ++use) {
       forward_first(shared, network, stream.wait(step, use), unit_value);
       if (use < chunks - 1) stream.release();
@@ -123,12 +128,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
       barrier.wait();
       forward_hidden(shared, exchange.activations[parity][layer - 1], network, layer, rows);
     }
-    add_logits(exchange, shared, network, rows);
-    barrier.wait();
-    compute_losses(exchange, shared, network, labels, order + first, rows, rate);
-    barrier.wait();
-    if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange.losses, rows);
-    backward_last(exchange, shared, network, rows, chunk);
+    send_logits(exchange, shared, network, rows, flag);
+    stream.refill(step);
+    __syncthreads();
+    send_deltas(exchange, shared, network, loss_rows, label, labels, order + first, rate, flag);
+    if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange, rows, flag);
+    backward_last(exchange, shared, network, rows, chunk, flag);
     for (int layer = layers - 2; layer > 0; --layer) {
       publish(exchange.deltas[layer + 1], shared.deltas[layer + 1], network, layer + 1, rows);
       barrier.wait();
@@ -156,4 +161,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   if (blockIdx.x == 0)
     for (int i = threadIdx.x; i < CLASSES; i += BLOCK) parameters[2 * layers - 1][i] = shared.bias[layers][i];
   barrier.leave();
+  count_launch(counts + 2);
 }

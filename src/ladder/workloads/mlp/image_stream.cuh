@@ -65,7 +65,8 @@ struct ImageStream {
 
   // Wait for the chunk of a step's use, from 0 to 2 * chunks - 1, of which the first half is forward.
   __device__ __forceinline__ Chunk wait(int step, int use) const {
-    wait_for_groups<1>();
+    if (chunks == 1) wait_for_groups<0>();
+    else wait_for_groups<1>();
     __syncthreads();
     long long first;
     return chunk_of(step * (2 * chunks - 1) + use - (use >= chunks), first);
@@ -73,7 +74,13 @@ struct ImageStream {
 
   // After the last use of a chunk by all threads: copy another one to its buffer.
   __device__ __forceinline__ void release() {
+    if (chunks == 1) return;  // refill() does it
     __syncthreads();
     copy();
+  }
+
+  // With one chunk, copy the batch after the next while this block waits for others: to the buffer of the last step.
+  __device__ __forceinline__ void refill(int step) {
+    if (chunks == 1 && step) copy();
   }
 };

@@ -1,6 +1,7 @@
 // What the parts of the persistent training share: the network, a block's units, and its arrays in shared memory.
 #pragma once
 #include "first_layer.cuh"
+#include "grid.cuh"
 
 constexpr int CLASSES = 10, MAX_LAYERS = 8;
 
@@ -80,8 +81,10 @@ struct Shared {
 
 // Arrays in global memory through which blocks exchange values; B is the number of blocks, w a hidden layer's width.
 struct Exchange {
-  REAL *logits;  // (batch, B, CLASSES): each block's share of the logits, without the bias
-  REAL *last_deltas, *losses;  // (batch, CLASSES), (batch)
+  // Flagged values (see grid.cuh), whose flag is the number of the step over all launches: each block's share of the
+  // logits, without the bias (batch, B, CLASSES), the last layer's deltas (batch, CLASSES), and losses (batch). A block
+  // stores those of a step after it has read all deltas of the step before, whose writers had read its logits.
+  unsigned long long *logits, *last_deltas, *losses;
   // Of hidden layers but the last one (batch, w); two of them, because a block may still read the previous batch's.
   REAL *activations[2][MAX_LAYERS];
   REAL *deltas[MAX_LAYERS];  // of hidden layers but the first one (batch, w)
@@ -90,9 +93,9 @@ struct Exchange {
 
   __device__ Exchange(void *workspace, const Network &network, int batch) {
     Allocator allocator = {static_cast<char *>(workspace), 0};
-    logits = allocator.take<REAL>((long long)batch * gridDim.x * CLASSES);
-    last_deltas = allocator.take<REAL>(batch * CLASSES);
-    losses = allocator.take<REAL>(batch);
+    logits = allocator.take<unsigned long long>((long long)batch * gridDim.x * CLASSES * WORDS);
+    last_deltas = allocator.take<unsigned long long>(batch * CLASSES * WORDS);
+    losses = allocator.take<unsigned long long>(batch * WORDS);
     for (int layer = 1; layer < network.layers; ++layer) {
       const long long count = (long long)batch * network.widths[layer];
       activations[0][layer] = allocator.take<REAL>(count);
