@@ -86,5 +86,6 @@ extern "C" bool emulate(const char *name, Index grid, Index block, size_t count,
 #undef gridDim
   gridDim = {1, 1, grid.x}, blockDim = block;
   if (!std::strcmp(name, "measure")) return start(measure, count, bytes, values);
+  if (!std::strcmp(name, "train_shallow")) return start(train_shallow, count, bytes, values);
   return !std::strcmp(name, "train") && start(train, count, bytes, values);
 }

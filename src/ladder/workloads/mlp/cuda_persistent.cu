@@ -13,8 +13,8 @@
 // last deltas of some rows of the batch, and two barriers of the grid for each hidden layer after the first. All deltas
 // include the factor -rate.
 //
-// Launch: for both kernels the same grid, at most as many blocks as run at once; block BLOCK, and for `measure` 1;
-// dynamic shared memory for `train` as `measure` says.
+// Launch: for all kernels the same grid, at most as many blocks as run at once; block BLOCK, and for `measure` 1;
+// dynamic shared memory for the others as `measure` says.
 #include "hidden_layers.cuh"
 #include "image_stream.cuh"
 #include "last_layer.cuh"
@@ -90,10 +90,11 @@ extern "C" __global__ void measure(const int *widths, int layers, int batch, int
   bytes[0] = Shared(nullptr, network, batch, chunk).bytes, bytes[1] = Exchange(nullptr, network, batch).bytes;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, 1)
-    train(const unsigned char *pixels, const long long *labels, const long long *order, REAL *loss,
-          REAL *const *parameters, const int *widths, void *workspace, int layers, int is_relu, int images,
-          int batch, int chunk, REAL rate, unsigned *counts) {
+// An epoch of a network with this number of layers of weights; the other arguments are those of `train`.
+__device__ __forceinline__ void train_layers(int layers, const unsigned char *pixels, const long long *labels,
+                                             const long long *order, REAL *loss, REAL *const *parameters,
+                                             const int *widths, void *workspace, int is_relu, int images, int batch,
+                                             int chunk, REAL rate, unsigned *counts) {
   extern __shared__ int4 memory[];
   const Network network(widths, layers, is_relu);
   const Exchange exchange(workspace, network, batch);
@@ -163,3 +164,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   barrier.leave();
   count_launch(counts + 2);
 }
+
+#define PARAMETERS                                                                                             \
+  const unsigned char *pixels, const long long *labels, const long long *order, REAL *loss,                    \
+      REAL *const *parameters, const int *widths, void *workspace, int layers, int is_relu, int images,        \
+      int batch, int chunk, REAL rate, unsigned *counts
+#define ARGUMENTS \
+  pixels, labels, order, loss, parameters, widths, workspace, is_relu, images, batch, chunk, rate, counts
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) train(PARAMETERS) { train_layers(layers, ARGUMENTS); }
+
+// For networks with one hidden layer: the number of layers is a constant, so that the compiler keeps arrays with an
+// element per layer in registers.
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) train_shallow(PARAMETERS) { train_layers(2, ARGUMENTS); }

@@ -74,7 +74,7 @@ def launch(problem, widths, blocks, tile):
     layers, batch = len(widths) - 1, min(sizes["batch"], sizes["images"])
     widths = on_gpu(widths, np.int32)
     chunk, shared, workspace = plan_memory(kernel("measure"), blocks, tile["block"], (widths, layers, batch))
-    train = kernel("train")
+    train = kernel("train_shallow" if layers == 2 else "train")
     if blocks > cuda.blocks_at_once(train, tile["block"], shared):
         raise LadderError(
             f"mlp/cuda_persistent needs {blocks} blocks at once for layers={sizes['layers']}, which this GPU can't run."

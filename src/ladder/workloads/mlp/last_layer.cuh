@@ -117,6 +117,7 @@ __device__ __forceinline__ void backward_last(const Exchange &exchange, const Sh
     for (int i = lane; i < all; i += WARP) {
       const int unit = i < weights ? i / CLASSES : i - weights, column = i % CLASSES;
       REAL sum = 0;
+#pragma unroll 4
       for (int row = warp; row < count; row += WARPS) {
         const int index = (first + row) * units + unit;
         const REAL delta = i < weights ? shared.last_deltas[row * CLASSES + column] : deltas[index];
