@@ -58,23 +58,23 @@ __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weight
 // The first layer's activations of a chunk's rows.
 __device__ __forceinline__ void forward_first(const Shared &shared, const Network &network, const Chunk &chunk,
                                               REAL unit_value) {
-  const int units = network.units[1], count = chunk.rows * units;
-  multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, units, unit_value / 255);
+  const int count = chunk.rows * UNITS;
+  multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, unit_value / 255);
   __syncthreads();
   for (int i = threadIdx.x; i < count; i += BLOCK)
-    shared.activations[1][chunk.first * units + i] =
-        network.activate(shared.parts[i] + shared.parts[count + i] + shared.bias[1][i % units]);
+    shared.activations[1][chunk.first * UNITS + i] =
+        i % UNITS < network.units[1]
+            ? network.activate(shared.parts[i] + shared.parts[count + i] + shared.bias[1][i % UNITS])
+            : REAL(0);
 }
 
-// Write the digits of the first layer's deltas of a chunk's rows to shared memory: 0 beyond these rows and units.
-__device__ __forceinline__ void write_deltas(const Shared &shared, const Network &network, const Chunk &chunk,
-                                             REAL scale) {
-  const int units = network.units[1];
+// Write the digits of the first layer's deltas of a chunk's rows to shared memory: 0 beyond these rows.
+__device__ __forceinline__ void write_deltas(const Shared &shared, const Chunk &chunk, REAL scale) {
   signed char *planes = reinterpret_cast<signed char *>(shared.delta_planes);
   for (int i = threadIdx.x; i < (chunk.rows + DEPTH - 1) / DEPTH * DEPTH * UNITS; i += BLOCK) {
     const int row = i / UNITS, unit = i % UNITS;
     unsigned words[SLICES / 4] = {};
-    if (row < chunk.rows && unit < units) to_digits(words, shared.deltas[1][(chunk.first + row) * units + unit], scale);
+    if (row < chunk.rows) to_digits(words, shared.deltas[1][chunk.first * UNITS + i], scale);
 #pragma unroll
     for (int s = 0; s < SLICES; ++s) {
       const int plane = (unit / 4 * TILES + s / 2) * 8 + 2 * (unit % 4) + s % 2;
@@ -102,7 +102,7 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
   GridBarrier barrier = {counts};
   unsigned flag = __ldcg(counts + 2) * ((images + batch - 1) / batch);  // the number of steps of earlier launches
   const int chunks = (batch + chunk - 1) / chunk;
-  ImageStream stream = {pixels, order, shared.images, images, batch, chunk, chunks};
+  ImageStream stream = {pixels, order, shared.images, shared.numbers, images, batch, chunk, chunks};
   Weights weights = {};
 
   stream.start();
@@ -142,7 +142,7 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
     }
 
     unsigned magnitude = 0;
-    for (int i = threadIdx.x; i < rows * network.units[1]; i += BLOCK)
+    for (int i = threadIdx.x; i < rows * UNITS; i += BLOCK)
       magnitude = max(magnitude, magnitude_bits(shared.deltas[1][i]));
     raise(shared.magnitudes + 1, magnitude);
     __syncthreads();
@@ -150,7 +150,7 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
     Gradient gradient;
     for (int use = chunks; use < 2 * chunks; ++use) {
       const Chunk part = stream.wait(step, use);
-      write_deltas(shared, network, part, power_of_two(BITS - exponent));
+      write_deltas(shared, part, power_of_two(BITS - exponent));
       __syncthreads();
       gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows);
       stream.release();

@@ -35,10 +35,10 @@ __device__ __forceinline__ void load_two_tiles(unsigned (&to)[2][2], const unsig
   to[0][0] = words[0], to[0][1] = words[1], to[1][0] = words[2], to[1][1] = words[3];
 }
 
-// sums (2, count, units) = two parts of images (count, PIXELS) times weights (PIXELS, units), in units of `unit`: each
-// part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights.
+// sums (2, count, UNITS) = two parts of images (count, PIXELS) times weights (PIXELS, UNITS), in units of `unit_value`:
+// each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights.
 __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *images, const unsigned *planes, int count,
-                                                int units, REAL unit) {
+                                                REAL unit_value) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
   constexpr int MIDDLE = (STEPS + 1) / 2;
   for (int item = warp; item < (count + 15) / 16 * 2; item += WARPS) {
@@ -63,8 +63,8 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
         int all[SLICES];
 #pragma unroll
         for (int s = 0; s < SLICES; ++s) all[s] = digits[group * TILES + s / 2][2 * half + s % 2];
-        const int unit_index = 4 * group + t, to = top + g + 8 * half;
-        if (to < count && unit_index < units) sums[(part * count + to) * units + unit_index] = from_digits(all) * unit;
+        const int to = top + g + 8 * half;
+        if (to < count) sums[(part * count + to) * UNITS + 4 * group + t] = from_digits(all) * unit_value;
       }
   }
 }

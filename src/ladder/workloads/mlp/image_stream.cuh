@@ -9,48 +9,49 @@ struct Chunk {
   int first, rows;
 };
 
-// A batch is in `chunks` parts, which a step uses from the first to the last (forward) and back (for the gradient). The
+// A batch is in `chunks` chunks, which a step uses from the first to the last (forward) and back (for the gradient). The
 // last one stays for its second use; the others are copied again. Two buffers of (chunk, PIXELS) bytes and 16 more,
-// which are read but multiplied by 0, alternate: while one is in use, the next chunk is copied to the other.
+// which are read but multiplied by 0, alternate: while one is in use, the next chunk is copied to the other. A chunk has
+// at most BLOCK rows.
 struct ImageStream {
   const unsigned char *pixels;
   const long long *order;
   unsigned *buffers;
+  int *numbers;  // (chunk): of the next copy's images
   int images, batch, chunk, chunks;
-  int number = 0;      // of the next copy
-  long long mine = 0;  // the image of row threadIdx.x / WARP + WARPS * lane of the next copy
+  int step = 0, use = 0;  // of the next copy; `use` is from 0 to 2 * chunks - 2
+  int mine = 0;           // the number of image threadIdx.x of the next copy
 
   __device__ __forceinline__ int buffer_words() const { return chunk * ROW + 4; }
 
-  // The chunk of a copy; it is empty if all batches have been copied.
-  __device__ __forceinline__ Chunk chunk_of(int copy, long long &first_image) const {
-    const int copies = 2 * chunks - 1, step = copy / copies, i = copy % copies;
-    const int first = (i < chunks ? i : 2 * chunks - 2 - i) * chunk;
-    first_image = (long long)step * batch + first;
-    const int rows = min(min(chunk, batch - first), int(max(images - first_image, 0ll)));
-    return {buffers + copy % 2 * buffer_words(), first, max(rows, 0)};
+  // The chunk of a copy; it is empty if all batches have been copied. A step has an odd number of copies.
+  __device__ __forceinline__ Chunk chunk_of(int step, int use) const {
+    const int first = (use < chunks ? use : 2 * chunks - 2 - use) * chunk;
+    const int rows = min(min(chunk, batch - first), images - step * batch - first);
+    return {buffers + (step + use) % 2 * buffer_words(), first, max(rows, 0)};
   }
 
-  // Load the numbers of the images of the next copy.
+  // Load the number of this thread's image of the next copy.
   __device__ __forceinline__ void look_up() {
-    long long first;
-    const int rows = chunk_of(number, first).rows, row = threadIdx.x / WARP + WARPS * (threadIdx.x % WARP);
-    mine = row < rows ? order[first + row] : 0;
+    const Chunk next = chunk_of(step, use);
+    mine = threadIdx.x < next.rows ? int(order[step * batch + next.first + threadIdx.x]) : 0;
   }
 
-  // Start the next copy; the numbers of its images have been looked up.
+  // Show the numbers of the next copy's images to all threads of the block: before a barrier.
+  __device__ __forceinline__ void share_numbers() const {
+    if (threadIdx.x < chunk) numbers[threadIdx.x] = mine;
+  }
+
+  // Start the next copy: after a barrier.
   __device__ __forceinline__ void copy() {
-    long long first;
-    const Chunk next = chunk_of(number, first);
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    unsigned *to = const_cast<unsigned *>(next.images);
-    for (int k = 0, row = warp; row < next.rows; ++k, row += WARPS) {
-      const unsigned char *image = pixels + __shfl_sync(~0u, mine, k) * PIXELS;
-      for (int vector = lane; vector < PIXELS / 16; vector += WARP)
-        copy_async<16>(to + row * ROW + 4 * vector, image + 16 * vector, true);
-    }
+    constexpr int VECTORS = PIXELS / 16;
+    const Chunk next = chunk_of(step, use);
+    int4 *to = reinterpret_cast<int4 *>(const_cast<unsigned *>(next.images));
+#pragma unroll 4
+    for (int i = threadIdx.x; i < next.rows * VECTORS; i += BLOCK)
+      copy_async<16>(to + i, pixels + size_t(numbers[i / VECTORS]) * PIXELS + i % VECTORS * 16, true);
     commit_copies();
-    ++number;
+    if (++use == 2 * chunks - 1) use = 0, ++step;
     look_up();
   }
 
@@ -59,22 +60,26 @@ struct ImageStream {
     for (int buffer = 0; buffer < 2; ++buffer)
       if (threadIdx.x < 4) buffers[buffer * buffer_words() + chunk * ROW + threadIdx.x] = 0;
     look_up();
-    copy();
-    copy();
+    for (int i = 0; i < 2; ++i) {
+      share_numbers();
+      __syncthreads();
+      copy();
+      __syncthreads();
+    }
   }
 
   // Wait for the chunk of a step's use, from 0 to 2 * chunks - 1, of which the first half is forward.
   __device__ __forceinline__ Chunk wait(int step, int use) const {
-    if (chunks == 1) wait_for_groups<0>();
+    if (chunks == 1) wait_for_groups<0>(), share_numbers();
     else wait_for_groups<1>();
     __syncthreads();
-    long long first;
-    return chunk_of(step * (2 * chunks - 1) + use - (use >= chunks), first);
+    return chunk_of(step, use - (use >= chunks));
   }
 
   // After the last use of a chunk by all threads: copy another one to its buffer.
   __device__ __forceinline__ void release() {
     if (chunks == 1) return;  // refill() does it
+    share_numbers();
     __syncthreads();
     copy();
   }

@@ -10,7 +10,7 @@ __device__ __forceinline__ void send_logits(const Exchange &exchange, const Shar
   for (int i = threadIdx.x; i < rows * CLASSES; i += BLOCK) {
     const int row = i / CLASSES, j = i % CLASSES;
     REAL sum = 0;
-    for (int unit = 0; unit < units; ++unit) sum += activations[row * units + unit] * weights[unit * CLASSES + j];
+    for (int unit = 0; unit < units; ++unit) sum += activations[row * UNITS + unit] * weights[unit * CLASSES + j];
     store_flagged(exchange.logits + ((row * gridDim.x + blockIdx.x) * CLASSES + j) * WORDS, sum, flag);
   }
 }
@@ -105,12 +105,13 @@ __device__ __forceinline__ void backward_last(const Exchange &exchange, const Sh
     receive_flagged<4>(exchange.last_deltas + first * CLASSES * WORDS, threadIdx.x, BLOCK, count * CLASSES, flag,
                        [&](int i, REAL value) { shared.last_deltas[i] = value; });
     __syncthreads();
-    for (int i = threadIdx.x; i < count * units; i += BLOCK) {
-      const int row = i / units, unit = i % units, index = first * units + i;
+    for (int i = threadIdx.x; i < count * UNITS; i += BLOCK) {
+      const int row = i / UNITS, unit = i % UNITS, index = first * UNITS + i;
       REAL sum = 0;
+      if (unit < units)
 #pragma unroll
-      for (int j = 0; j < CLASSES; ++j)
-        sum += shared.last_deltas[row * CLASSES + j] * rows_of_weights[unit * CLASSES + j];
+        for (int j = 0; j < CLASSES; ++j)
+          sum += shared.last_deltas[row * CLASSES + j] * rows_of_weights[unit * CLASSES + j];
       deltas[index] = sum * network.slope(activations[index]);
     }
     __syncthreads();
@@ -119,7 +120,7 @@ __device__ __forceinline__ void backward_last(const Exchange &exchange, const Sh
       REAL sum = 0;
 #pragma unroll 4
       for (int row = warp; row < count; row += WARPS) {
-        const int index = (first + row) * units + unit;
+        const int index = (first + row) * UNITS + unit;
         const REAL delta = i < weights ? shared.last_deltas[row * CLASSES + column] : deltas[index];
         sum += i < units * CLASSES ? activations[index] * delta : delta;
       }

@@ -37,16 +37,18 @@ struct Allocator {
   }
 };
 
-// A block's arrays in shared memory; `u` stands for the block's units of a layer.
+// A block's arrays in shared memory; `u` stands for the block's units of a layer. Rows of activations and deltas have
+// UNITS elements, the last of which are 0 if the block has fewer units.
 struct Shared {
   unsigned *images;         // (2, chunk * ROW + 4)
+  int *numbers;             // (chunk), of images
   unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE)
   unsigned *delta_planes;   // (PLANES, delta_distance), of a chunk's rows
-  REAL *parts;              // (2, chunk, u), of the first layer's sums
+  REAL *parts;              // (2, chunk, UNITS), of the first layer's sums
   REAL *team_sums;          // (BLOCK)
   REAL *warp_sums;          // (WARPS, (UNITS + 1) * CLASSES + UNITS)
   REAL *last_deltas;        // (chunk, CLASSES)
-  REAL *activations[MAX_LAYERS], *deltas[MAX_LAYERS];  // of hidden layers: (batch, u)
+  REAL *activations[MAX_LAYERS], *deltas[MAX_LAYERS];  // of hidden layers: (batch, UNITS)
   REAL *bias[MAX_LAYERS];                              // of hidden layers (u), of the last one (CLASSES)
   REAL *columns[MAX_LAYERS];  // of weights of hidden layers from 2 on: (fan_in, u)
   REAL *rows[MAX_LAYERS];     // of weights of layers from 2 on: (u of the layer before, fan_out)
@@ -56,12 +58,13 @@ struct Shared {
 
   __device__ Shared(void *memory, const Network &network, int batch, int chunk) {
     Allocator allocator = {static_cast<char *>(memory), 0};
-    const int units = network.max_units[1], last = network.layers;
+    const int last = network.layers;
     delta_distance = (chunk + DEPTH - 1) / DEPTH * 8 + 4;
     images = allocator.take<unsigned>(2 * (chunk * ROW + 4));
+    numbers = allocator.take<int>(chunk);
     weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE);
     delta_planes = allocator.take<unsigned>(PLANES * delta_distance);
-    parts = allocator.take<REAL>(2 * chunk * units);
+    parts = allocator.take<REAL>(2 * chunk * UNITS);
     team_sums = allocator.take<REAL>(BLOCK);
     warp_sums = allocator.take<REAL>(WARPS * ((UNITS + 1) * CLASSES + UNITS));
     last_deltas = allocator.take<REAL>(chunk * CLASSES);
@@ -69,8 +72,8 @@ struct Shared {
     bias[last] = allocator.take<REAL>(CLASSES);
     for (int layer = 1; layer < last; ++layer) {
       const int count = network.max_units[layer];
-      activations[layer] = allocator.take<REAL>(batch * count);
-      deltas[layer] = allocator.take<REAL>(batch * count);
+      activations[layer] = allocator.take<REAL>(batch * UNITS);
+      deltas[layer] = allocator.take<REAL>(batch * UNITS);
       bias[layer] = allocator.take<REAL>(count);
       rows[layer + 1] = allocator.take<REAL>(count * network.widths[layer + 1]);
       if (layer > 1) columns[layer] = allocator.take<REAL>(network.widths[layer - 1] * count);
