@@ -40,12 +40,6 @@ __device__ __forceinline__ void for_each_parameter(const Shared &shared, Weights
   }
 }
 
-// The largest value of a word in shared memory, by which all threads of the block agree on a scale; 0 before.
-__device__ __forceinline__ void raise(unsigned *word, unsigned value) {
-  value = __reduce_max_sync(~0u, value);
-  if (threadIdx.x % WARP == 0) atomicMax(word, value);
-}
-
 // Write the digits of the first layer's weights to shared memory; returns the value of their last digit's unit.
 __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weights &weights) {
   raise(shared.magnitudes, weights.magnitude());
@@ -141,11 +135,6 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
       backward_hidden(shared, exchange.deltas[layer + 1], exchange.activations[parity][layer], network, layer, rows);
     }
 
-    unsigned magnitude = 0;
-    for (int i = threadIdx.x; i < rows * UNITS; i += BLOCK)
-      magnitude = max(magnitude, magnitude_bits(shared.deltas[1][i]));
-    raise(shared.magnitudes + 1, magnitude);
-    __syncthreads();
     const int exponent = exponent_of(shared.magnitudes[1]);
     Gradient gradient;
     for (int use = chunks; use < 2 * chunks; ++use) {

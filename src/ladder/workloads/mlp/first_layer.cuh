@@ -27,13 +27,27 @@ __device__ __forceinline__ int delta_position(int row) {
   return row / 16 * 16 + row % 8 / 2 * 4 + row % 2 + row % 16 / 8 * 2;
 }
 
-// Load operands B of two tiles: `planes`, `distance` words each, from the first of these tiles and of a step on.
-__device__ __forceinline__ void load_two_tiles(unsigned (&to)[2][2], const unsigned *planes, int distance) {
-  const int lane = threadIdx.x % WARP;
-  unsigned words[4];
-  load_matrices(words, planes + (lane / 16 * 8 + lane % 8) * distance + lane / 8 % 2 * 4);
-  to[0][0] = words[0], to[0][1] = words[1], to[1][0] = words[2], to[1][1] = words[3];
-}
+// Operands of the products of one step: A, and B of all tiles.
+struct Operands {
+  unsigned left[4], right[GROUPS * TILES][2];
+
+  // Load operands B from planes, `distance` words each, where the step begins.
+  __device__ __forceinline__ void load_right(const unsigned *planes, int distance) {
+    const int lane = threadIdx.x % WARP;
+    const unsigned *row = planes + (lane / 16 * 8 + lane % 8) * distance + lane / 8 % 2 * 4;
+#pragma unroll
+    for (int j = 0; j < GROUPS * TILES; j += 2) {
+      unsigned words[4];
+      load_matrices(words, row + j * 8 * distance);
+      right[j][0] = words[0], right[j][1] = words[1], right[j + 1][0] = words[2], right[j + 1][1] = words[3];
+    }
+  }
+
+  __device__ __forceinline__ void multiply(int (&sums)[GROUPS * TILES][4]) const {
+#pragma unroll
+    for (int j = 0; j < GROUPS * TILES; ++j) mma(sums[j], left, right[j]);
+  }
+};
 
 // sums (2, count, UNITS) = two parts of images (count, PIXELS) times weights (PIXELS, UNITS), in units of `unit_value`:
 // each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights.
@@ -45,16 +59,18 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
     const int part = item % 2, top = item / 2 * 16, begin = part ? MIDDLE : 0, end = part ? STEPS : MIDDLE;
     const unsigned *row = images + min(top + lane % 16, count - 1) * ROW + lane / 16 * 4;
     int digits[GROUPS * TILES][4] = {};
-#pragma unroll 4
-    for (int step = begin; step < end; ++step) {
-      unsigned left[4];
-      load_matrices(left, row + 8 * step);
-#pragma unroll
-      for (int j = 0; j < GROUPS * TILES; j += 2) {
-        unsigned right[2][2];
-        load_two_tiles(right, planes + j * 8 * WEIGHT_PLANE + 8 * step, WEIGHT_PLANE);
-        mma(digits[j], left, right[0]), mma(digits[j + 1], left, right[1]);
-      }
+    Operands operands[2];  // of a step and of the next one, loaded meanwhile
+    const auto load = [&](Operands &to, int step) {
+      load_matrices(to.left, row + 8 * step);
+      to.load_right(planes + 8 * step, WEIGHT_PLANE);
+    };
+    load(operands[0], begin);
+#pragma unroll 2
+    for (int step = begin; step < end; step += 2) {
+      load(operands[1], min(step + 1, STEPS - 1));
+      operands[0].multiply(digits);
+      load(operands[0], min(step + 2, STEPS - 1));
+      if (step + 1 < end) operands[1].multiply(digits);
     }
 #pragma unroll
     for (int group = 0; group < GROUPS; ++group)
@@ -139,24 +155,21 @@ struct Gradient {
   __device__ __forceinline__ void add(const unsigned *images, const unsigned *planes, int distance, int count) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     for (int first = 0; first < count; first += DEPTH) {
-      unsigned right[GROUPS * TILES / 2][2][2];
-#pragma unroll
-      for (int j = 0; j < GROUPS * TILES / 2; ++j)
-        load_two_tiles(right[j], planes + j * 16 * distance + first / 4, distance);
+      Operands operands;
+      operands.load_right(planes + first / 4, distance);
       // Beyond `count`, the deltas are 0.
       const unsigned *row = images + min(first + lane, count - 1) * ROW + STRIP / 4 * warp;
 #pragma unroll
       for (int span = 0; span < SPANS; ++span)
         if (warp + span * WARPS < PIXELS / STRIP) {
-          unsigned words[4], left[4];
+          unsigned words[4];
           load_transposed(words, row + STRIP / 4 * WARPS * span);
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            left[2 * half] = __byte_perm(words[2 * half], words[2 * half + 1], 0x6420);
-            left[2 * half + 1] = __byte_perm(words[2 * half], words[2 * half + 1], 0x7531);
+            operands.left[2 * half] = __byte_perm(words[2 * half], words[2 * half + 1], 0x6420);
+            operands.left[2 * half + 1] = __byte_perm(words[2 * half], words[2 * half + 1], 0x7531);
           }
-#pragma unroll
-          for (int j = 0; j < GROUPS * TILES; ++j) mma(sums[span][j], left, right[j / 2][j % 2]);
+          operands.multiply(sums[span]);
         }
     }
   }

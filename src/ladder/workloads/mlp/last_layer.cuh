@@ -102,6 +102,7 @@ __device__ __forceinline__ void backward_last(const Exchange &exchange, const Sh
   for (int i = lane; i < all; i += WARP) sums[i] = 0;
   for (int first = 0; first < rows; first += chunk) {
     const int count = min(chunk, rows - first);
+    unsigned magnitude = 0;
     receive_flagged<4>(exchange.last_deltas + first * CLASSES * WORDS, threadIdx.x, BLOCK, count * CLASSES, flag,
                        [&](int i, REAL value) { shared.last_deltas[i] = value; });
     __syncthreads();
@@ -113,7 +114,9 @@ __device__ __forceinline__ void backward_last(const Exchange &exchange, const Sh
         for (int j = 0; j < CLASSES; ++j)
           sum += shared.last_deltas[row * CLASSES + j] * rows_of_weights[unit * CLASSES + j];
       deltas[index] = sum * network.slope(activations[index]);
+      magnitude = max(magnitude, magnitude_bits(deltas[index]));
     }
+    if (hidden == 1) raise(shared.magnitudes + 1, magnitude);
     __syncthreads();
     for (int i = lane; i < all; i += WARP) {
       const int unit = i < weights ? i / CLASSES : i - weights, column = i % CLASSES;

@@ -24,6 +24,12 @@ struct Network {
   __device__ __forceinline__ REAL slope(REAL a) const { return is_relu ? REAL(a > 0) : a * (1 - a); }
 };
 
+// The largest value of a word in shared memory, by which all threads of the block agree on a scale; 0 before.
+__device__ __forceinline__ void raise(unsigned *word, unsigned value) {
+  value = __reduce_max_sync(~0u, value);
+  if (threadIdx.x % WARP == 0) atomicMax(word, value);
+}
+
 // Consecutive arrays in memory, each aligned to 16 bytes.
 struct Allocator {
   char *memory;
