@@ -50,10 +50,12 @@ __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weight
 }
 
 // The first layer's activations of a chunk's rows.
-__device__ __forceinline__ void forward_first(const Shared &shared, const Network &network, const Chunk &chunk,
-                                              REAL unit_value) {
+__device__ __forceinline__ void forward_first(const Shared &shared, const Network &network, ImageStream &stream,
+                                              const Chunk &chunk, REAL unit_value) {
   const int count = chunk.rows * UNITS;
-  multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, unit_value / 255);
+  stream.copy();
+  if (threadIdx.x < MULTIPLIERS * WARP)
+    multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, unit_value / 255);
   __syncthreads();
   for (int i = threadIdx.x; i < count; i += BLOCK)
     shared.activations[1][chunk.first * UNITS + i] =
@@ -112,10 +114,8 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
     const LossRows loss_rows(rows);
     image = LossRows(min(batch, images - first - batch)).image(0, order + first + batch);
     ++flag;
-    for (int use = 0; use < chunks; ++use) {
-      forward_first(shared, network, stream.wait(step, use), unit_value);
-      if (use < chunks - 1) stream.release();
-    }
+    for (int use = 0; use < chunks; ++use)
+      forward_first(shared, network, stream, stream.wait(step, use), unit_value);
     __syncthreads();
     if (threadIdx.x < 2) shared.magnitudes[threadIdx.x] = 0;
     for (int layer = 2; layer < layers; ++layer) {
@@ -124,7 +124,6 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
       forward_hidden(shared, exchange.activations[parity][layer - 1], network, layer, rows);
     }
     send_logits(exchange, shared, network, rows, flag);
-    stream.refill(step);
     __syncthreads();
     send_deltas(exchange, shared, network, loss_rows, label, labels, order + first, rate, flag);
     if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange, rows, flag);
@@ -141,8 +140,9 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
       const Chunk part = stream.wait(step, use);
       write_deltas(shared, part, power_of_two(BITS - exponent));
       __syncthreads();
-      gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows);
-      stream.release();
+      if (use > chunks) stream.copy();
+      if (threadIdx.x < MULTIPLIERS * WARP)
+        gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows);
     }
     gradient.update(weights, power_of_two(exponent - BITS) / 255);
     unit_value = write_weights(shared, weights);

@@ -47,7 +47,7 @@ struct Allocator {
 // UNITS elements, the last of which are 0 if the block has fewer units.
 struct Shared {
   unsigned *images;         // (2, chunk * ROW + 4)
-  int *numbers;             // (chunk), of images
+  int *numbers;             // (2, chunk), of images
   unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE)
   unsigned *delta_planes;   // (PLANES, delta_distance), of a chunk's rows
   REAL *parts;              // (2, chunk, UNITS), of the first layer's sums
@@ -67,7 +67,7 @@ struct Shared {
     const int last = network.layers;
     delta_distance = (chunk + DEPTH - 1) / DEPTH * 8 + 4;
     images = allocator.take<unsigned>(2 * (chunk * ROW + 4));
-    numbers = allocator.take<int>(chunk);
+    numbers = allocator.take<int>(2 * chunk);
     weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE);
     delta_planes = allocator.take<unsigned>(PLANES * delta_distance);
     parts = allocator.take<REAL>(2 * chunk * UNITS);
