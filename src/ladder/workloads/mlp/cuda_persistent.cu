@@ -53,9 +53,10 @@ __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weight
 __device__ __forceinline__ void forward_first(const Shared &shared, const Network &network, ImageStream &stream,
                                               const Chunk &chunk, REAL unit_value) {
   const int count = chunk.rows * UNITS;
-  stream.copy();
-  if (threadIdx.x < MULTIPLIERS * WARP)
-    multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, unit_value / 255);
+  stream.begin_copy();
+  multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, unit_value / 255,
+                  [&] { stream.copy_some(); });
+  stream.end_copy();
   __syncthreads();
   for (int i = threadIdx.x; i < count; i += BLOCK)
     shared.activations[1][chunk.first * UNITS + i] =
@@ -140,9 +141,12 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
       const Chunk part = stream.wait(step, use);
       write_deltas(shared, part, power_of_two(BITS - exponent));
       __syncthreads();
-      if (use > chunks) stream.copy();
-      if (threadIdx.x < MULTIPLIERS * WARP)
-        gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows);
+      const bool copies = use > chunks;  // the second use of the last chunk follows the first one's copy
+      if (copies) stream.begin_copy();
+      gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows, [&] {
+        if (copies) stream.copy_some();
+      });
+      if (copies) stream.end_copy();
     }
     gradient.update(weights, power_of_two(exponent - BITS) / 255);
     unit_value = write_weights(shared, weights);

@@ -36,7 +36,7 @@ TILES = {
 }
 GROUP = 4  # units
 ROWS = 16  # of images in a product on tensor cores
-MOST_ROWS = 112  # of a chunk: 14 warps multiply 16 each by half of their pixels
+MOST_ROWS = 128  # of a chunk: 16 warps multiply 16 each by half of their pixels
 MAX_LAYERS = 7  # of weights: MAX_LAYERS of the source is one more
 
 

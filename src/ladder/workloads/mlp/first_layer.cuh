@@ -10,9 +10,7 @@
 #include "ptx/mma.cuh"
 #include "warp.cuh"
 
-// A block's last warps copy images while the others multiply.
-constexpr int WARPS = BLOCK / WARP, COPIERS = WARPS < 8 ? 1 : WARPS / 8, MULTIPLIERS = WARPS - COPIERS;
-constexpr int UNITS = 4 * GROUPS;                        // the largest number of units of a block
+constexpr int WARPS = BLOCK / WARP, UNITS = 4 * GROUPS;  // the largest number of units of a block
 constexpr int PIXELS = 784, ROW = PIXELS / 4;            // of an image; a row of it in words of four bytes
 constexpr int TILES = SLICES / 2, PLANES = GROUPS * TILES * 8;
 constexpr int DEPTH = 32;                                // of an mma()
@@ -21,7 +19,7 @@ constexpr int STEPS = (PIXELS + DEPTH - 1) / DEPTH;      // the last half is out
 // those of planes of deltas and of images.
 constexpr int WEIGHT_PLANE = STEPS * DEPTH / 4 + 4;
 constexpr int STRIP = DEPTH / 2;  // pixels of a product of images transposed
-constexpr int SPANS = (2 * STEPS + MULTIPLIERS - 1) / MULTIPLIERS;  // strips for whose weights a warp is responsible
+constexpr int SPANS = (2 * STEPS + WARPS - 1) / WARPS;  // strips for whose weights a warp is responsible
 
 // The position, in steps of 32 rows, of a row of deltas in its plane: as load_transposed() orders rows of images, whose
 // first four bytes of a lane are in rows 2 t, 2 t + 1, 2 t + 8 and 2 t + 9.
@@ -52,12 +50,14 @@ struct Operands {
 };
 
 // sums (2, count, UNITS) = two parts of images (count, PIXELS) times weights (PIXELS, UNITS), in units of `unit_value`:
-// each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights. For MULTIPLIERS.
+// each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights. `meanwhile` is
+// called once in a while.
+template <class Function>
 __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *images, const unsigned *planes, int count,
-                                                REAL unit_value) {
+                                                REAL unit_value, Function meanwhile) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
   constexpr int MIDDLE = (STEPS + 1) / 2;
-  for (int item = warp; item < (count + 15) / 16 * 2; item += MULTIPLIERS) {
+  for (int item = warp; item < (count + 15) / 16 * 2; item += WARPS) {
     const int part = item % 2, top = item / 2 * 16, begin = part ? MIDDLE : 0, end = part ? STEPS : MIDDLE;
     const unsigned *row = images + min(top + lane % 16, count - 1) * ROW + lane / 16 * 4;
     int digits[GROUPS * TILES][4] = {};
@@ -70,8 +70,10 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
 #pragma unroll 2
     for (int step = begin; step < end; step += 2) {
       load(operands[1], min(step + 1, STEPS - 1));
+      meanwhile();
       operands[0].multiply(digits);
       load(operands[0], min(step + 2, STEPS - 1));
+      meanwhile();
       if (step + 1 < end) operands[1].multiply(digits);
     }
 #pragma unroll
@@ -103,11 +105,9 @@ __device__ __forceinline__ void for_each_weight(Function function) {
 struct Weights {
   REAL values[SPANS][GROUPS][2];
 
-  // The first of the thread's two pixels of a span; PIXELS or more if the span is outside of the image, and all
-  // STEPS * DEPTH if the thread has no weights.
+  // The first of the thread's two pixels of a span; PIXELS or more if the span is outside of the image.
   __device__ __forceinline__ static int first_pixel(int span) {
-    const int warp = threadIdx.x / WARP, pixel = (warp + span * MULTIPLIERS) * STRIP + threadIdx.x % WARP / 4 * 2;
-    return warp < MULTIPLIERS ? pixel : STEPS * DEPTH;
+    return (threadIdx.x / WARP + span * WARPS) * STRIP + threadIdx.x % WARP / 4 * 2;
   }
 
   // Call function(value, pixel, unit) for every weight of this thread.
@@ -155,8 +155,10 @@ struct Gradient {
   int sums[SPANS][GROUPS * TILES][4] = {};
 
   // Add images (count, PIXELS) transposed times the deltas in planes (PLANES, distance): of a product's 16 rows, row g
-  // is pixel 2 g of the strip, and row g + 8 is pixel 2 g + 1. For MULTIPLIERS.
-  __device__ __forceinline__ void add(const unsigned *images, const unsigned *planes, int distance, int count) {
+  // is pixel 2 g of the strip, and row g + 8 is pixel 2 g + 1. `meanwhile` is called once in a while.
+  template <class Function>
+  __device__ __forceinline__ void add(const unsigned *images, const unsigned *planes, int distance, int count,
+                                      Function meanwhile) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     for (int first = 0; first < count; first += DEPTH) {
       Operands operands;
@@ -165,9 +167,10 @@ struct Gradient {
       const unsigned *row = images + min(first + lane, count - 1) * ROW + STRIP / 4 * warp;
 #pragma unroll
       for (int span = 0; span < SPANS; ++span)
-        if (warp + span * MULTIPLIERS < PIXELS / STRIP) {
+        if (warp + span * WARPS < PIXELS / STRIP) {
           unsigned words[4];
-          load_transposed(words, row + STRIP / 4 * MULTIPLIERS * span);
+          load_transposed(words, row + STRIP / 4 * WARPS * span);
+          meanwhile();
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
             operands.left[2 * half] = __byte_perm(words[2 * half], words[2 * half + 1], 0x6420);

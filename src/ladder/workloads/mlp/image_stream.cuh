@@ -11,8 +11,8 @@ struct Chunk {
 
 // A batch is in `chunks` chunks, which a step uses from the first to the last (forward) and back (for the gradient). The
 // last one stays for its second use; the others are copied again. Two buffers of (chunk, PIXELS) bytes and 16 more,
-// which are read but multiplied by 0, alternate: while the block's other warps multiply a chunk, its last COPIERS warps
-// copy the next one to the other buffer. A chunk has at most BLOCK rows.
+// which are read but multiplied by 0, alternate: while a block multiplies a chunk, it copies the next one to the other
+// buffer, a little in every step, since all at once would wait for the L2 cache. A chunk has at most BLOCK rows.
 struct ImageStream {
   const unsigned char *pixels;
   const long long *order;
@@ -21,6 +21,7 @@ struct ImageStream {
   int images, batch, chunk, chunks;
   int step = 0, use = 0;  // of the next copy; `use` is from 0 to 2 * chunks - 2
   int mine = 0;           // the number of image threadIdx.x of the next copy
+  int next_vector = 0;    // that this thread copies, of 16 bytes
 
   __device__ __forceinline__ int buffer_words() const { return chunk * ROW + 4; }
 
@@ -44,18 +45,25 @@ struct ImageStream {
     if (threadIdx.x < chunk) numbers_of(step, use)[threadIdx.x] = mine;
   }
 
-  // Start the next copy, by the block's last `threads` threads: after a barrier.
-  __device__ __forceinline__ void copy(int threads = COPIERS * WARP) {
+  // Begin the next copy: after a barrier.
+  __device__ __forceinline__ void begin_copy() { next_vector = threadIdx.x; }
+
+  // Copy some of the next chunk: a vector of 16 bytes by each thread, if any are left.
+  __device__ __forceinline__ void copy_some() {
     constexpr int VECTORS = PIXELS / 16;
     const Chunk next = chunk_of(step, use);
-    const int *images_of_rows = numbers_of(step, use);
-    int4 *to = reinterpret_cast<int4 *>(const_cast<unsigned *>(next.images));
-    if (const int first = int(threadIdx.x) - (BLOCK - threads); first >= 0) {
-#pragma unroll 4
-      for (int i = first; i < next.rows * VECTORS; i += threads)
-        copy_async<16>(to + i, pixels + size_t(images_of_rows[i / VECTORS]) * PIXELS + i % VECTORS * 16, true);
-      commit_copies();
+    if (next_vector < next.rows * VECTORS) {
+      const int number = numbers_of(step, use)[next_vector / VECTORS];
+      copy_async<16>(reinterpret_cast<int4 *>(const_cast<unsigned *>(next.images)) + next_vector,
+                     pixels + size_t(number) * PIXELS + next_vector % VECTORS * 16, true);
     }
+    next_vector += BLOCK;
+  }
+
+  // Copy what is left, and turn to the next copy.
+  __device__ __forceinline__ void end_copy() {
+    while (next_vector < chunk * (PIXELS / 16)) copy_some();
+    commit_copies();
     if (++use == 2 * chunks - 1) use = 0, ++step;
     look_up();
   }
@@ -67,11 +75,12 @@ struct ImageStream {
     look_up();
     share_numbers();
     __syncthreads();
-    copy(BLOCK);
+    begin_copy();
+    end_copy();
   }
 
   // Wait for the chunk of a step's use, from 0 to 2 * chunks - 1, of which the first half is forward. Nothing else is
-  // being copied, so that copy() may follow, but not at the second use of the last chunk.
+  // being copied, so that a copy may begin, but none at the second use of the last chunk.
   __device__ __forceinline__ Chunk wait(int step, int use) const {
     wait_for_copies();
     share_numbers();
