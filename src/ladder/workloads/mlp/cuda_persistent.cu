@@ -127,8 +127,8 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
     send_logits(exchange, shared, network, rows, flag);
     __syncthreads();
     send_deltas(exchange, shared, network, loss_rows, label, labels, order + first, rate, flag);
-    if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange, rows, flag);
     backward_last(exchange, shared, network, rows, chunk, flag);
+    if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange, rows, flag);
     for (int layer = layers - 2; layer > 0; --layer) {
       publish(exchange.deltas[layer + 1], shared.deltas[layer + 1], network, layer + 1, rows);
       barrier.wait();

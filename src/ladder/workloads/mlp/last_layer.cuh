@@ -43,10 +43,12 @@ __device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shar
                                             const LossRows &mine, int label, const long long *labels,
                                             const long long *order, REAL rate, unsigned flag) {
   const int member = mine.member, lane = threadIdx.x % WARP, parts = mine.size / CLASSES, width = parts * CLASSES;
+  const REAL scale = -rate / mine.rows;
   REAL *sums = shared.team_sums + mine.team * mine.size;
   for (int pass = 0; mine.has(pass); ++pass) {
     const int row = mine.row(pass);
     const bool is_busy = row < mine.rows;
+    REAL total, correct;  // of the first warp of a team
     if (is_busy && member < width) {
       REAL sum = 0;
       receive_flagged<4>(exchange.logits + row * gridDim.x * CLASSES * WORDS, member, width, gridDim.x * CLASSES, flag,
@@ -69,13 +71,14 @@ __device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shar
         largest = max(largest, __shfl_xor_sync(~0u, largest, distance));
       logit -= largest;
       const bool is_class = is_busy && lane < CLASSES;
-      const REAL power = is_class ? exp(logit) : REAL(0), total = sum_of_warp(power);
-      const REAL correct = __shfl_sync(~0u, logit, label), delta = -rate * (power / total - (lane == label)) / mine.rows;
+      const REAL power = is_class ? exp(logit) : REAL(0);
+      total = sum_of_warp(power), correct = __shfl_sync(~0u, logit, label);
+      const REAL delta = scale * (power / total - (lane == label));
       if (is_class) store_flagged(exchange.last_deltas + (row * CLASSES + lane) * WORDS, delta, flag);
-      if (is_busy && lane == 0) store_flagged(exchange.losses + row * WORDS, log(total) - correct, flag);
     }
     if (const long long image = mine.image(pass + 1, order); image >= 0) label = labels[image];
     __syncthreads();  // all sums have been read, and all deltas of the block's rows sent
+    if (is_busy && member == 0) store_flagged(exchange.losses + row * WORDS, log(total) - correct, flag);
   }
 }
 
