@@ -63,6 +63,17 @@ inline unsigned __float_as_uint(float value) {
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
+inline float __int_as_float(int bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+inline double __hiloint2double(int high, int low) {
+  const int64_t bits = int64_t(high) << 32 | unsigned(low);
+  double value;
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
 inline long long __double2ll_rn(double value) { return std::llrint(value); }
 inline int __float2int_rn(float value) { return int(std::lrint(value)); }
 
@@ -75,5 +86,6 @@ extern "C" bool emulate(const char *name, Index grid, Index block, size_t count,
 #undef gridDim
   gridDim = {1, 1, grid.x}, blockDim = block;
   if (!std::strcmp(name, "measure")) return start(measure, count, bytes, values);
+  if (!std::strcmp(name, "train_shallow")) return start(train_shallow, count, bytes, values);
   return !std::strcmp(name, "train") && start(train, count, bytes, values);
 }

@@ -139,8 +139,8 @@ def test_a_batch_in_parts_is_right_and_results_are_the_same_to_the_last_bit(gpu,
 FAULTS = {
     "rows in another order than their deltas": ("first_layer.cuh", "row % 16 / 8 * 2", "row % 16 / 8"),
     "a digit's offset missing": ("digits.cuh", "+ OFFSET) ^ OFFSET", ")"),
-    "images overwritten while in use": ("image_stream.cuh", "__syncthreads();\n    copy();", "copy();"),
-    "images read before all have arrived": ("image_stream.cuh", "<1>();\n    __syncthreads();", "<1>();"),
+    "images overwritten while in use": ("image_stream.cuh", "buffers + (step + use) % 2", "buffers + use % 2"),
+    "images read before all have arrived": ("image_stream.cuh", "    wait_for_copies();", "    if (step) wait_for_copies();"),
     "the scale of new weights forgotten": ("cuda_persistent.cu", "\n    unit_value = write_w", "\n    write_w"),
     "a bias left out": ("last_layer.cuh", "shared.bias[hidden][i - weights] += sum;", ";"),
 }

@@ -16,5 +16,6 @@ void store_relaxed(unsigned long long *to, const unsigned long long (&words)[cou
 
 template <size_t count>
 void load_relaxed(unsigned long long (&words)[count], const unsigned long long *from) {
+  std::this_thread::yield();
   for (size_t i = 0; i < count; ++i) words[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
 }

@@ -78,12 +78,23 @@ void mma_packed(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
   warp.barrier.wait();
 }
 
-// By the figure of the PTX ISA's "ldmatrix".
+// By the figures of the PTX ISA's "ldmatrix".
 inline void load_matrices(unsigned (&to)[4], const void *row) {
   Warp &warp = warps[threadIdx.x / 32];
   const int lane = threadIdx.x % 32;
   warp.rows[lane] = static_cast<const char *>(row);
   warp.barrier.wait();
   for (int i = 0; i < 4; ++i) std::memcpy(&to[i], warp.rows[8 * i + lane / 4] + lane % 4 * 4, 4);
+  warp.barrier.wait();
+}
+
+inline void load_transposed(unsigned (&to)[4], const void *row) {
+  Warp &warp = warps[threadIdx.x / 32];
+  const int lane = threadIdx.x % 32;
+  warp.rows[lane] = static_cast<const char *>(row);
+  warp.barrier.wait();
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < 2; ++k)
+      std::memcpy(reinterpret_cast<char *>(&to[i]) + 2 * k, warp.rows[8 * i + lane % 4 * 2 + k] + lane / 4 * 2, 2);
   warp.barrier.wait();
 }

@@ -55,13 +55,6 @@ __device__ __forceinline__ void for_each(int n, Function function) {
 }
 #endif
 
-// Count a launch once all its blocks have called this; counts (2) are the number of launches so far, and the number of
-// blocks of this launch that have called it.
-__device__ __forceinline__ void count_launch(unsigned *counts) {
-  if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
-  counts[1] = 0, ++counts[0];
-}
-
 // The block's rows of A stay in its shared memory, `stride` elements each, zeros beyond n; all vectors are in the
 // registers of every block's threads. Blocks exchange their elements of A v as flagged values (see grid.cuh) through
 // mailboxes (2, n, WORDS). The flag is the number of the product. Two buffers suffice: a block stores its part of a

@@ -24,6 +24,13 @@ struct GridBarrier {
   }
 };
 
+// Count a launch once all its blocks have called this; counts (2) are the number of launches so far, and the number of
+// blocks of this launch that have called it.
+__device__ __forceinline__ void count_launch(unsigned *counts) {
+  if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
+  counts[1] = 0, ++counts[0];
+}
+
 // Communication between co-resident blocks without a barrier (the "LL" protocol of NVIDIA's NCCL): each value in global
 // memory is stored with a flag, the number of its turn, so that a reader waits for that value alone. A word of 8 bytes
 // is written and read atomically. Its low half is a float32 value or half of a float64 value, its high half the flag.
@@ -52,4 +59,28 @@ __device__ __forceinline__ bool is_ready(const unsigned long long (&words)[WORDS
     reinterpret_cast<unsigned *>(&value)[k] = (unsigned)words[k];
   }
   return is_complete;
+}
+
+// For i = first, first + step, ... < count, call function(i, value i) once the value carries this flag, AT_ONCE of them
+// at a time, so that the latencies of their loads overlap. Values are in slots (count, WORDS).
+template <int AT_ONCE, class Function>
+__device__ __forceinline__ void receive_flagged(const unsigned long long *slots, int first, int step, int count,
+                                                unsigned flag, Function function) {
+  for (; first < count; first += AT_ONCE * step) {
+    REAL values[AT_ONCE];
+    bool is_complete;
+    do {
+      unsigned long long words[AT_ONCE][WORDS];
+#pragma unroll
+      for (int u = 0; u < AT_ONCE; ++u)
+        if (const int i = first + u * step; i < count) load_flagged(words[u], slots + i * WORDS);
+      is_complete = true;
+#pragma unroll
+      for (int u = 0; u < AT_ONCE; ++u)
+        if (first + u * step < count) is_complete &= is_ready(words[u], flag, values[u]);
+    } while (!is_complete);
+#pragma unroll
+    for (int u = 0; u < AT_ONCE; ++u)
+      if (const int i = first + u * step; i < count) function(i, values[u]);
+  }
 }

@@ -2,19 +2,19 @@
 //
 // Shapes: pixels (images, 784), labels and order (images), loss (batches), widths (layers + 1) from the inputs to the
 // outputs; bytes (2); parameters (2 * layers), pointers to the weights (fan_in, fan_out) and the bias (fan_out) of each
-// layer in turn; workspace as in Exchange; counts (2), which are 0 before the first launch.
+// layer in turn; workspace as in Exchange; it and counts (4) are 0 before the first launch.
 //
 // Of B blocks, block b has the units from n b / B to n (b + 1) / B of each hidden layer of n units. Of the first layer
 // it keeps their Weights in registers, and digits of these in shared memory; of the layers between hidden layers its
 // units' columns of the weights, and of all layers from the second on the rows of its units of the layer before. So
 // weights between two hidden layers are kept, and updated, twice.
 //
-// A batch has two barriers of the grid with one hidden layer, and two more with each further one. Between two of them,
-// a block computes the loss and the last deltas of some rows of the batch. All deltas include the factor -rate.
+// A batch has two exchanges of flagged values with the other blocks, between which a block computes the losses and the
+// last deltas of some rows of the batch, and two barriers of the grid for each hidden layer after the first. All deltas
+// include the factor -rate.
 //
-// Launch: for both kernels the same grid, at most as many blocks as run at once; block BLOCK, and for `measure` 1;
-// dynamic shared memory for `train` as `measure` says.
-#include "grid.cuh"
+// Launch: for all kernels the same grid, at most as many blocks as run at once; block BLOCK, and for `measure` 1;
+// dynamic shared memory for the others as `measure` says.
 #include "hidden_layers.cuh"
 #include "image_stream.cuh"
 #include "last_layer.cuh"
@@ -40,12 +40,6 @@ __device__ __forceinline__ void for_each_parameter(const Shared &shared, Weights
   }
 }
 
-// The largest value of a word in shared memory, by which all threads of the block agree on a scale; 0 before.
-__device__ __forceinline__ void raise(unsigned *word, unsigned value) {
-  value = __reduce_max_sync(~0u, value);
-  if (threadIdx.x % WARP == 0) atomicMax(word, value);
-}
-
 // Write the digits of the first layer's weights to shared memory; returns the value of their last digit's unit.
 __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weights &weights) {
   raise(shared.magnitudes, weights.magnitude());
@@ -56,25 +50,28 @@ __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weight
 }
 
 // The first layer's activations of a chunk's rows.
-__device__ __forceinline__ void forward_first(const Shared &shared, const Network &network, const Chunk &chunk,
-                                              REAL unit_value) {
-  const int units = network.units[1], count = chunk.rows * units;
-  multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, units, unit_value / 255);
+__device__ __forceinline__ void forward_first(const Shared &shared, const Network &network, ImageStream &stream,
+                                              const Chunk &chunk, REAL unit_value) {
+  const int count = chunk.rows * UNITS;
+  stream.begin_copy();
+  multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, unit_value / 255,
+                  [&] { stream.copy_some(); });
+  stream.end_copy();
   __syncthreads();
   for (int i = threadIdx.x; i < count; i += BLOCK)
-    shared.activations[1][chunk.first * units + i] =
-        network.activate(shared.parts[i] + shared.parts[count + i] + shared.bias[1][i % units]);
+    shared.activations[1][chunk.first * UNITS + i] =
+        i % UNITS < network.units[1]
+            ? network.activate(shared.parts[i] + shared.parts[count + i] + shared.bias[1][i % UNITS])
+            : REAL(0);
 }
 
-// Write the digits of the first layer's deltas of a chunk's rows to shared memory: 0 beyond these rows and units.
-__device__ __forceinline__ void write_deltas(const Shared &shared, const Network &network, const Chunk &chunk,
-                                             REAL scale) {
-  const int units = network.units[1];
+// Write the digits of the first layer's deltas of a chunk's rows to shared memory: 0 beyond these rows.
+__device__ __forceinline__ void write_deltas(const Shared &shared, const Chunk &chunk, REAL scale) {
   signed char *planes = reinterpret_cast<signed char *>(shared.delta_planes);
   for (int i = threadIdx.x; i < (chunk.rows + DEPTH - 1) / DEPTH * DEPTH * UNITS; i += BLOCK) {
     const int row = i / UNITS, unit = i % UNITS;
     unsigned words[SLICES / 4] = {};
-    if (row < chunk.rows && unit < units) to_digits(words, shared.deltas[1][(chunk.first + row) * units + unit], scale);
+    if (row < chunk.rows) to_digits(words, shared.deltas[1][chunk.first * UNITS + i], scale);
 #pragma unroll
     for (int s = 0; s < SLICES; ++s) {
       const int plane = (unit / 4 * TILES + s / 2) * 8 + 2 * (unit % 4) + s % 2;
@@ -90,17 +87,19 @@ extern "C" __global__ void measure(const int *widths, int layers, int batch, int
   bytes[0] = Shared(nullptr, network, batch, chunk).bytes, bytes[1] = Exchange(nullptr, network, batch).bytes;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, 1)
-    train(const unsigned char *pixels, const long long *labels, const long long *order, REAL *loss,
-          REAL *const *parameters, const int *widths, void *workspace, int layers, int is_relu, int images,
-          int batch, int chunk, REAL rate, unsigned *counts) {
+// An epoch of a network with this number of layers of weights; the other arguments are those of `train`.
+__device__ __forceinline__ void train_layers(int layers, const unsigned char *pixels, const long long *labels,
+                                             const long long *order, REAL *loss, REAL *const *parameters,
+                                             const int *widths, void *workspace, int is_relu, int images, int batch,
+                                             int chunk, REAL rate, unsigned *counts) {
   extern __shared__ int4 memory[];
   const Network network(widths, layers, is_relu);
   const Exchange exchange(workspace, network, batch);
   const Shared shared(memory, network, batch, chunk);
   GridBarrier barrier = {counts};
+  unsigned flag = __ldcg(counts + 2) * ((images + batch - 1) / batch);  // the number of steps of earlier launches
   const int chunks = (batch + chunk - 1) / chunk;
-  ImageStream stream = {pixels, order, shared.images, images, batch, chunk, chunks};
+  ImageStream stream = {pixels, order, shared.images, shared.numbers, images, batch, chunk, chunks};
   Weights weights = {};
 
   stream.start();
@@ -110,12 +109,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   __syncthreads();
   REAL unit_value = write_weights(shared, weights);
 
+  long long image = LossRows(min(batch, images)).image(0, order);  // loaded a step ahead
   for (int step = 0, first = 0; first < images; ++step, first += batch) {
-    const int rows = min(batch, images - first), parity = step % 2;
-    for (int use = 0; use < chunks; ++use) {
-      forward_first(shared, network, stream.wait(step, use), unit_value);
-      if (use < chunks - 1) stream.release();
-    }
+    const int rows = min(batch, images - first), parity = step % 2, label = image < 0 ? 0 : labels[image];
+    const LossRows loss_rows(rows);
+    image = LossRows(min(batch, images - first - batch)).image(0, order + first + batch);
+    ++flag;
+    for (int use = 0; use < chunks; ++use)
+      forward_first(shared, network, stream, stream.wait(step, use), unit_value);
     __syncthreads();
     if (threadIdx.x < 2) shared.magnitudes[threadIdx.x] = 0;
     for (int layer = 2; layer < layers; ++layer) {
@@ -123,31 +124,29 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
       barrier.wait();
       forward_hidden(shared, exchange.activations[parity][layer - 1], network, layer, rows);
     }
-    add_logits(exchange, shared, network, rows);
-    barrier.wait();
-    compute_losses(exchange, shared, network, labels, order + first, rows, rate);
-    barrier.wait();
-    if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange.losses, rows);
-    backward_last(exchange, shared, network, rows, chunk);
+    send_logits(exchange, shared, network, rows, flag);
+    __syncthreads();
+    send_deltas(exchange, shared, network, loss_rows, label, labels, order + first, rate, flag);
+    backward_last(exchange, shared, network, rows, chunk, flag);
+    if (blockIdx.x == gridDim.x - 1) average_losses(loss + step, exchange, rows, flag);
     for (int layer = layers - 2; layer > 0; --layer) {
       publish(exchange.deltas[layer + 1], shared.deltas[layer + 1], network, layer + 1, rows);
       barrier.wait();
       backward_hidden(shared, exchange.deltas[layer + 1], exchange.activations[parity][layer], network, layer, rows);
     }
 
-    unsigned magnitude = 0;
-    for (int i = threadIdx.x; i < rows * network.units[1]; i += BLOCK)
-      magnitude = max(magnitude, magnitude_bits(shared.deltas[1][i]));
-    raise(shared.magnitudes + 1, magnitude);
-    __syncthreads();
     const int exponent = exponent_of(shared.magnitudes[1]);
     Gradient gradient;
     for (int use = chunks; use < 2 * chunks; ++use) {
       const Chunk part = stream.wait(step, use);
-      write_deltas(shared, network, part, power_of_two(BITS - exponent));
+      write_deltas(shared, part, power_of_two(BITS - exponent));
       __syncthreads();
-      gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows);
-      stream.release();
+      const bool copies = use > chunks;  // the second use of the last chunk follows the first one's copy
+      if (copies) stream.begin_copy();
+      gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows, [&] {
+        if (copies) stream.copy_some();
+      });
+      if (copies) stream.end_copy();
     }
     gradient.update(weights, power_of_two(exponent - BITS) / 255);
     unit_value = write_weights(shared, weights);
@@ -156,4 +155,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   if (blockIdx.x == 0)
     for (int i = threadIdx.x; i < CLASSES; i += BLOCK) parameters[2 * layers - 1][i] = shared.bias[layers][i];
   barrier.leave();
+  count_launch(counts + 2);
 }
+
+#define PARAMETERS                                                                                             \
+  const unsigned char *pixels, const long long *labels, const long long *order, REAL *loss,                    \
+      REAL *const *parameters, const int *widths, void *workspace, int layers, int is_relu, int images,        \
+      int batch, int chunk, REAL rate, unsigned *counts
+#define ARGUMENTS \
+  pixels, labels, order, loss, parameters, widths, workspace, is_relu, images, batch, chunk, rate, counts
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) train(PARAMETERS) { train_layers(layers, ARGUMENTS); }
+
+// For networks with one hidden layer: the number of layers is a constant, so that the compiler keeps arrays with an
+// element per layer in registers.
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) train_shallow(PARAMETERS) { train_layers(2, ARGUMENTS); }

@@ -36,6 +36,7 @@ TILES = {
 }
 GROUP = 4  # units
 ROWS = 16  # of images in a product on tensor cores
+MOST_ROWS = 128  # of a chunk: 16 warps multiply 16 each by half of their pixels
 MAX_LAYERS = 7  # of weights: MAX_LAYERS of the source is one more
 
 
@@ -74,7 +75,7 @@ def launch(problem, widths, blocks, tile):
     layers, batch = len(widths) - 1, min(sizes["batch"], sizes["images"])
     widths = on_gpu(widths, np.int32)
     chunk, shared, workspace = plan_memory(kernel("measure"), blocks, tile["block"], (widths, layers, batch))
-    train = kernel("train")
+    train = kernel("train_shallow" if layers == 2 else "train")
     if blocks > cuda.blocks_at_once(train, tile["block"], shared):
         raise LadderError(
             f"mlp/cuda_persistent needs {blocks} blocks at once for layers={sizes['layers']}, which this GPU can't run."
@@ -83,8 +84,8 @@ def launch(problem, widths, blocks, tile):
     addresses = on_gpu(addresses_of(parameters), np.uint64)
     is_relu = np.int32(sizes["activation"] == "relu")
     arguments = (problem.pixels, problem.labels, problem.order, problem.loss, addresses, widths)
-    arguments += (problem.device.empty((workspace,), np.uint8), np.int32(layers), is_relu, np.int32(sizes["images"]))
-    arguments += (np.int32(batch), np.int32(chunk), dtype.type(sizes["rate"]), on_gpu([0, 0], np.uint32))
+    arguments += (on_gpu(np.zeros(workspace, np.uint8), np.uint8), np.int32(layers), is_relu, np.int32(sizes["images"]))
+    arguments += (np.int32(batch), np.int32(chunk), dtype.type(sizes["rate"]), on_gpu([0, 0, 0, 0], np.uint32))
     return partial(train, (blocks,), (tile["block"],), arguments, shared_mem=shared)
 
 
@@ -100,7 +101,7 @@ def plan_memory(measure, blocks, block, network):
         bytes = on_gpu([0, 0], np.int64)
         measure((blocks,), (1,), (network[0], *map(np.int32, (*network[1:], chunk)), bytes))
         shared, workspace = map(int, bytes.tolist())
-        if shared <= limit and chunk <= block:
+        if shared <= limit and chunk <= min(block, MOST_ROWS):
             return chunk, shared, workspace
     raise LadderError(
         f"A block's share of this network takes {shared} bytes of shared memory in mlp/cuda_persistent, but the GPU "

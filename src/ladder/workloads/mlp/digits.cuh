@@ -19,8 +19,14 @@ __device__ __forceinline__ unsigned magnitude_bits(double value) {
 }
 __device__ __forceinline__ unsigned magnitude_bits(float value) { return __float_as_uint(value) & 0x7fffffff; }
 
-// 2^e.
-__device__ __forceinline__ REAL power_of_two(int e) { return ldexp(REAL(1), e); }
+// 2^e, which is a normal number.
+__device__ __forceinline__ REAL power_of_two(int e) {
+#if FLOAT64
+  return __hiloint2double((e + 1023) << 20, 0);
+#else
+  return __int_as_float((e + 127) << 23);
+#endif
+}
 
 // The four-byte words (SLICES / 4) of a value times `scale`, 2^(BITS - e): byte s % 4 of word s / 4 is digit s.
 __device__ __forceinline__ void to_digits(unsigned (&words)[SLICES / 4], REAL value, REAL scale) {
@@ -47,12 +53,4 @@ __device__ __forceinline__ REAL from_digits(const int (&sums)[SLICES]) {
 #else
   return float(parts[0]);
 #endif
-}
-
-// Transpose bytes: byte j of to[i] is byte i of from[j].
-__device__ __forceinline__ void transpose_bytes(unsigned (&to)[4], const unsigned (&from)[4]) {
-  const unsigned low = __byte_perm(from[0], from[1], 0x5140), high = __byte_perm(from[0], from[1], 0x7362);
-  const unsigned low2 = __byte_perm(from[2], from[3], 0x5140), high2 = __byte_perm(from[2], from[3], 0x7362);
-  to[0] = __byte_perm(low, low2, 0x5410), to[1] = __byte_perm(low, low2, 0x7632);
-  to[2] = __byte_perm(high, high2, 0x5410), to[3] = __byte_perm(high, high2, 0x7632);
 }

@@ -15,38 +15,66 @@ constexpr int PIXELS = 784, ROW = PIXELS / 4;            // of an image; a row o
 constexpr int TILES = SLICES / 2, PLANES = GROUPS * TILES * 8;
 constexpr int DEPTH = 32;                                // of an mma()
 constexpr int STEPS = (PIXELS + DEPTH - 1) / DEPTH;      // the last half is outside of the image: its weights are 0
-// The words of a plane of weights. Lanes read word lane % 4 of planes lane / 4: with 4 times an odd number as their
-// distance these are in 32 different banks. The distance of planes of deltas is such a number, too.
+// The words of a plane of weights: 4 times an odd number, so that rows of eight planes are in different banks. So are
+// those of planes of deltas and of images.
 constexpr int WEIGHT_PLANE = STEPS * DEPTH / 4 + 4;
-constexpr int SPANS = (STEPS + WARPS - 1) / WARPS;  // of 32 pixels, for whose weights a warp is responsible
+constexpr int STRIP = DEPTH / 2;  // pixels of a product of images transposed
+constexpr int SPANS = (2 * STEPS + WARPS - 1) / WARPS;  // strips for whose weights a warp is responsible
 
-// The position, in steps of 32 rows, of a row of deltas in its plane: lane t reads the bytes 4 t to 4 t + 3 of each
-// half, which are those of rows 2 t, 2 t + 1, 2 t + 8 and 2 t + 9. With these rows, four lanes read words of images in
-// different banks.
+// The position, in steps of 32 rows, of a row of deltas in its plane: as load_transposed() orders rows of images, whose
+// first four bytes of a lane are in rows 2 t, 2 t + 1, 2 t + 8 and 2 t + 9.
 __device__ __forceinline__ int delta_position(int row) {
   return row / 16 * 16 + row % 8 / 2 * 4 + row % 2 + row % 16 / 8 * 2;
 }
 
-// sums (2, count, units) = two parts of images (count, PIXELS) times weights (PIXELS, units), in units of `unit`: each
-// part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights.
-__device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *images, const unsigned *planes, int count,
-                                                int units, REAL unit) {
-  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
-  const int tiles = (count + 15) / 16;
-  for (int item = warp; item < 2 * tiles; item += WARPS) {
-    const int part = item % 2, row = item / 2 * 16 + g;
-    const unsigned *a = images + min(row, count - 1) * ROW + t, *b = images + min(row + 8, count - 1) * ROW + t;
-    const unsigned *weights = planes + g * WEIGHT_PLANE + t;
-    int digits[GROUPS * TILES][4] = {};
-    const int middle = (STEPS + 1) / 2;
-#pragma unroll 4
-    for (int step = part ? middle : 0; step < (part ? STEPS : middle); ++step) {
-      const unsigned left[4] = {a[8 * step], b[8 * step], a[8 * step + 4], b[8 * step + 4]};
+// Operands of the products of one step: A, and B of all tiles.
+struct Operands {
+  unsigned left[4], right[GROUPS * TILES][2];
+
+  // Load operands B from planes, `distance` words each, where the step begins.
+  __device__ __forceinline__ void load_right(const unsigned *planes, int distance) {
+    const int lane = threadIdx.x % WARP;
+    const unsigned *row = planes + (lane / 16 * 8 + lane % 8) * distance + lane / 8 % 2 * 4;
 #pragma unroll
-      for (int j = 0; j < GROUPS * TILES; ++j) {
-        const unsigned *word = weights + j * 8 * WEIGHT_PLANE + 8 * step, right[2] = {word[0], word[4]};
-        mma(digits[j], left, right);
-      }
+    for (int j = 0; j < GROUPS * TILES; j += 2) {
+      unsigned words[4];
+      load_matrices(words, row + j * 8 * distance);
+      right[j][0] = words[0], right[j][1] = words[1], right[j + 1][0] = words[2], right[j + 1][1] = words[3];
+    }
+  }
+
+  __device__ __forceinline__ void multiply(int (&sums)[GROUPS * TILES][4]) const {
+#pragma unroll
+    for (int j = 0; j < GROUPS * TILES; ++j) mma(sums[j], left, right[j]);
+  }
+};
+
+// sums (2, count, UNITS) = two parts of images (count, PIXELS) times weights (PIXELS, UNITS), in units of `unit_value`:
+// each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights. `meanwhile` is
+// called once in a while.
+template <class Function>
+__device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *images, const unsigned *planes, int count,
+                                                REAL unit_value, Function meanwhile) {
+  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+  constexpr int MIDDLE = (STEPS + 1) / 2;
+  for (int item = warp; item < (count + 15) / 16 * 2; item += WARPS) {
+    const int part = item % 2, top = item / 2 * 16, begin = part ? MIDDLE : 0, end = part ? STEPS : MIDDLE;
+    const unsigned *row = images + min(top + lane % 16, count - 1) * ROW + lane / 16 * 4;
+    int digits[GROUPS * TILES][4] = {};
+    Operands operands[2];  // of a step and of the next one, loaded meanwhile
+    const auto load = [&](Operands &to, int step) {
+      load_matrices(to.left, row + 8 * step);
+      to.load_right(planes + 8 * step, WEIGHT_PLANE);
+    };
+    load(operands[0], begin);
+#pragma unroll 2
+    for (int step = begin; step < end; step += 2) {
+      load(operands[1], min(step + 1, STEPS - 1));
+      meanwhile();
+      operands[0].multiply(digits);
+      load(operands[0], min(step + 2, STEPS - 1));
+      meanwhile();
+      if (step + 1 < end) operands[1].multiply(digits);
     }
 #pragma unroll
     for (int group = 0; group < GROUPS; ++group)
@@ -55,8 +83,8 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
         int all[SLICES];
 #pragma unroll
         for (int s = 0; s < SLICES; ++s) all[s] = digits[group * TILES + s / 2][2 * half + s % 2];
-        const int unit_index = 4 * group + t, to = row + 8 * half;
-        if (to < count && unit_index < units) sums[(part * count + to) * units + unit_index] = from_digits(all) * unit;
+        const int to = top + g + 8 * half;
+        if (to < count) sums[(part * count + to) * UNITS + 4 * group + t] = from_digits(all) * unit_value;
       }
   }
 }
@@ -69,17 +97,17 @@ __device__ __forceinline__ void for_each_weight(Function function) {
 #pragma unroll
     for (int group = 0; group < GROUPS; ++group)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) function(span, group, i);
+      for (int i = 0; i < 2; ++i) function(span, group, i);
 }
 
-// This thread's share of the weights (PIXELS, units): those of its unit of each group, for four adjacent pixels of each
-// span of 32; 0 outside.
+// This thread's share of the weights (PIXELS, units): those of its unit of each group, for two adjacent pixels of each
+// of its warp's strips; 0 outside.
 struct Weights {
-  REAL values[SPANS][GROUPS][4];
+  REAL values[SPANS][GROUPS][2];
 
-  // The first of the thread's four pixels of a span; PIXELS or more if the span is outside of the image.
+  // The first of the thread's two pixels of a span; PIXELS or more if the span is outside of the image.
   __device__ __forceinline__ static int first_pixel(int span) {
-    return (threadIdx.x / WARP + span * WARPS) * 32 + threadIdx.x % WARP / 4 * 4;
+    return (threadIdx.x / WARP + span * WARPS) * STRIP + threadIdx.x % WARP / 4 * 2;
   }
 
   // Call function(value, pixel, unit) for every weight of this thread.
@@ -100,7 +128,7 @@ struct Weights {
     return largest;
   }
 
-  // Write the digits of the thread's weights times `scale` to planes (PLANES, WEIGHT_PLANE).
+  // Write the digits of the thread's weights times `scale` to planes (PLANES, WEIGHT_PLANE), two pixels at once.
   __device__ __forceinline__ void write(unsigned *planes, REAL scale) const {
     const int t = threadIdx.x % 4;
 #pragma unroll
@@ -108,19 +136,15 @@ struct Weights {
       if (const int pixel = first_pixel(span); pixel < STEPS * DEPTH)
 #pragma unroll
         for (int group = 0; group < GROUPS; ++group) {
-          unsigned digits[4][SLICES / 4];
+          unsigned digits[2][SLICES / 4];
 #pragma unroll
-          for (int i = 0; i < 4; ++i) to_digits(digits[i], values[span][group][i], scale);
+          for (int i = 0; i < 2; ++i) to_digits(digits[i], values[span][group][i], scale);
 #pragma unroll
-          for (int part = 0; part < SLICES / 4; ++part) {
-            const unsigned words[4] = {digits[0][part], digits[1][part], digits[2][part], digits[3][part]};
-            unsigned slices[4];
-            transpose_bytes(slices, words);
-#pragma unroll
-            for (int s = 0; s < 4; ++s) {
-              const int slice = 4 * part + s, plane = (group * TILES + slice / 2) * 8 + 2 * t + slice % 2;
-              planes[plane * WEIGHT_PLANE + pixel / 4] = slices[s];
-            }
+          for (int s = 0; s < SLICES; s += 2) {
+            const unsigned two = __byte_perm(digits[0][s / 4], digits[1][s / 4], s % 4 ? 0x7362 : 0x5140);
+            unsigned short *plane = reinterpret_cast<unsigned short *>(
+                planes + ((group * TILES + s / 2) * 8 + 2 * t) * WEIGHT_PLANE);
+            plane[pixel / 2] = two, plane[2 * WEIGHT_PLANE + pixel / 2] = two >> 16;
           }
         }
   }
@@ -128,43 +152,31 @@ struct Weights {
 
 // The sums of pixels times deltas over rows, in digits, for the weights of this thread.
 struct Gradient {
-  int sums[SPANS][2][GROUPS * TILES][4] = {};
+  int sums[SPANS][GROUPS * TILES][4] = {};
 
-  // Add images (count, PIXELS) transposed times the deltas in planes (PLANES, distance).
-  __device__ __forceinline__ void add(const unsigned *images, const unsigned *planes, int distance, int count) {
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+  // Add images (count, PIXELS) transposed times the deltas in planes (PLANES, distance): of a product's 16 rows, row g
+  // is pixel 2 g of the strip, and row g + 8 is pixel 2 g + 1. `meanwhile` is called once in a while.
+  template <class Function>
+  __device__ __forceinline__ void add(const unsigned *images, const unsigned *planes, int distance, int count,
+                                      Function meanwhile) {
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     for (int first = 0; first < count; first += DEPTH) {
-      unsigned right[GROUPS * TILES][2];
-#pragma unroll
-      for (int j = 0; j < GROUPS * TILES; ++j) {
-        const unsigned *word = planes + (j * 8 + g) * distance + first / 4 + t;
-        right[j][0] = word[0], right[j][1] = word[4];
-      }
-      const unsigned *rows[2][4];
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          const int row = first + 16 * half + 2 * t + j % 2 + j / 2 * 8;  // beyond `count`, the deltas are 0
-          rows[half][j] = images + min(row, count - 1) * ROW + g;
-        }
+      Operands operands;
+      operands.load_right(planes + first / 4, distance);
+      // Beyond `count`, the deltas are 0.
+      const unsigned *row = images + min(first + lane, count - 1) * ROW + STRIP / 4 * warp;
 #pragma unroll
       for (int span = 0; span < SPANS; ++span)
-        if (const int step = warp + span * WARPS; step < STEPS) {
-          unsigned columns[2][4];
+        if (warp + span * WARPS < PIXELS / STRIP) {
+          unsigned words[4];
+          load_transposed(words, row + STRIP / 4 * WARPS * span);
+          meanwhile();
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            const unsigned words[4] = {rows[half][0][8 * step], rows[half][1][8 * step], rows[half][2][8 * step],
-                                       rows[half][3][8 * step]};
-            transpose_bytes(columns[half], words);
+            operands.left[2 * half] = __byte_perm(words[2 * half], words[2 * half + 1], 0x6420);
+            operands.left[2 * half + 1] = __byte_perm(words[2 * half], words[2 * half + 1], 0x7531);
           }
-#pragma unroll
-          for (int pair = 0; pair < 2; ++pair) {
-            const unsigned left[4] = {columns[0][2 * pair], columns[0][2 * pair + 1], columns[1][2 * pair],
-                                      columns[1][2 * pair + 1]};
-#pragma unroll
-            for (int j = 0; j < GROUPS * TILES; ++j) mma(sums[span][pair][j], left, right[j]);
-          }
+          operands.multiply(sums[span]);
         }
     }
   }
@@ -174,7 +186,7 @@ struct Gradient {
     for_each_weight([&](int span, int group, int i) {
       int digits[SLICES];
 #pragma unroll
-      for (int s = 0; s < SLICES; ++s) digits[s] = sums[span][i / 2][group * TILES + s / 2][i % 2 * 2 + s % 2];
+      for (int s = 0; s < SLICES; ++s) digits[s] = sums[span][group * TILES + s / 2][i * 2 + s % 2];
       if (Weights::first_pixel(span) + i < PIXELS) weights.values[span][group][i] += from_digits(digits) * unit_value;
     });
   }

@@ -3,15 +3,15 @@
 #pragma once
 #include "shared_arrays.cuh"
 
-// Write the block's values (rows, units) to its columns of an array (rows, width) in global memory.
+// Write the block's values (rows, UNITS) to its columns of an array (rows, width) in global memory.
 __device__ __forceinline__ void publish(REAL *to, const REAL *values, const Network &network, int layer, int rows) {
   const int units = network.units[layer], first = network.first[layer];
-  for (int i = threadIdx.x; i < rows * units; i += BLOCK)
-    to[size_t(i / units) * network.widths[layer] + first + i % units] = values[i];
+  for (int i = threadIdx.x; i < rows * UNITS; i += BLOCK)
+    if (i % UNITS < units) to[size_t(i / UNITS) * network.widths[layer] + first + i % UNITS] = values[i];
 }
 
-// For every row and each of the block's units, call function(row, unit, the sum over k of values (rows, count) in
-// global memory times weights, unit * unit_distance + k * distance), by a warp per row.
+// For every row and UNITS units, call function(row, unit, the sum over k of values (rows, count) in global memory times
+// weights, unit * unit_distance + k * distance), by a warp per row; beyond the block's units, the sum is 0.
 template <class Function>
 __device__ __forceinline__ void multiply_rows(const REAL *values, const REAL *weights, int unit_distance, int distance,
                                               int rows, int count, int units, Function function) {
@@ -26,10 +26,7 @@ __device__ __forceinline__ void multiply_rows(const REAL *values, const REAL *we
     }
 #pragma unroll
     for (int unit = 0; unit < UNITS; ++unit)
-      if (unit < units) {
-        const REAL sum = sum_of_warp(sums[unit]);
-        if (lane == 0) function(row, unit, sum);
-      }
+      if (const REAL sum = unit < units ? sum_of_warp(sums[unit]) : REAL(0); lane == 0) function(row, unit, sum);
   }
 }
 
@@ -39,13 +36,14 @@ __device__ __forceinline__ void forward_hidden(const Shared &shared, const REAL 
   const int units = network.units[layer];
   multiply_rows(inputs, shared.columns[layer], 1, units, rows, network.widths[layer - 1], units,
                 [&](int row, int unit, REAL sum) {
-                  shared.activations[layer][row * units + unit] = network.activate(sum + shared.bias[layer][unit]);
+                  shared.activations[layer][row * UNITS + unit] =
+                      unit < units ? network.activate(sum + shared.bias[layer][unit]) : REAL(0);
                 });
   __syncthreads();
 }
 
 // weights[i * distance + unit * unit_distance] += sum over rows of values (rows, width) in global memory times factors
-// (rows, units) in shared memory, by a thread per column i of values. A block's rows and another's columns of the same
+// (rows, UNITS) in shared memory, by a thread per column i of values. A block's rows and another's columns of the same
 // weights stay equal to the last bit: their sums have the same terms in the same order.
 __device__ __forceinline__ void add_products(REAL *weights, int distance, int unit_distance, const REAL *values,
                                              const REAL *factors, int rows, int width, int units) {
@@ -55,7 +53,7 @@ __device__ __forceinline__ void add_products(REAL *weights, int distance, int un
       const REAL value = __ldcg(values + size_t(row) * width + i);
 #pragma unroll
       for (int unit = 0; unit < UNITS; ++unit)
-        if (unit < units) sums[unit] = fma(value, factors[row * units + unit], sums[unit]);
+        if (unit < units) sums[unit] = fma(value, factors[row * UNITS + unit], sums[unit]);
     }
 #pragma unroll
     for (int unit = 0; unit < UNITS; ++unit)
@@ -70,16 +68,20 @@ __device__ __forceinline__ void backward_hidden(const Shared &shared, const REAL
                                                 const Network &network, int layer, int rows) {
   const int units = network.units[layer], above = network.units[layer + 1], width = network.widths[layer + 1];
   const REAL *own = shared.activations[layer];
+  unsigned magnitude = 0;
   multiply_rows(deltas, shared.rows[layer + 1], width, 1, rows, width, units, [&](int row, int unit, REAL sum) {
-    shared.deltas[layer][row * units + unit] = sum * network.slope(own[row * units + unit]);
+    const REAL delta = sum * network.slope(own[row * UNITS + unit]);
+    shared.deltas[layer][row * UNITS + unit] = delta;
+    magnitude = max(magnitude, magnitude_bits(delta));
   });
+  if (layer == 1) raise(shared.magnitudes + 1, magnitude);
   __syncthreads();
   add_products(shared.rows[layer + 1], 1, width, deltas, own, rows, width, units);
   add_products(shared.columns[layer + 1], above, 1, activations, shared.deltas[layer + 1], rows,
                network.widths[layer], above);
   for (int unit = threadIdx.x; unit < units; unit += BLOCK) {
     REAL sum = 0;
-    for (int row = 0; row < rows; ++row) sum += shared.deltas[layer][row * units + unit];
+    for (int row = 0; row < rows; ++row) sum += shared.deltas[layer][row * UNITS + unit];
     shared.bias[layer][unit] += sum;
   }
 }

@@ -9,71 +9,82 @@ struct Chunk {
   int first, rows;
 };
 
-// A batch is in `chunks` parts, which a step uses from the first to the last (forward) and back (for the gradient). The
+// A batch is in `chunks` chunks, which a step uses from the first to the last (forward) and back (for the gradient). The
 // last one stays for its second use; the others are copied again. Two buffers of (chunk, PIXELS) bytes and 16 more,
-// which are read but multiplied by 0, alternate: while one is in use, the next chunk is copied to the other.
+// which are read but multiplied by 0, alternate: while a block multiplies a chunk, it copies the next one to the other
+// buffer, a little in every step, since all at once would wait for the L2 cache. A chunk has at most BLOCK rows.
 struct ImageStream {
   const unsigned char *pixels;
   const long long *order;
   unsigned *buffers;
+  int *numbers;  // (2, chunk): of the images of a copy, in turns
   int images, batch, chunk, chunks;
-  int number = 0;      // of the next copy
-  long long mine = 0;  // the image of row threadIdx.x / WARP + WARPS * lane of the next copy
+  int step = 0, use = 0;  // of the next copy; `use` is from 0 to 2 * chunks - 2
+  int mine = 0;           // the number of image threadIdx.x of the next copy
+  int next_vector = 0;    // that this thread copies, of 16 bytes
 
   __device__ __forceinline__ int buffer_words() const { return chunk * ROW + 4; }
 
-  // The chunk of a copy; it is empty if all batches have been copied.
-  __device__ __forceinline__ Chunk chunk_of(int copy, long long &first_image) const {
-    const int copies = 2 * chunks - 1, step = copy / copies, i = copy % copies;
-    const int first = (i < chunks ? i : 2 * chunks - 2 - i) * chunk;
-    first_image = (long long)step * batch + first;
-    const int rows = min(min(chunk, batch - first), int(max(images - first_image, 0ll)));
-    return {buffers + copy % 2 * buffer_words(), first, max(rows, 0)};
+  // The chunk of a copy; it is empty if all batches have been copied. A step has an odd number of copies.
+  __device__ __forceinline__ Chunk chunk_of(int step, int use) const {
+    const int first = (use < chunks ? use : 2 * chunks - 2 - use) * chunk;
+    const int rows = min(min(chunk, batch - first), images - step * batch - first);
+    return {buffers + (step + use) % 2 * buffer_words(), first, max(rows, 0)};
   }
 
-  // Load the numbers of the images of the next copy.
+  __device__ __forceinline__ int *numbers_of(int step, int use) const { return numbers + (step + use) % 2 * chunk; }
+
+  // Load the number of this thread's image of the next copy.
   __device__ __forceinline__ void look_up() {
-    long long first;
-    const int rows = chunk_of(number, first).rows, row = threadIdx.x / WARP + WARPS * (threadIdx.x % WARP);
-    mine = row < rows ? order[first + row] : 0;
+    const Chunk next = chunk_of(step, use);
+    mine = threadIdx.x < next.rows ? int(order[step * batch + next.first + threadIdx.x]) : 0;
   }
 
-  // Start the next copy; the numbers of its images have been looked up.
-  __device__ __forceinline__ void copy() {
-    long long first;
-    const Chunk next = chunk_of(number, first);
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    unsigned *to = const_cast<unsigned *>(next.images);
-    for (int k = 0, row = warp; row < next.rows; ++k, row += WARPS) {
-      const unsigned char *image = pixels + __shfl_sync(~0u, mine, k) * PIXELS;
-      for (int vector = lane; vector < PIXELS / 16; vector += WARP)
-        copy_async<16>(to + row * ROW + 4 * vector, image + 16 * vector, true);
+  // Show the numbers of the next copy's images to all threads of the block: before a barrier.
+  __device__ __forceinline__ void share_numbers() const {
+    if (threadIdx.x < chunk) numbers_of(step, use)[threadIdx.x] = mine;
+  }
+
+  // Begin the next copy: after a barrier.
+  __device__ __forceinline__ void begin_copy() { next_vector = threadIdx.x; }
+
+  // Copy some of the next chunk: a vector of 16 bytes by each thread, if any are left.
+  __device__ __forceinline__ void copy_some() {
+    constexpr int VECTORS = PIXELS / 16;
+    const Chunk next = chunk_of(step, use);
+    if (next_vector < next.rows * VECTORS) {
+      const int number = numbers_of(step, use)[next_vector / VECTORS];
+      copy_async<16>(reinterpret_cast<int4 *>(const_cast<unsigned *>(next.images)) + next_vector,
+                     pixels + size_t(number) * PIXELS + next_vector % VECTORS * 16, true);
     }
+    next_vector += BLOCK;
+  }
+
+  // Copy what is left, and turn to the next copy.
+  __device__ __forceinline__ void end_copy() {
+    while (next_vector < chunk * (PIXELS / 16)) copy_some();
     commit_copies();
-    ++number;
+    if (++use == 2 * chunks - 1) use = 0, ++step;
     look_up();
   }
 
-  // Start the first two copies.
+  // Start the first copy.
   __device__ __forceinline__ void start() {
     for (int buffer = 0; buffer < 2; ++buffer)
       if (threadIdx.x < 4) buffers[buffer * buffer_words() + chunk * ROW + threadIdx.x] = 0;
     look_up();
-    copy();
-    copy();
+    share_numbers();
+    __syncthreads();
+    begin_copy();
+    end_copy();
   }
 
-  // Wait for the chunk of a step's use, from 0 to 2 * chunks - 1, of which the first half is forward.
+  // Wait for the chunk of a step's use, from 0 to 2 * chunks - 1, of which the first half is forward. Nothing else is
+  // being copied, so that a copy may begin, but none at the second use of the last chunk.
   __device__ __forceinline__ Chunk wait(int step, int use) const {
-    wait_for_groups<1>();
+    wait_for_copies();
+    share_numbers();
     __syncthreads();
-    long long first;
-    return chunk_of(step * (2 * chunks - 1) + use - (use >= chunks), first);
-  }
-
-  // After the last use of a chunk by all threads: copy another one to its buffer.
-  __device__ __forceinline__ void release() {
-    __syncthreads();
-    copy();
+    return chunk_of(step, use - (use >= chunks));
   }
 };

@@ -2,64 +2,91 @@
 #pragma once
 #include "shared_arrays.cuh"
 
-// A block's share of the logits: its activations of the last hidden layer times its rows of the last weights.
-__device__ __forceinline__ void add_logits(const Exchange &exchange, const Shared &shared, const Network &network,
-                                           int rows) {
+// Send a block's share of the logits: its activations of the last hidden layer times its rows of the last weights.
+__device__ __forceinline__ void send_logits(const Exchange &exchange, const Shared &shared, const Network &network,
+                                            int rows, unsigned flag) {
   const int units = network.units[network.layers - 1];
   const REAL *activations = shared.activations[network.layers - 1], *weights = shared.rows[network.layers];
   for (int i = threadIdx.x; i < rows * CLASSES; i += BLOCK) {
     const int row = i / CLASSES, j = i % CLASSES;
     REAL sum = 0;
-    for (int unit = 0; unit < units; ++unit) sum += activations[row * units + unit] * weights[unit * CLASSES + j];
-    exchange.logits[(row * gridDim.x + blockIdx.x) * CLASSES + j] = sum;
+    for (int unit = 0; unit < units; ++unit) sum += activations[row * UNITS + unit] * weights[unit * CLASSES + j];
+    store_flagged(exchange.logits + ((row * gridDim.x + blockIdx.x) * CLASSES + j) * WORDS, sum, flag);
   }
 }
 
-// The loss and the last layer's deltas of this block's rows, blockIdx.x, blockIdx.x + gridDim.x, ...; order (rows) has
-// the images. A team of threads, at least a warp, adds the blocks' shares of a row.
-__device__ __forceinline__ void compute_losses(const Exchange &exchange, const Shared &shared, const Network &network,
-                                               const long long *labels, const long long *order, int rows, REAL rate) {
-  const int count = (rows - int(blockIdx.x) + int(gridDim.x) - 1) / int(gridDim.x);
-  int size = BLOCK;
-  while (size > WARP && BLOCK / size < count) size /= 2;
-  const int team = threadIdx.x / size, member = threadIdx.x % size, part = member / CLASSES;
-  const int parts = size / CLASSES, column = member % CLASSES;
-  for (int first = 0; first < count; first += BLOCK / size) {
-    const int row = blockIdx.x + (first + team) * gridDim.x;
-    const bool is_busy = row < rows;
-    if (is_busy && part < parts) {
-      const REAL *share = exchange.logits + row * gridDim.x * CLASSES + column;
+// The rows of a batch for which a block computes the losses: blockIdx.x, blockIdx.x + gridDim.x, ..., in passes of a
+// row for each team of threads.
+struct LossRows {
+  int rows, size, team, member;  // threads of a team, at least a warp; this thread's team, and number in it
+
+  __device__ __forceinline__ LossRows(int rows) : rows(rows), size(BLOCK) {
+    while (size > WARP && BLOCK / size * gridDim.x + blockIdx.x < rows) size /= 2;
+    team = threadIdx.x / size, member = threadIdx.x % size;
+  }
+  __device__ __forceinline__ int row(int pass) const {
+    return blockIdx.x + (pass * (BLOCK / size) + team) * gridDim.x;
+  }
+  // Whether any team has a row.
+  __device__ __forceinline__ bool has(int pass) const {
+    return blockIdx.x + pass * (BLOCK / size) * gridDim.x < rows;
+  }
+  // The image of this thread's row, of order (rows); -1 if there is none.
+  __device__ __forceinline__ long long image(int pass, const long long *order) const {
+    return member < WARP && row(pass) < rows ? order[row(pass)] : -1;
+  }
+};
+
+// Compute and send the losses and the last layer's deltas of the block's rows; `label` is that of the first pass, which
+// was loaded ahead.
+__device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shared &shared, const Network &network,
+                                            const LossRows &mine, int label, const long long *labels,
+                                            const long long *order, REAL rate, unsigned flag) {
+  const int member = mine.member, lane = threadIdx.x % WARP, parts = mine.size / CLASSES, width = parts * CLASSES;
+  const REAL scale = -rate / mine.rows;
+  REAL *sums = shared.team_sums + mine.team * mine.size;
+  for (int pass = 0; mine.has(pass); ++pass) {
+    const int row = mine.row(pass);
+    const bool is_busy = row < mine.rows;
+    REAL total, correct;  // of the first warp of a team
+    if (is_busy && member < width) {
       REAL sum = 0;
-#pragma unroll 4
-      for (int block = part; block < gridDim.x; block += parts) sum += __ldcg(share + block * CLASSES);
-      shared.team_sums[threadIdx.x] = sum;
+      receive_flagged<4>(exchange.logits + row * gridDim.x * CLASSES * WORDS, member, width, gridDim.x * CLASSES, flag,
+                         [&](int, REAL value) { sum += value; });
+      sums[member] = sum;
     }
-    const int label = is_busy && member < WARP ? labels[order[row]] : 0;
     __syncthreads();
     if (member < WARP) {
-      const bool is_class = is_busy && member < CLASSES;
-      const int j = member % CLASSES;  // the other lanes repeat the first ones' classes, so that the maximum is right
-      REAL logit = shared.bias[network.layers][j];
-      for (int p = 0; p < parts; ++p) logit += shared.team_sums[team * size + p * CLASSES + j];
+      // Lanes j, j + CLASSES and j + 2 * CLASSES share the sums of class j; then all lanes with j know the logit.
+      const int j = lane % CLASSES;
+      REAL sum = 0;
+      if (is_busy && lane < 3 * CLASSES)
+#pragma unroll 4
+        for (int part = lane / CLASSES; part < parts; part += 3) sum += sums[part * CLASSES + j];
+      REAL logit = shared.bias[network.layers][j] + __shfl_sync(~0u, sum, j);
+      logit += __shfl_sync(~0u, sum, j + CLASSES), logit += __shfl_sync(~0u, sum, j + 2 * CLASSES);
       REAL largest = logit;
 #pragma unroll
       for (int distance = WARP / 2; distance; distance /= 2)
         largest = max(largest, __shfl_xor_sync(~0u, largest, distance));
       logit -= largest;
-      const REAL power = is_class ? exp(logit) : REAL(0), sum = sum_of_warp(power);
-      const REAL correct = __shfl_sync(~0u, logit, label);
-      if (is_class) exchange.last_deltas[row * CLASSES + member] = -rate * (power / sum - (member == label)) / rows;
-      if (is_busy && member == 0) exchange.losses[row] = log(sum) - correct;
+      const bool is_class = is_busy && lane < CLASSES;
+      const REAL power = is_class ? exp(logit) : REAL(0);
+      total = sum_of_warp(power), correct = __shfl_sync(~0u, logit, label);
+      const REAL delta = scale * (power / total - (lane == label));
+      if (is_class) store_flagged(exchange.last_deltas + (row * CLASSES + lane) * WORDS, delta, flag);
     }
-    __syncthreads();  // all sums have been read
+    if (const long long image = mine.image(pass + 1, order); image >= 0) label = labels[image];
+    __syncthreads();  // all sums have been read, and all deltas of the block's rows sent
+    if (is_busy && member == 0) store_flagged(exchange.losses + row * WORDS, log(total) - correct, flag);
   }
 }
 
-// loss = the mean of losses (rows), by the block's last warp.
-__device__ __forceinline__ void average_losses(REAL *loss, const REAL *losses, int rows) {
+// loss = the mean of the losses of `rows` rows, by the block's last warp.
+__device__ __forceinline__ void average_losses(REAL *loss, const Exchange &exchange, int rows, unsigned flag) {
   if (threadIdx.x < BLOCK - WARP) return;
   REAL sum = 0;
-  for (int row = threadIdx.x % WARP; row < rows; row += WARP) sum += __ldcg(losses + row);
+  receive_flagged<4>(exchange.losses, threadIdx.x % WARP, WARP, rows, flag, [&](int, REAL value) { sum += value; });
   sum = sum_of_warp(sum);
   if (threadIdx.x % WARP == 0) *loss = sum / rows;
 }
@@ -69,7 +96,7 @@ __device__ __forceinline__ void average_losses(REAL *loss, const REAL *losses, i
 //
 // Every lane of a warp has some of the sums over rows, and every warp some rows; then the warps' sums are added.
 __device__ __forceinline__ void backward_last(const Exchange &exchange, const Shared &shared, const Network &network,
-                                              int rows, int chunk) {
+                                              int rows, int chunk, unsigned flag) {
   const int hidden = network.layers - 1, units = network.units[hidden], warp = threadIdx.x / WARP;
   const int lane = threadIdx.x % WARP, weights = (units + 1) * CLASSES, all = weights + units;
   const REAL *activations = shared.activations[hidden];
@@ -78,23 +105,28 @@ __device__ __forceinline__ void backward_last(const Exchange &exchange, const Sh
   for (int i = lane; i < all; i += WARP) sums[i] = 0;
   for (int first = 0; first < rows; first += chunk) {
     const int count = min(chunk, rows - first);
-    for (int i = threadIdx.x; i < count * CLASSES; i += BLOCK)
-      shared.last_deltas[i] = __ldcg(exchange.last_deltas + first * CLASSES + i);
+    unsigned magnitude = 0;
+    receive_flagged<4>(exchange.last_deltas + first * CLASSES * WORDS, threadIdx.x, BLOCK, count * CLASSES, flag,
+                       [&](int i, REAL value) { shared.last_deltas[i] = value; });
     __syncthreads();
-    for (int i = threadIdx.x; i < count * units; i += BLOCK) {
-      const int row = i / units, unit = i % units, index = first * units + i;
+    for (int i = threadIdx.x; i < count * UNITS; i += BLOCK) {
+      const int row = i / UNITS, unit = i % UNITS, index = first * UNITS + i;
       REAL sum = 0;
+      if (unit < units)
 #pragma unroll
-      for (int j = 0; j < CLASSES; ++j)
-        sum += shared.last_deltas[row * CLASSES + j] * rows_of_weights[unit * CLASSES + j];
+        for (int j = 0; j < CLASSES; ++j)
+          sum += shared.last_deltas[row * CLASSES + j] * rows_of_weights[unit * CLASSES + j];
       deltas[index] = sum * network.slope(activations[index]);
+      magnitude = max(magnitude, magnitude_bits(deltas[index]));
     }
+    if (hidden == 1) raise(shared.magnitudes + 1, magnitude);
     __syncthreads();
     for (int i = lane; i < all; i += WARP) {
       const int unit = i < weights ? i / CLASSES : i - weights, column = i % CLASSES;
       REAL sum = 0;
+#pragma unroll 4
       for (int row = warp; row < count; row += WARPS) {
-        const int index = (first + row) * units + unit;
+        const int index = (first + row) * UNITS + unit;
         const REAL delta = i < weights ? shared.last_deltas[row * CLASSES + column] : deltas[index];
         sum += i < units * CLASSES ? activations[index] * delta : delta;
       }

@@ -1,6 +1,7 @@
 // What the parts of the persistent training share: the network, a block's units, and its arrays in shared memory.
 #pragma once
 #include "first_layer.cuh"
+#include "grid.cuh"
 
 constexpr int CLASSES = 10, MAX_LAYERS = 8;
 
@@ -23,6 +24,12 @@ struct Network {
   __device__ __forceinline__ REAL slope(REAL a) const { return is_relu ? REAL(a > 0) : a * (1 - a); }
 };
 
+// The largest value of a word in shared memory, by which all threads of the block agree on a scale; 0 before.
+__device__ __forceinline__ void raise(unsigned *word, unsigned value) {
+  value = __reduce_max_sync(~0u, value);
+  if (threadIdx.x % WARP == 0) atomicMax(word, value);
+}
+
 // Consecutive arrays in memory, each aligned to 16 bytes.
 struct Allocator {
   char *memory;
@@ -36,16 +43,18 @@ struct Allocator {
   }
 };
 
-// A block's arrays in shared memory; `u` stands for the block's units of a layer.
+// A block's arrays in shared memory; `u` stands for the block's units of a layer. Rows of activations and deltas have
+// UNITS elements, the last of which are 0 if the block has fewer units.
 struct Shared {
   unsigned *images;         // (2, chunk * ROW + 4)
+  int *numbers;             // (2, chunk), of images
   unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE)
   unsigned *delta_planes;   // (PLANES, delta_distance), of a chunk's rows
-  REAL *parts;              // (2, chunk, u), of the first layer's sums
+  REAL *parts;              // (2, chunk, UNITS), of the first layer's sums
   REAL *team_sums;          // (BLOCK)
   REAL *warp_sums;          // (WARPS, (UNITS + 1) * CLASSES + UNITS)
   REAL *last_deltas;        // (chunk, CLASSES)
-  REAL *activations[MAX_LAYERS], *deltas[MAX_LAYERS];  // of hidden layers: (batch, u)
+  REAL *activations[MAX_LAYERS], *deltas[MAX_LAYERS];  // of hidden layers: (batch, UNITS)
   REAL *bias[MAX_LAYERS];                              // of hidden layers (u), of the last one (CLASSES)
   REAL *columns[MAX_LAYERS];  // of weights of hidden layers from 2 on: (fan_in, u)
   REAL *rows[MAX_LAYERS];     // of weights of layers from 2 on: (u of the layer before, fan_out)
@@ -55,12 +64,13 @@ struct Shared {
 
   __device__ Shared(void *memory, const Network &network, int batch, int chunk) {
     Allocator allocator = {static_cast<char *>(memory), 0};
-    const int units = network.max_units[1], last = network.layers;
+    const int last = network.layers;
     delta_distance = (chunk + DEPTH - 1) / DEPTH * 8 + 4;
     images = allocator.take<unsigned>(2 * (chunk * ROW + 4));
+    numbers = allocator.take<int>(2 * chunk);
     weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE);
     delta_planes = allocator.take<unsigned>(PLANES * delta_distance);
-    parts = allocator.take<REAL>(2 * chunk * units);
+    parts = allocator.take<REAL>(2 * chunk * UNITS);
     team_sums = allocator.take<REAL>(BLOCK);
     warp_sums = allocator.take<REAL>(WARPS * ((UNITS + 1) * CLASSES + UNITS));
     last_deltas = allocator.take<REAL>(chunk * CLASSES);
@@ -68,8 +78,8 @@ struct Shared {
     bias[last] = allocator.take<REAL>(CLASSES);
     for (int layer = 1; layer < last; ++layer) {
       const int count = network.max_units[layer];
-      activations[layer] = allocator.take<REAL>(batch * count);
-      deltas[layer] = allocator.take<REAL>(batch * count);
+      activations[layer] = allocator.take<REAL>(batch * UNITS);
+      deltas[layer] = allocator.take<REAL>(batch * UNITS);
       bias[layer] = allocator.take<REAL>(count);
       rows[layer + 1] = allocator.take<REAL>(count * network.widths[layer + 1]);
       if (layer > 1) columns[layer] = allocator.take<REAL>(network.widths[layer - 1] * count);
@@ -80,8 +90,10 @@ struct Shared {
 
 // Arrays in global memory through which blocks exchange values; B is the number of blocks, w a hidden layer's width.
 struct Exchange {
-  REAL *logits;  // (batch, B, CLASSES): each block's share of the logits, without the bias
-  REAL *last_deltas, *losses;  // (batch, CLASSES), (batch)
+  // Flagged values (see grid.cuh), whose flag is the number of the step over all launches: each block's share of the
+  // logits, without the bias (batch, B, CLASSES), the last layer's deltas (batch, CLASSES), and losses (batch). A block
+  // stores those of a step after it has read all deltas of the step before, whose writers had read its logits.
+  unsigned long long *logits, *last_deltas, *losses;
   // Of hidden layers but the last one (batch, w); two of them, because a block may still read the previous batch's.
   REAL *activations[2][MAX_LAYERS];
   REAL *deltas[MAX_LAYERS];  // of hidden layers but the first one (batch, w)
@@ -90,9 +102,9 @@ struct Exchange {
 
   __device__ Exchange(void *workspace, const Network &network, int batch) {
     Allocator allocator = {static_cast<char *>(workspace), 0};
-    logits = allocator.take<REAL>((long long)batch * gridDim.x * CLASSES);
-    last_deltas = allocator.take<REAL>(batch * CLASSES);
-    losses = allocator.take<REAL>(batch);
+    logits = allocator.take<unsigned long long>((long long)batch * gridDim.x * CLASSES * WORDS);
+    last_deltas = allocator.take<unsigned long long>(batch * CLASSES * WORDS);
+    losses = allocator.take<unsigned long long>(batch * WORDS);
     for (int layer = 1; layer < network.layers; ++layer) {
       const long long count = (long long)batch * network.widths[layer];
       activations[0][layer] = allocator.take<REAL>(count);

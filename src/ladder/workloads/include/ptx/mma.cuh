@@ -64,3 +64,11 @@ __device__ __forceinline__ void load_matrices(unsigned (&to)[4], const void *row
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(shared_address(row)));
 }
+
+// The same, transposed in pairs of bytes: every lane receives the bytes 2 g and 2 g + 1 of rows 2 t and 2 t + 1 of each
+// matrix, with g = lane / 4 and t = lane % 4.
+__device__ __forceinline__ void load_transposed(unsigned (&to)[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(shared_address(row)));
+}
