@@ -155,7 +155,7 @@ def test_the_harness_of_every_measurement_counts():
     expected |= {
         "validation.compare",
         "validation.poison",
-        "intervals.converged",
+        "intervals.have_converged",
         "plausibility.require_plausible",
         "blas.setup",
     }
