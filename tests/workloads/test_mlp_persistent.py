@@ -140,7 +140,11 @@ FAULTS = {
     "rows in another order than their deltas": ("first_layer.cuh", "row % 16 / 8 * 2", "row % 16 / 8"),
     "a digit's offset missing": ("digits.cuh", "+ OFFSET) ^ OFFSET", ")"),
     "images overwritten while in use": ("image_stream.cuh", "buffers + (step + use) % 2", "buffers + use % 2"),
-    "images read before all have arrived": ("image_stream.cuh", "    wait_for_copies();", "    if (step) wait_for_copies();"),
+    "images read before all have arrived": (
+        "image_stream.cuh",
+        "    wait_for_copies();",
+        "    if (step) wait_for_copies();",
+    ),
     "the scale of new weights forgotten": ("cuda_persistent.cu", "\n    unit_value = write_w", "\n    write_w"),
     "a bias left out": ("last_layer.cuh", "shared.bias[hidden][i - weights] += sum;", ";"),
 }

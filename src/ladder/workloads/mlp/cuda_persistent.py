@@ -1,16 +1,17 @@
 """MLP training on one GPU by one cooperative launch per epoch: weights stay on the chip, and pixels stay bytes.
 
 A block has some units of every hidden layer. It keeps their weights in registers and shared memory for all batches, so
-that only images, activations and deltas move. Blocks exchange these through the L2 cache, with two barriers of the grid
-per batch, and two more per further hidden layer. Meanwhile the images of the next batch are copied to shared memory.
+that only images, activations and deltas move. Blocks exchange these through the L2 cache: with one hidden layer as
+flagged values without a barrier (`include/grid.cuh`), and with more of them also with two barriers of the grid per
+further layer. While it multiplies the images of a batch, a block copies those of the next one to shared memory.
 
 The first layer has nearly all of the arithmetic. Its products run on tensor cores in integers: pixels are bytes, and
 the other operand is split into digits of a byte, 4 for float32 and 8 for float64 (`digits.cuh`). These products are
 exact; the only error is that of an operand in fixed point, which is below the rounding of its dtype. Ootomo, Ozaki and
 Yokota compute products in float64 by integers in this way ("DGEMM on integer matrix multiplication unit", 2024).
 
-For small networks: bound by the latency of the exchange and of the barriers. A block that can't hold a whole batch
-reads its images in parts, twice.
+For small networks: bound by the latency of two exchanges per batch, and by the L2 cache, from which every block reads
+all images; in large batches by the latter alone. A block that can't hold a batch reads its images in parts, twice.
 """
 
 from functools import partial

@@ -10,7 +10,7 @@ from ladder.report.telling.chapter_study import NotMeasured, parts, required, se
 from ladder.report.telling.claims import several
 from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
 from ladder.workloads.mlp.paper import model
-from ladder.workloads.mlp.paper.lines import BEST, FORMS, LEVEL, LINES, THREADS
+from ladder.workloads.mlp.paper.lines import BEST, EPOCHS, FORMS, LEVEL, LINES, THREADS
 
 SHARE = 0.99  # the minimum share of products in a training
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
@@ -140,5 +140,7 @@ OWN = [
     claim("peer/pytorch/compiled", "Training with `tiled` over `pytorch`, compiled", PEERS[2], TILED),
     claim("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", PYTORCH, MMA, EAGER),
     claim("peer/pytorch_cuda/compiled", "Training with `cuda_mma` over PyTorch's compiled graph", COMPILED, MMA),
+    claim("persistent/100", "One launch over the compiled graph, batches of 100", *(f"100/{key}" for key in EPOCHS)),
+    claim("persistent/1000", "The same, batches of 1000", *(f"1000/{key}" for key in EPOCHS)),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}

@@ -15,23 +15,20 @@ THREADS = (1, 2, LEVEL, 6, BEST, 24)  # of the earlier study
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
 GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_mma", "cublas")
 FORMS = {"forward": "nn", "gradient": "tn", "delta": "nt"}  # of products, by the first word of their phases
-COPIES = ("to device", "to host")
-OUTSIDE = {"phase": COPIES}  # of an epoch
-# The network of the claims, in which all forms of the product matter, a smaller one, and a product that fills a GPU.
+OUTSIDE = {"phase": ("to device", "to host")}  # of an epoch
+# The network of the claims, in which all forms of the product matter, and a smaller one.
 DEEP = {"layers": "784-1000-1000-1000-10", "activation": "relu", "batch": 100, "dtype": DTYPE}
 SMALL = {"layers": "784-300-10", "batch": 100, "dtype": DTYPE}
-LARGER = DEEP | {"batch": 1000}
-PRODUCT = {"form": "nn", "n": 300, "k": 784, "dtype": DTYPE}
-LARGE = {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": DTYPE}
 SOURCES = {
-    "products": Source("core", "gemm_threads", m=1000, device="host", **PRODUCT),
-    "large": Source("gpu", "gemm_gpu_float64", **LARGE),
+    "products": Source("core", "gemm_threads", m=1000, device="host", form="nn", n=300, k=784, dtype=DTYPE),
+    "large": Source("gpu", "gemm_gpu_float64", form="nn", m=4096, n=4096, k=4096, dtype=DTYPE),
     "deep": Source("host", "mlp_deep", images=100, device="host", **DEEP),
     "deep gpu": Source("gpu", "mlp_deep", images=100, **DEEP),
-    "larger": Source("host", "mlp_deep_batches", images=1000, device="host", **LARGER),
-    "larger gpu": Source("gpu", "mlp_deep_batches", images=1000, **LARGER),
+    "larger": Source("host", "mlp_deep_batches", images=1000, device="host", **DEEP | {"batch": 1000}),
+    "larger gpu": Source("gpu", "mlp_deep_batches", images=1000, **DEEP | {"batch": 1000}),
     "small": Source("core", "mlp_threads", images=1000, **SMALL),
     "small gpu": Source("gpu", "mlp_gpu", images=60000, **SMALL),
+    **{f"epochs of {n}": Source("gpu", "mlp_persistent", **SMALL | {"batch": n}) for n in (100, 1000)},  # by batch
     "peers": Source("core", "mlp_peers", images=6000, **SMALL),
     "learning": Source("learner", "mlp_accuracy"),
 }
@@ -55,6 +52,7 @@ TILES = {
 }
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 EAGER, COMPILED = {"compiled": OFF}, {"compiled": "on"}  # of PyTorch
+EPOCHS = {"pytorch_cuda": GRAPH | COMPILED, "cuda_persistent": {}}  # each in one launch
 
 
 def line(variant, tuning, source, label="", idea=""):
@@ -83,10 +81,10 @@ LINES = {
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
     "deep/pytorch_cuda": line("pytorch_cuda", GRAPH | EAGER, "deep gpu", "`graph`"),
     "deep/pytorch_cuda/compiled": line("pytorch_cuda", GRAPH | COMPILED, "deep gpu", "`compiled`, `graph`"),
-    "copies/cuda_shared": on_gpu("cuda_shared", "deep gpu", "cuda_copies", memory="pageable"),
-    "copies/cublas": on_gpu("cublas", "deep gpu", "cuda_copies", memory="pageable"),
+    **{f"copies/{key}": on_gpu(key, "deep gpu", "cuda_copies", memory="pageable") for key in ("cuda_shared", "cublas")},
     **{f"small/{name}": on_host(name, ONE, "small") for name in ("openmp", "tiled", "blas")},
     **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cublas")},
+    **{f"{n}/{name}": line(name, EPOCHS[name], f"epochs of {n}") for n in (100, 1000) for name in EPOCHS},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
     "peers/numpy_loop": line("numpy_loop", EVERY, "peers"),
     "peers/pytorch": line("pytorch", EVERY | EAGER, "peers"),
