@@ -34,6 +34,7 @@ METRICS = """==PROF== Connected
 "0","gemm_nn","40.0","3,000","80.0"
 "1","reduce","90.0","1,000","10.0"
 "2","gemm_nn","20.0","1,000","60.0"
+"3","spin","0.0","100,000","0.0"
 """
 
 
@@ -132,6 +133,7 @@ def test_kernels_have_a_verdict(compute, memory, words):
         ("", "it measured no kernel"),
         ("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "ERR_NVGPUCTRPERM - The user"),
         (METRICS[: METRICS.index('"0"')], "it measured no kernel"),
+        (METRICS[: METRICS.index('"0"')] + METRICS[METRICS.index('"3"') :], "it measured no kernel"),
     ],
 )
 def test_ncu_without_a_result_is_a_sentence(text, words):

@@ -24,10 +24,10 @@ extern "C" __global__ void spin(long long nanoseconds) {
   } while (now - start < nanoseconds);
 }
 """
-# A run is refused only if the GPU keeps working for more than MARGIN seconds after the end event in all of RUNS runs or
-# more, for at least PATIENCE seconds: a busy host causes such delays for a while, a variant that leaves work behind in
-# every run.
-MARGIN, RUNS, PATIENCE = 50e-6, 10, 0.5
+# A run is refused only if the GPU keeps working for more than MARGIN seconds and SHARE of the run's time after its end, in
+# all of RUNS runs or more, for at least PATIENCE seconds: a busy host causes such delays for a while, a variant that
+# leaves work behind in every run. After many launches, or a large graph, the driver cleans up for a while.
+MARGIN, SHARE, RUNS, PATIENCE = 50e-6, 0.005, 10, 0.5
 
 
 def stopwatch(run: Callable[[], object]) -> float:
@@ -52,15 +52,6 @@ def time_between_events(run: Callable[[], object], spin_nanoseconds: int = SPIN_
     return cupy.cuda.get_elapsed_time(start, end) * 1e-3
 
 
-def time_after_events(run: Callable[[], object]) -> float:
-    """Seconds for which the GPU keeps working after the event at the end of `run`.
-
-    No spin kernel runs before `run`: meanwhile work in another stream would start, and perhaps end.
-    """
-    time_between_events(run, spin_nanoseconds=0)
-    return time_until_idle()
-
-
 def time_until_idle() -> float:
     """Seconds until the GPU has finished all work."""
     start = time.perf_counter_ns()
@@ -78,10 +69,14 @@ def attempts() -> Iterator[int]:
 
 
 def require_finished(run: Callable[[], object]) -> None:
-    """Refuse a run that leaves work in a stream for which the current one doesn't wait. Raises LadderError."""
+    """Refuse a run that leaves work in a stream for which the current one doesn't wait. Raises LadderError.
+
+    No spin kernel runs before `run`: meanwhile work in another stream would start, and perhaps end.
+    """
     for _ in attempts():
-        seconds = time_after_events(run) - idle_overhead()
-        if seconds <= MARGIN:
+        max_seconds = MARGIN + SHARE * time_between_events(run, spin_nanoseconds=0)
+        seconds = time_until_idle() - idle_overhead()
+        if seconds <= max_seconds:
             return
     raise LadderError(
         f"The GPU keeps working for {seconds:.3g} s after the end of a timed run: the variant leaves work in a stream "

@@ -10,9 +10,6 @@ from ladder.cuda import clock, gpus
 from ladder.devices.gpu import Gpu
 from ladder.errors import LadderError
 
-# The share of a call's time for which GPUs may be busy after its end, because the driver cleans up after many launches.
-SHARE = 0.005
-
 
 class Offload(Gpu):
     """As many GPUs as the tuning `gpus` says."""
@@ -27,7 +24,7 @@ class Offload(Gpu):
     def require_finished(self, run: Callable[[], object]) -> None:
         """Refuse a run that returns while a GPU still works for it. Raises LadderError."""
         for _ in clock.attempts():
-            max_seconds = clock.MARGIN + SHARE * self.stopwatch(run)
+            max_seconds = clock.MARGIN + clock.SHARE * self.stopwatch(run)
             seconds = clock.time_until_idle() - clock.idle_overhead()
             if seconds <= max_seconds:
                 return

@@ -31,6 +31,7 @@ HINTS = {
     "ncu": "install NVIDIA Nsight Compute, which the CUDA toolkit includes, and put `ncu` on the PATH",
 }
 MAX_LAUNCHES = 50  # of kernels that `ncu` measures
+OF_HARNESS = ("spin", "cupy_fill")  # the kernels of the clock, and of whatever is filled before a sample
 BUSY = 60  # per cent of a unit's peak rate from which on it bounds a kernel
 FAST, SLOW = 2.0, 1.0  # instructions a cycle
 MANY_MISSES = 5.0  # of a cache or of a branch prediction, in 1000 instructions
@@ -135,7 +136,7 @@ def lines_on_counts(values):
 
 
 def kernels(text):
-    """{kernel: {name of METRICS: value}} of ncu's output, times added up and rates weighted by time.
+    """{kernel: {name of METRICS: value}} of ncu's output without OF_HARNESS; times added up, rates weighted by time.
 
     Raises LadderError if ncu measured no kernel.
     """
@@ -145,7 +146,8 @@ def kernels(text):
         reason = next((line.rpartition("==")[2].strip() for line in lines if "ERR" in line), "it measured no kernel")
         raise LadderError(f"ncu has no result: {reason}.")
     totals = {}
-    for row in list(csv.DictReader(lines[start:]))[1:]:  # the first row holds units
+    rows = list(csv.DictReader(lines[start:]))[1:]  # the first one holds units
+    for row in (row for row in rows if row["Kernel Name"] not in OF_HARNESS):
         values = {name: float(row[metric].replace(",", "")) for metric, name in METRICS.items()}
         total = totals.setdefault(row["Kernel Name"], dict.fromkeys(METRICS.values(), 0.0))
         total["time"] += values["time"]
