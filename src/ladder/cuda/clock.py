@@ -24,8 +24,8 @@ extern "C" __global__ void spin(long long nanoseconds) {
   } while (now - start < nanoseconds);
 }
 """
-# A run is refused only if the GPU keeps working for more than MARGIN seconds and SHARE of the run's time after its end, in
-# all of RUNS runs or more, for at least PATIENCE seconds: a busy host causes such delays for a while, a variant that
+# A run is refused only if the GPU keeps working for more than MARGIN seconds and SHARE of the run's time after its end,
+# in all of RUNS runs or more, for at least PATIENCE seconds: a busy host causes such delays for a while, a variant that
 # leaves work behind in every run. After many launches, or a large graph, the driver cleans up for a while.
 MARGIN, SHARE, RUNS, PATIENCE = 50e-6, 0.005, 10, 0.5
 
