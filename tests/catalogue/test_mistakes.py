@@ -516,6 +516,7 @@ def test_the_workload_and_a_module_of_it_that_import_each_other_are_refused_when
     assert f"line {line} of {spmv}/__init__.py imports ladder.workloads.spmv.a, but line 1 of {spmv}/a.py" in refusal()
 
 
+@pytest.mark.slow
 def test_no_module_of_the_project_has_an_undefined_name_or_is_in_a_circle():
     """Planning checks only users' modules."""
     for path in sorted(locations.WORKLOADS.glob("*/**/*.py")):

@@ -151,6 +151,7 @@ def test_the_bound_notices_a_dropped_term_and_a_lower_precision():
     assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a, b.astype(np.float32))) > 1
 
 
+@pytest.mark.slow
 def test_other_forms_layouts_and_dtypes_are_refused():
     with pytest.raises(KeyError):
         tiled.product("tt")
