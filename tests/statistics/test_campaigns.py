@@ -43,7 +43,7 @@ def ratios(campaigns, case_on_gpu=CASE_ON_GPU):
     return [over_campaigns([quotient_in_turns(a, b) for a, b in study]) for study in studies(campaigns, case_on_gpu)]
 
 
-@pytest.mark.parametrize("campaigns", [3, 5, 8])
+@pytest.mark.parametrize("campaigns", [3, 5, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(  # the right verdicts: "less" is true of what has the opposite direction, too
     ("true", "claimed", "right"),
     [
@@ -65,7 +65,7 @@ def test_verdicts_over_campaigns_are_right_or_undecided(campaigns, true, claimed
     assert np.mean([word not in right | {"undecided"} for word in words]) <= WRONG
 
 
-@pytest.mark.parametrize("campaigns", [3, 5, 8])
+@pytest.mark.parametrize("campaigns", [3, 5, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_program_beside_itself_is_neither_faster_nor_slower(campaigns):
     """A/A on several GPUs."""
     outcomes = [outcome_of(ratio.low, ratio.high) for ratio in ratios(campaigns)]

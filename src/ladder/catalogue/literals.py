@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,19 @@ def read(path: Path) -> dict[str, Any]:
 @functools.cache
 def statements(path: Path) -> list[ast.stmt]:
     """The top-level statements of a file as syntax trees, cached: callers must not modify them."""
-    return parse(path)
+    return parse(path, statements_of)
 
 
-def parse(path: Path) -> list[ast.stmt]:
-    """The top-level statements of a file as new syntax trees. Raises LadderError when the file isn't Python."""
+@functools.cache
+def statements_of(text: str) -> list[ast.stmt]:
+    """The top-level statements of a text, which are cached although a file may change: most files don't."""
+    return ast.parse(text).body
+
+
+def parse(path: Path, parser: Callable[[str], list[ast.stmt]] = statements_of.__wrapped__) -> list[ast.stmt]:
+    """The top-level statements of a file, by default as new syntax trees. Raises LadderError unless it is Python."""
     try:
-        return ast.parse(path.read_text(encoding="utf-8-sig")).body
+        return parser(path.read_text(encoding="utf-8-sig"))
     except SyntaxError as error:
         place = f" in line {error.lineno}" if error.lineno else ""
         raise LadderError(f"{path} isn't valid Python: {error.msg}{place}.") from None

@@ -65,7 +65,7 @@ def overview() -> str:
 
 
 def summary(name: str) -> str:
-    """A verb with what it does, read without importing its module."""
-    path = Path(__file__).with_name(f"{name}.py")
-    sentence = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    """A verb with what it does, read without importing its module, which begins with a docstring."""
+    text = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+    sentence = ast.get_docstring(ast.parse(text[: text.index('"""', 3) + 3])) or ""
     return textwrap.fill(sentence, 100, initial_indent=f"  {name:<18}", subsequent_indent=" " * 20)
