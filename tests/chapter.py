@@ -7,7 +7,7 @@ from ladder.report import chapters, texts
 from ladder.report.telling import chapter_study, claims, functions
 from made_up import chapters as made
 
-NAMES = (*made.CHAPTERS, "stream")
+NAMES = (*made.WORKLOADS, "stream")
 CHAPTERS = {chapter.workload: chapter for chapter in chapters.chapters() if chapter.workload in NAMES}
 
 

@@ -87,7 +87,7 @@ def study(measurements, machine=MACHINE, **options):
     return Study(tables(measurements, machine, **options), machine, {machine: description()})
 
 
-def both(*studies):
+def merged(*studies):
     """The study of several machines, each of which may lack experiments; its subject is the first one's."""
     joined = {}
     for name in dict.fromkeys(name for study in studies for name in study.tables):

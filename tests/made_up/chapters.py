@@ -14,7 +14,7 @@ from ladder.catalogue.workloads import load
 from ladder.report.telling import chapter_study
 from ladder.store.study import Study
 
-CHAPTERS = ("gemm", "mlp", "gemv", "backprop", "descent", "dcgan")
+WORKLOADS = ("gemm", "mlp", "gemv", "backprop", "descent", "dcgan")
 CORES, THREADS, COUNTS = 24, (1, 2, 4, 12, 24), (1, 2, 4)  # cores; measured numbers of threads, and of ranks and GPUs
 COPIES = ("to device", "to host")
 UNTESTED = {"nodes", "rises/openmp", "rises/blas", "schedule"}  # claims that need several nodes, or fewer cores

@@ -48,13 +48,13 @@ def statements(name, campaign):
 
 def matters(case, campaign, everything):
     """Whether any chapter says something else of a campaign without a case; its own is asked first."""
-    names = sorted(made.CHAPTERS, key=lambda name: not case.workload.startswith(name))
+    names = sorted(made.WORKLOADS, key=lambda name: not case.workload.startswith(name))
     return any(statements(name, campaign) != everything[name] for name in names)
 
 
 @pytest.mark.slow
 def test_one_campaign_decides_every_claim():
-    answers = {name: chapter.verdicts(name, study()) for name in made.CHAPTERS}
+    answers = {name: chapter.verdicts(name, study()) for name in made.WORKLOADS}
     undecided = {key for verdicts in answers.values() for key, verdict in verdicts.items() if verdict == "not tested"}
     assert sum(map(len, answers.values())) > 100
     assert undecided <= made.UNTESTED
@@ -64,8 +64,8 @@ def test_one_campaign_decides_every_claim():
 def test_every_case_of_the_claims_matters():
     """Those behind no verdict's ratio are dropped, one at a time: a verdict, a cause or a sentence must change."""
     whole = study()
-    everything = {name: statements(name, whole) for name in made.CHAPTERS}
-    claims = [claim for name in made.CHAPTERS for claim in chapter.answers(name, whole).values() if claim.answer.ratio]
+    everything = {name: statements(name, whole) for name in made.WORKLOADS}
+    claims = [claim for name in made.WORKLOADS for claim in chapter.answers(name, whole).values() if claim.answer.ratio]
     behind = {"/".join(case) for claim in claims for _, *case in claim.answer.ratio.cases}
     others = [each for each in measurements() if each.case.key not in behind and not is_extra(each)]
     assert len(others) > 10

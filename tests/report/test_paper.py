@@ -130,8 +130,8 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
 
 def everything():
     """A study with all experiments of one machine, and those on the cores of a published one."""
-    parts = {name: tables for workload in made.CHAPTERS for name, tables in made.whole(workload).tables.items()}
-    return made_up.both(replace(made.whole("gemm"), tables=parts), on_one_thread("another (published)"))
+    parts = {name: tables for workload in made.WORKLOADS for name, tables in made.whole(workload).tables.items()}
+    return made_up.merged(replace(made.whole("gemm"), tables=parts), on_one_thread("another (published)"))
 
 
 def on_one_thread(machine=made_up.MACHINE):
@@ -178,11 +178,11 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 
 @pytest.mark.slow
 @needs_latex
-@pytest.mark.parametrize("chapter", [name for name in made.CHAPTERS if name != "gemm"])
+@pytest.mark.parametrize("chapter", [name for name in made.WORKLOADS if name != "gemm"])
 def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
     """The chapter is typeset alone, with figures of two machines, one of them without a GPU."""
     host = made.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
-    study = made_up.both(made.study(chapter, machine="nvidia-h200"), host)
+    study = made_up.merged(made.study(chapter, machine="nvidia-h200"), host)
     inputs, ceilings = generated(study, tmp_path), drawings.ceilings((study.subject,))
     (tmp_path / "results/figures").mkdir()
     written = texts_of(study)

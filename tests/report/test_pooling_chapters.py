@@ -32,7 +32,7 @@ def twice(frame):
 
 @pytest.mark.slow
 @pytest.mark.surroundings
-@pytest.mark.parametrize("workload", made.CHAPTERS)
+@pytest.mark.parametrize("workload", made.WORKLOADS)
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
     """The text is the same, and every line of the tables stays; without products on GPUs, whose table counts cases."""
     study = made.study(workload, drop=lambda case: workload == "gemm" and gpus(case) > 0)

@@ -60,7 +60,7 @@ def test_a_campaign_outranks_the_records_of_an_ordinary_run(study):
     """They would show half the gain."""
     run = of_run(made.study("descent", machine="here", factor=lambda case: 1 + (case.variant == "cuda_persistent")))
     published = made.study("descent", machine="here (published)")
-    both = replace(made_up.both(run, published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
+    both = replace(made_up.merged(run, published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
     expected, found = (verdicts.rows(one).set_index("claim") for one in (study, both))
     assert found["verdict"].to_dict() == expected["verdict"].to_dict()
     assert found["now"]["one-launch"] == pytest.approx(expected["now"]["one-launch"])
@@ -82,7 +82,7 @@ def test_a_build_that_decides_nothing_says_so(study):
     item = made.measurements("gemm_square")[0]
     toys = made_up.study([replace(item, case=replace(item.case, sizes=item.case.sizes | {"m": 17}))], "here")
     published = replace(made.study("descent", machine="there (published)"), descriptions=study.descriptions)
-    merged = made_up.both(toys, published)
+    merged = made_up.merged(toys, published)
     assert verdicts.numbers(merged)["study/toy"] == r"\texttt{here}"
     assert verdicts.numbers(study)["study/toy"] is None
     assert verdicts.numbers(published)["study/toy"] is None

@@ -37,7 +37,7 @@ def changed(workload, experiment, samples):
 def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
     """The link from the bytes of streams' arrays: triad sends two and brings back one; read brings back sums alone."""
     host = made.study("gemm", drop=lambda case: "cu" in case.variant, machine="another (published)")
-    table = CHAPTERS["stream"].table("gpu_ceilings", made_up.both(whole("gemm"), host))
+    table = CHAPTERS["stream"].table("gpu_ceilings", made_up.merged(whole("gemm"), host))
     (cells,) = (cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12)
     assert (cells[5], cells[-2:]) == ("60.2", ["50.2", "50.2"])
 
@@ -72,7 +72,7 @@ def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_o
         return replace(one, case=case, phases=phases) if case.workload == "mlp" else one
 
     toys = made.study("mlp", change=toy, machine="here")
-    beside = made_up.both(made.study("mlp", machine="there"), toys)
+    beside = made_up.merged(made.study("mlp", machine="there"), toys)
     assert verdicts("mlp", beside, "share") == {"share": "as claimed"}
     share = text_functions("mlp", beside)["share_of_products"](select("deep/openmp", threads=1), 3)
     assert share == r"\qty{99.5}{\percent}"
@@ -103,7 +103,7 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
     }
     studies = [made.study("gemv", drop=drop, machine=name) for name, drop in drops.items()]
     assert [*chapter.machines("gemv", studies[-1]).values()] == ["here", None, None, None]
-    every = made_up.both(*studies).of("here")
+    every = made_up.merged(*studies).of("here")
     assert [*chapter.machines("gemv", every).values()] == ["b (published)"] * 3 + ["c (published)"]
     assert text_functions("gemv", every)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
 
