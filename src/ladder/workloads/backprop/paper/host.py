@@ -45,7 +45,7 @@ PRODUCTS = partial(rates.products_by_threads, precision=SIZE["dtype"])
 
 
 def draw(study):
-    """Two panels for the chapter's host, and two for the machine with most threads if it is another one."""
+    """Two panels for the chapter's host, and threads of the machine with most of them if it is another one."""
     on_cores = [(replace(selection, source="cores"), look) for selection, look in THREADS]
     roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
     panels = [scaling.Panel(role, THREADS if role == "host" else on_cores, "threads", PRODUCTS) for role in roles]
@@ -57,13 +57,12 @@ def draw(study):
     if not rows:
         return layout.empty("loops and threads")
     figure = layout.new(0.45 + HEIGHT * len(rows))
-    bands = layout.bands(figure, {study.machine(panel.role).subject: 2 for panel, *_ in rows})
-    for (left, right), (panel, flags, threads) in zip(bands.values(), rows, strict=True):
-        fill_flags(left, flags)
+    counts = {study.machine(panel.role).subject: sum(map(bool, map(len, frames))) for panel, *frames in rows}
+    for axes, (panel, flags, threads) in zip(layout.bands(figure, counts).values(), rows, strict=True):
+        if len(flags):
+            fill_flags(axes[0], flags)
         if len(threads):
-            scaling.fill(right, study, panel, threads, "GFLOP/s", PANEL)
-        else:
-            layout.blank(right, "Threads were not measured.")
+            scaling.fill(axes[-1], study, panel, threads, "GFLOP/s", PANEL)
     entries = [layout.entry(look, line=False) for look in FLAGS.values()]
     entries.append(Line2D([], [], **by_threads.CEILING, label="best product"))
     summaries = [frame for row in rows for frame in row[1:] if len(frame)]
@@ -73,8 +72,6 @@ def draw(study):
 
 def fill_flags(axes, rows):
     """Times by loop, a mark for each set of flags."""
-    if rows.empty:
-        return layout.blank(axes, "Flags were not measured.")
     loops = [name for name in LOOPS if name in set(rows["variant"])]
     shift = {name: SPREAD * (index / (len(FLAGS) - 1) - 0.5) for index, name in enumerate(FLAGS)}
     rows = rows.assign(at=rows["variant"].map(loops.index) + rows["method"].map(shift))
@@ -83,4 +80,4 @@ def fill_flags(axes, rows):
     scales.time_axis(axes.xaxis, scales.extent(rows, reach=1.3), max_ticks=5)
     title = f"1 thread, {int(rows['images'].max()):,} images"
     axes.set(ylim=(len(loops) - 0.5, -0.5), title=title, xlabel="time of an epoch")
-    return axes.grid(axis="both")
+    axes.grid(axis="both")

@@ -28,9 +28,8 @@ def draw(study):
     for name in study.study.machines():
         solves = study.sources["solves"].rows(study.study.of(name))
         for device in LINES_OF:
-            if len(rows := where(solves, device=device)):
-                sizes = rows.groupby("variant")["n"].transform("nunique")
-                rows = rows[sizes > 1] if sizes.max() > 1 else rows  # a variant of one size gives no line
+            rows = where(solves, device=device)
+            if len(rows := rows[rows.groupby("variant")["n"].transform("nunique") > 1]):  # one size gives no line
                 cases = medians.first_cases(medians.summaries(rows, keys), keys)
                 answers = {line: crossings.break_even(points(rows, device, line)) for line in ("cg", "steepest")}
                 sizes = {line: answer[0] for line, answer in answers.items() if isinstance(answer, tuple)}
