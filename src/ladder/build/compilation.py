@@ -1,9 +1,9 @@
 """Numba's compilation ahead of any measurement: which cases need it, and where the compiled code is cached.
 
 Numba specialises on types and on constants, such as a form, never on a count. So compiling for one small problem serves
-all problems of its kind, whatever their sizes and threads; a workload that refuses small sizes is compiled for each size
-of its cases. Numba's cache also depends on what a fingerprint ignores, such as Numba's version and the comments of a
-source, so a note beside the compiled code records these.
+all problems of its kind, whatever their sizes and threads. If the workload refuses small problems, each problem is
+compiled for its own sizes. Numba's cache also depends on what a fingerprint ignores, such as Numba's version and the
+comments of a source, so a note beside the compiled code records these.
 """
 
 import functools
