@@ -295,6 +295,13 @@ def test_a_traceback_is_only_in_the_log_and_begins_in_the_variant(capfd):
     assert lines[-1].startswith("AttributeError")
 
 
+def test_a_misspelt_attribute_of_the_problem_is_answered_with_the_similar_one():
+    refusal = refusal_of(case_of(write_variant("misspelt", setup="problem.otu[...] = 0")))
+    assert "AttributeError: `problem` has no attribute 'otu'. Did you mean 'out'? (line " in refusal
+    refusal = refusal_of(case_of(write_variant("unknown", setup="problem.entry")))
+    assert "AttributeError: `problem` has no attribute 'entry' (line " in refusal
+
+
 def test_in_a_job_of_a_run_a_traceback_is_in_its_log(monkeypatch, capfd):
     monkeypatch.setattr(processes, "run_parents", {processes.PARENT: "1"})
     assert "log" not in refusal_of(case_of(write_variant("broken_in_job", run="problem.entry")))

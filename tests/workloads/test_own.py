@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from conftest import PROTOCOL, ROOT, TESTS, Study
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import locations, sources, workloads
 from ladder.errors import LadderError
 from ladder.harness.measure import measure
 from ladder.planning import configuration, plan, targets
@@ -60,6 +60,18 @@ def test_what_is_wrong_is_refused(own):
     assert not (own.parent / "record.json").exists()
     with pytest.raises(LadderError, match="is too many"):
         case("vectorised", elements=2**31)
+
+
+def test_a_mistake_is_in_a_line_of_the_file_if_the_folder_is_relative(own, monkeypatch):
+    monkeypatch.setenv("LADDER_VARIANTS", "./own/../own")
+    locations.split_folders.cache_clear()
+    path = own / "axpy/vectorised.py"
+    path.write_text(path.read_text().replace("    def run", "    int('?')\n\n    def run"))
+    sources.forget()
+    with pytest.raises(LadderError, match=rf"stopped with ValueError: .* \(line 14 of {path}\)") as refusal:
+        measure(case("vectorised"), "record.json", configuration.protocol(PROTOCOL), "here")
+    log = re.search(r"results/logs/\S+\.log", str(refusal.value))[0]
+    assert f'"{path}", line 14' in (own.parent / log).read_text().splitlines()[1]
 
 
 def test_the_documents_experiment_of_it_is_planned_in_full(own):

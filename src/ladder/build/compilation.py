@@ -1,8 +1,9 @@
 """Numba's compilation ahead of any measurement: which cases need it, and where the compiled code is cached.
 
 Numba specialises on types and on constants, such as a form, never on a count. So compiling for one small problem serves
-all problems of its kind, whatever their sizes and threads. Numba's cache also depends on what a fingerprint ignores,
-such as Numba's version and the comments of a source, so a note beside the compiled code records these.
+all problems of its kind, whatever their sizes and threads. If the workload refuses small problems, each problem is
+compiled for its own sizes. Numba's cache also depends on what a fingerprint ignores, such as Numba's version and the
+comments of a source, so a note beside the compiled code records these.
 """
 
 import functools
@@ -15,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ladder.catalogue import sources, syntax, workloads
+from ladder.errors import LadderError
 from ladder.machine import cpus
 from ladder.records.case import Case
 
@@ -42,11 +44,17 @@ def imports_numba(path: Path) -> bool:
 
 
 def representative(case: Case) -> Case:
-    """The small case that is compiled for all of a kind: the same options (such as a form) and tuning, one thread."""
+    """The small case that is compiled for all of a kind: the same options (such as a form) and tuning, one thread.
+
+    It has the case's own sizes if the workload refuses small ones.
+    """
     kinds = workloads.load(case.workload).SIZES
     options = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
     tuning = {name: 1 if name in ("threads", "ranks") else value for name, value in case.tuning.items()}
-    sizes = workloads.small_sizes(case.workload, options, SMALL)
+    try:
+        sizes = workloads.small_sizes(case.workload, options, SMALL)
+    except LadderError:
+        sizes = dict(case.sizes)
     return Case(case.workload, case.variant, sizes, tuning, variables=case.variables)
 
 

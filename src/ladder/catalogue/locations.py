@@ -27,11 +27,12 @@ def roots() -> list[Path]:
 
 @functools.cache
 def split_folders(folders: str) -> list[Path]:
-    """The folders in a text, separated by ':'. Raises LadderError if one doesn't exist."""
+    """The absolute folders in a text, separated by ':'. Raises LadderError if one doesn't exist."""
     paths = [home_expanded(folder) for folder in folders.split(":") if folder]
     for folder in paths:
         require_folder(folder)
-    return paths
+    # Absolute, as in Python's tracebacks, in which a mistake's file is looked for.
+    return [Path(os.path.abspath(folder)) for folder in paths]  # noqa: PTH100, without `..`, unlike Path.absolute
 
 
 def require_folder(folder: Path | str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ladder.errors import did_you_mean
 from ladder.harness.steps import Steps
 from ladder.harness.validation import Check
 
@@ -32,3 +33,7 @@ class Problem(SimpleNamespace):
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     output_kinds: Kinds
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for a name that the problem lacks. Raises AttributeError with a similar name."""
+        raise AttributeError(f"`problem` has no attribute {name!r}.{did_you_mean(name, vars(self))}".rstrip("."))
