@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ladder.catalogue import literals, locations, workloads
 from ladder.errors import LadderError
-from ladder.report import latex
+from ladder.report import chapter_code, latex
 
 # The ORDER of a chapter without one: after all others.
 LAST = 1000
@@ -58,10 +58,14 @@ class Chapter:
 
     def table(self, name, study):
         """The LaTeX of a table. Raises LadderError if it has no data, and `tables.py` has no function of its name."""
+        with chapter_code.guarded(f"The table `{name}` of the chapter {self.workload}", self.folder / "tables.py"):
+            return self.table_of(name, self.study(study))
+
+    def table_of(self, name, study):
+        """As `table`, from the argument of the chapter's functions; raises the mistakes in their code as they are."""
         from ladder.report import verdict_table
         from ladder.report.telling import chapter_study, claims, ladder  # here, because planning doesn't need pandas
 
-        study = self.study(study)
         if (self.folder / DATA_TABLES.get(name, "")).is_file():
             return ladder.table(study) if name == "ladder" else verdict_table.table(*claims.verdicts(study).values())
         function = getattr(chapter_study.module(self.workload, "tables"), name, None)
@@ -137,13 +141,12 @@ def verdicts(study):
     """All chapters' claims with their answers, [(chapter, group, verdict_table.Claim)], in the order of the paper."""
     from ladder.report.telling import claims  # here, because planning doesn't need pandas
 
-    return [
-        (chapter, group, claim)
-        for chapter in chapters()
-        if chapter.has_lines
-        for group, answers in claims.verdicts(chapter.study(study)).items()
-        for claim in answers
-    ]
+    decided = []
+    for chapter in filter(lambda chapter: chapter.has_lines, chapters()):
+        with chapter_code.guarded(f"The test of the claims of the chapter {chapter.workload}", chapter.folder / LINES):
+            groups = claims.verdicts(chapter.study(study))
+        decided += [(chapter, group, claim) for group, answers in groups.items() for claim in answers]
+    return decided
 
 
 def texts():
