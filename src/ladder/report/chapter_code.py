@@ -12,7 +12,8 @@ def guarded(what, path):
     try:
         yield
     except blame.MISTAKES as error:
-        raise LadderError(f"{blame.sentence(error, what, path)}. See docs/contracts.md.") from error
+        hint = blame.advice_on_keyword(error)
+        raise LadderError(f"{blame.sentence(error, what, path)}.{hint} See docs/contracts.md.") from error
 
 
 def message(error, folders):

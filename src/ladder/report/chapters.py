@@ -94,8 +94,7 @@ def chapters():
             own_tables = constants.get("TABLES", ())
             require(isinstance(order, int), folder, "ORDER", "a whole number")
             require(isinstance(title, str), folder, "TITLE", "a string")
-            are_names = isinstance(own_tables, tuple | list) and all(isinstance(name, str) for name in own_tables)
-            require(are_names, folder, "TABLES", 'a tuple of names, as in ("square",)')
+            require(literals.is_strings(own_tables), folder, "TABLES", literals.NAMES)
             from_data = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
                 from_data.remove("ladder")
