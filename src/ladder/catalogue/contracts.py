@@ -179,8 +179,9 @@ def require_modules(folder: Path) -> None:
 
 def require_chapter(folder: Path) -> None:
     """Refuse a chapter if one of its modules breaks its contract. Raises LadderError."""
-    names = literals.read(folder / "__init__.py").get("TABLES", ())
-    line = literals.line_of(folder / "__init__.py", "TABLES", None) if names else ""
+    constants = literals.read(folder / "__init__.py")
+    names = constants.get("TABLES", ())
+    line = literals.line_of(folder / "__init__.py", "TABLES", None) if "TABLES" in constants else ""
     if not literals.is_strings(names):
         raise LadderError(f"`TABLES` in {line} is {names!r}: it must be {literals.NAMES}. See docs/contracts.md.")
     tables = {name: Name(REQUIRED, "study", returns=True) for name in names}
