@@ -229,6 +229,13 @@ def test_a_users_chapter_is_accepted(paper):
             "be numbers, `min` the smaller one.",
         ),
         (
+            "claims.py",
+            '"parallel")]',
+            '"parallel", mn=2)]',
+            "The import of {paper}/claims.py stopped with TypeError: Claim.__init__() got an unexpected keyword "
+            "argument 'mn' ({place}). Did you mean 'min'? See docs/contracts.md.",
+        ),
+        (
             "waterfall.py",
             '("axpy_threads",)',
             '("axpy_threads")',

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ladder.errors import LadderError
+from ladder.errors import LadderError, did_you_mean
 
 # What a mistake in code raises. An error of the system, such as a full disk, isn't the code's.
 MISTAKES = (
@@ -26,6 +26,9 @@ MISTAKES = (
 )
 # The place at which Numba's compiler stopped, in its message.
 NUMBA_PLACE = re.compile(r"(?m)^During: .* at (.+) \((\d+)\)$")
+
+# Python's message on a keyword that a function or a class lacks.
+UNKNOWN_KEYWORD = re.compile(r"^(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
 
 
 def line_of(error: BaseException, folder: Path) -> tuple[Path, int | None] | None:
@@ -76,6 +79,15 @@ def advice_on_import(error: BaseException, is_variant: bool = False) -> str:
     name = error.name.partition(".")[0]
     advice = f'; with REQUIRES = ("{name}",) the variant is skipped where it is missing' * is_variant
     return f" Install {name}{advice}."
+
+
+def advice_on_keyword(error: BaseException) -> str:
+    """The keyword most like an unknown one of a call, with a space before it; empty for any other error."""
+    if not isinstance(error, TypeError) or not (match := UNKNOWN_KEYWORD.search(str(error))):
+        return ""
+    caller = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1]
+    called = caller.f_locals.get(match[1], caller.f_globals.get(match[1]))
+    return did_you_mean(match[2], inspect.signature(called).parameters) if callable(called) else ""
 
 
 def guarded(function: Callable[..., Any], signature: str, path: Path) -> Callable[..., Any]:

@@ -179,11 +179,13 @@ def require_modules(folder: Path) -> None:
 
 def require_chapter(folder: Path) -> None:
     """Refuse a chapter if one of its modules breaks its contract. Raises LadderError."""
-    tables = {
-        name: Name(REQUIRED, "study", returns=True) for name in literals.read(folder / "__init__.py").get("TABLES", ())
-    }
+    constants = literals.read(folder / "__init__.py")
+    names = constants.get("TABLES", ())
+    line = literals.line_of(folder / "__init__.py", "TABLES", None) if "TABLES" in constants else ""
+    if not literals.is_strings(names):
+        raise LadderError(f"`TABLES` in {line} is {names!r}: it must be {literals.NAMES}. See docs/contracts.md.")
+    tables = {name: Name(REQUIRED, "study", returns=True) for name in names}
     if tables and not (folder / "tables.py").is_file():
-        line = literals.line_of(folder / "__init__.py", "TABLES", None)
         raise LadderError(
             f"`TABLES` in {line} names {min(tables)!r}, but there is no {folder}/tables.py: write it, with "
             f"`{min(tables)}(study)`. See docs/contracts.md."

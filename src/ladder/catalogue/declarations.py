@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ladder.catalogue import blame, contracts, forms
+from ladder.catalogue import blame, contracts, literals
 from ladder.errors import LadderError
 
 # Attributes of a problem: no array may have one of these names.
@@ -94,7 +94,7 @@ class Declarations:
 
     def require_filled_names(self, names: Any, inputs: Collection[str]) -> None:
         """Check `names`, which `fill` returned, against the names of the inputs."""
-        if not forms.is_strings(names):
+        if not literals.is_strings(names):
             self.refuse("fill", f"returns {brief(names)}: it must return the names of the inputs that it has written")
         if unknown := [name for name in names if name not in inputs]:
             self.refuse("fill", f"returns the name {unknown[0]!r}, which is not among the inputs of `arrays`")

@@ -9,16 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ladder.catalogue import contracts, literals
+from ladder.catalogue.literals import is_strings
 from ladder.errors import LadderError, did_you_mean
 
 RUNTIMES = ("numba", "blas", "openmp", "torch", "cuda")
 CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")
 TUNING_KINDS = re.compile(r"int|float|str|Literal\[('[^']*'(, )?)+\]")
-
-
-def is_strings(value: Any) -> bool:
-    """Whether a value is a tuple or a list of strings."""
-    return isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
 
 
 def is_string_mapping(value: Any) -> bool:
@@ -35,7 +31,7 @@ def is_limits(value: Any) -> bool:
     )
 
 
-STRINGS = (is_strings, 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma')
+STRINGS = (is_strings, literals.NAMES)
 MAPPING = (is_string_mapping, "a mapping of strings to strings")
 STRING = (lambda value: isinstance(value, str), "a string")
 TRUTH = (lambda value: isinstance(value, bool), "`True` or `False`")

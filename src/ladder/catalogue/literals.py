@@ -9,6 +9,14 @@ from typing import Any
 
 from ladder.errors import LadderError
 
+# The form of several names, in words: of `("first")`, a string, every letter would be taken for a name.
+NAMES = 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma'
+
+
+def is_strings(value: Any) -> bool:
+    """Whether a value is a tuple or a list of strings."""
+    return isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
+
 
 @functools.cache
 def read(path: Path) -> dict[str, Any]:

@@ -201,4 +201,5 @@ def module(chapter, name):
     try:
         return chapter_study.module(chapter.workload, name)
     except blame.MISTAKES as error:
-        raise LadderError(f"{blame.sentence(error, f'The import of {path}', path)}. See docs/contracts.md.") from error
+        sentence = f"{blame.sentence(error, f'The import of {path}', path)}.{blame.advice_on_keyword(error)}"
+        raise LadderError(f"{sentence} See docs/contracts.md.") from error

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ladder.catalogue import literals, locations, workloads
 from ladder.errors import LadderError
-from ladder.report import latex
+from ladder.report import chapter_code, latex
 
 # The ORDER of a chapter without one: after all others.
 LAST = 1000
@@ -58,10 +58,14 @@ class Chapter:
 
     def table(self, name, study):
         """The LaTeX of a table. Raises LadderError if it has no data, and `tables.py` has no function of its name."""
+        with chapter_code.guarded(f"The table `{name}` of the chapter {self.workload}", self.folder / "tables.py"):
+            return self.table_of(name, self.study(study))
+
+    def table_of(self, name, study):
+        """As `table`, from the argument of the chapter's functions; raises the mistakes in their code as they are."""
         from ladder.report import verdict_table
         from ladder.report.telling import chapter_study, claims, ladder  # here, because planning doesn't need pandas
 
-        study = self.study(study)
         if (self.folder / DATA_TABLES.get(name, "")).is_file():
             return ladder.table(study) if name == "ladder" else verdict_table.table(*claims.verdicts(study).values())
         function = getattr(chapter_study.module(self.workload, "tables"), name, None)
@@ -90,8 +94,7 @@ def chapters():
             own_tables = constants.get("TABLES", ())
             require(isinstance(order, int), folder, "ORDER", "a whole number")
             require(isinstance(title, str), folder, "TITLE", "a string")
-            are_names = isinstance(own_tables, tuple | list) and all(isinstance(name, str) for name in own_tables)
-            require(are_names, folder, "TABLES", 'a tuple of names, as in ("square",)')
+            require(literals.is_strings(own_tables), folder, "TABLES", literals.NAMES)
             from_data = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
                 from_data.remove("ladder")
@@ -137,13 +140,12 @@ def verdicts(study):
     """All chapters' claims with their answers, [(chapter, group, verdict_table.Claim)], in the order of the paper."""
     from ladder.report.telling import claims  # here, because planning doesn't need pandas
 
-    return [
-        (chapter, group, claim)
-        for chapter in chapters()
-        if chapter.has_lines
-        for group, answers in claims.verdicts(chapter.study(study)).items()
-        for claim in answers
-    ]
+    decided = []
+    for chapter in filter(lambda chapter: chapter.has_lines, chapters()):
+        with chapter_code.guarded(f"The test of the claims of the chapter {chapter.workload}", chapter.folder / LINES):
+            groups = claims.verdicts(chapter.study(study))
+        decided += [(chapter, group, claim) for group, answers in groups.items() for claim in answers]
+    return decided
 
 
 def texts():

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ladder.report import chapters, ratios
+from ladder.report import chapter_code, chapters, ratios
 from ladder.report.figures import layout, scales, theme
 from ladder.report.figures.theme import Line2D, sns
 from ladder.report.telling.chapter_study import of_chapter
@@ -36,7 +36,9 @@ def panels(study):
             if of_machine.unit is None:
                 continue
             for keys in ladders(of_machine):
-                for label, ratio in gains(of_machine, keys).items():
+                with chapter_code.guarded(f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"):
+                    ratios_by_label = gains(of_machine, keys)
+                for label, ratio in ratios_by_label.items():
                     rungs = rungs_by_ladder.setdefault((chapter.title, keys[0]), {})
                     rungs.setdefault(label, {})[machine] = ratio
     titles = [title for title, _ in rungs_by_ladder]

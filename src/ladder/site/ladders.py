@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from ladder.report import chapters, overview, ratios
+from ladder.report import chapter_code, chapters, overview, ratios
 from ladder.report.telling.chapter_study import of_chapter
 from ladder.report.telling.ladder import distinct_cases, label_of, shows_place
 from ladder.report.telling.lines import place
@@ -116,7 +116,8 @@ def ladders(study, index):
             if chapter_study.unit is None:
                 continue
             for number, keys in enumerate(overview.ladders(chapter_study)):
-                ladder = of_keys(chapter_study, chapter, machine, keys, index)
+                with chapter_code.guarded(f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"):
+                    ladder = of_keys(chapter_study, chapter, machine, keys, index)
                 if ladder:
                     by_place.setdefault(number, []).append(ladder)
         every += [ladder for number in sorted(by_place) for ladder in by_place[number]]

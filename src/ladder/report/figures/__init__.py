@@ -28,7 +28,7 @@ import re
 
 from ladder.catalogue import contracts, literals, locations, sources, workloads
 from ladder.errors import LadderError
-from ladder.report import chapters
+from ladder.report import chapter_code, chapters
 from ladder.report.figures import methods
 
 # The constants with their defaults.
@@ -117,13 +117,14 @@ def module(name):
 def draw(name, **inputs):
     """The Figure; `inputs` are the arguments that its constants define."""
     _, path = modules()[name]
-    if (path.parent / chapters.LINES).is_file() and "tables" in inputs:
-        from ladder.report.telling import chapter_study
-        from ladder.store import study as queries
+    with chapter_code.guarded(f"The figure {name}", path):
+        if (path.parent / chapters.LINES).is_file() and "tables" in inputs:
+            from ladder.report.telling import chapter_study
+            from ladder.store import study as queries
 
-        study = queries.Study(inputs.pop("tables"), None, roofs=inputs.pop("ceilings", None))
-        inputs["study"] = chapter_study.of_chapter(workload(name), study)
-    return module(name).draw(**inputs)
+            study = queries.Study(inputs.pop("tables"), None, roofs=inputs.pop("ceilings", None))
+            inputs["study"] = chapter_study.of_chapter(workload(name), study)
+        return module(name).draw(**inputs)
 
 
 def write(name, out, **inputs):

@@ -17,7 +17,9 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
 
+from ladder.catalogue import blame
 from ladder.errors import LadderError, did_you_mean
+from ladder.report import chapter_code, chapters
 from ladder.report.latex import Missing
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required
 
@@ -115,12 +117,13 @@ def render(path, functions, is_trial=False):
         return jinja2.Template.from_code(jinja, code, jinja.globals).render()
     except jinja2.TemplateSyntaxError as error:
         raise LadderError(f"{path}:{error.lineno}: {explain(error.message, functions)}") from None
-    except (LadderError, jinja2.UndefinedError, TypeError) as error:
+    except (LadderError, jinja2.UndefinedError, *blame.MISTAKES) as error:
         if is_trial and not isinstance(error, LadderError) and not UNKNOWN.match(str(error)):
             raise  # words that replace values may be unfit for what the template does with them
         calls = reversed(traceback.extract_tb(error.__traceback__))
         line = next(call.lineno for call in calls if call.filename == str(path))
-        raise LadderError(f"{path}:{line}: {explain(str(error), functions)}") from None
+        message = chapter_code.message(error, [chapter.folder for chapter in chapters.chapters()])
+        raise LadderError(f"{path}:{line}: {explain(message, functions)}") from error
 
 
 def explain(message, functions):

@@ -1,0 +1,28 @@
+"""Mistakes in a chapter's own code as sentences, with the innermost line in its folder: as in those of variants."""
+
+import contextlib
+
+from ladder.catalogue import blame
+from ladder.errors import LadderError
+
+
+@contextlib.contextmanager
+def guarded(what, path):
+    """Raise mistakes within as LadderError; `what` is called, from the file `path` of the chapter."""
+    try:
+        yield
+    except blame.MISTAKES as error:
+        hint = blame.advice_on_keyword(error)
+        raise LadderError(f"{blame.sentence(error, what, path)}.{hint} See docs/contracts.md.") from error
+
+
+def message(error, folders):
+    """The message of an error in a template; of a mistake in the code in chapters' `folders`, a sentence with the line.
+
+    A template calls functions of its own chapter and of others; a wrong argument is no mistake in their code.
+    """
+    places = [place for folder in folders if (place := blame.line_of(error, folder)) and place[0].suffix == ".py"]
+    if isinstance(error, blame.MISTAKES) and places:
+        return f"{blame.sentence(error, 'the call', places[0][0])}. See docs/contracts.md."
+    is_legible = isinstance(error, TypeError) or not isinstance(error, blame.MISTAKES)
+    return str(error) if is_legible else f"{blame.sentence(error, 'the call', None)}."
