@@ -52,7 +52,7 @@ def answers(workload, study, *keys):
     data, study = chapter_study.module(workload, "claims"), CHAPTERS[workload].study(study)
     every = [claim for group in data.CLAIMS.values() for claim in group] if data else []
     if keys:
-        return {claim.key: claims.decided(study, claim) for claim in every if claim.key in keys}
+        return {claim.key: claims.decided(study, study, claim) for claim in every if claim.key in keys}
     return {claim.key: claim for group in claims.verdicts(study).values() for claim in group} if data else {}
 
 

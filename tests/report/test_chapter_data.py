@@ -404,7 +404,7 @@ def test_the_page_on_chapters_writes_the_example_file_by_file():
     files = {path.name: path.read_text(encoding="utf-8") for path in AXPY.glob("*.*")}
     assert written == files | {"lines.py": files["lines.py"].replace("elements=1000)", "elements=1000000)")}
     config, claims = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
-    assert config["claims"] == ["axpy_claims.yaml"]
+    assert "`claims: [axpy_claims.yaml]`" in page
     for page_config in ({"experiments": config["experiments"]}, claims):
         validated = configuration.validate(page_config)
         assert validated["experiments"]["axpy_threads"]["sizes"] == {"elements": 1000000}

@@ -222,7 +222,7 @@ ABSENT = select("openmp", "threads", threads=99)
 
 
 def decide_claim(study, **claim):
-    return claims.decided(study, Claim("key", "`openmp` over one", **claim))
+    return claims.decided(study, study, Claim("key", "`openmp` over one", **claim))
 
 
 def test_a_claim_is_answered_from_its_data(study):

@@ -72,9 +72,26 @@ def test_without_a_campaign_no_claim_is_tested(study):
     run = of_run(study)
     assert {*verdicts.rows(run)["verdict"]} == {"not tested"}
     needs = {claim.needs for *_, claim in chapters.verdicts(run) if claim.key == "one-launch"}
-    assert needs == {"both rungs in one campaign"}
+    assert needs == {"a campaign"}
     assert verdicts.numbers(run)["study/verdicts/every"] is None
     assert verdicts.numbers(run)["study/toy"] is None, "the sizes are those of the claims"
+
+
+def test_rungs_that_no_campaign_has_need_one(study):
+    """The machine has a campaign, of other cases; the rungs were measured by an ordinary run, or one wasn't at all."""
+
+    def needs(run):
+        published = made.study("descent", machine="here (published)", drop=is_persistent)
+        both = replace(made_up.merged(of_run(run), published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
+        (claim,) = [claim for *_, claim in chapters.verdicts(both) if claim.key == "one-launch"]
+        assert (claim.answer.verdict, claim.answer.ratio) == ("not tested", None)
+        return claim.needs
+
+    def is_persistent(case):
+        return case.variant == "cuda_persistent"
+
+    assert needs(made.study("descent", machine="here")) == "a campaign"
+    assert needs(made.study("descent", machine="here", drop=is_persistent)) == "both rungs"
 
 
 def test_a_build_that_decides_nothing_says_so(study):

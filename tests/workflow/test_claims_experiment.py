@@ -9,6 +9,7 @@ import yaml
 
 from ladder.machine import identity
 from ladder.records import campaigns
+from ladder.workflow import invocation
 from ladder.workflow.builds import Builds
 from ladder.workflow.claims import Claims
 from ladder.workflow.resources import BlockResources
@@ -113,3 +114,28 @@ def test_on_a_cluster_the_kinds_of_nodes_have_blocks_of_their_own():
     resources = BlockResources(claims.study, claims)
     assert [resources.measuring["tasks"](job(name)) for name in ("both-lab", "both-lab-mpi")] == [1, 3]
     assert resources.measuring["mpi"](job("both-lab-mpi")) == "srun"
+
+
+@pytest.mark.parametrize(
+    ("name", "variants", "sentence"),
+    [
+        ("stdy", BLAS, r"The experiment 'stdy' of the claims \(claims\.yaml\) is not in .*Did you mean 'study'"),
+        ("other", BLAS, "The experiment 'other' of the claims"),
+        ("study", {"blsa": {}}, "The experiment 'study' can't be planned: .*blsa.*'blas'"),
+    ],
+)
+def test_planning_refuses_claims_with_a_wrong_name(name, variants, sentence):
+    with pytest.raises(SystemExit, match=sentence):
+        invocation.require_claims(claims_of({name: experiment(variants)}), ["study"])
+
+
+def test_planning_refuses_a_missing_file_of_claims():
+    claims = claims_of({"study": experiment(BLAS)})
+    Path("claims.yaml").unlink()
+    with pytest.raises(SystemExit, match=r"The configuration .*claims\.yaml can't be read: No such file"):
+        invocation.require_claims(claims, ["study"])
+
+
+def test_the_shipped_claims_fit_a_configuration_without_the_shipped_experiments():
+    study = planned({"study": experiment(BLAS)})
+    invocation.require_claims(Claims(study, Builds(study)), ["study"])

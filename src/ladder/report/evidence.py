@@ -7,7 +7,18 @@ import copy
 from dataclasses import replace
 
 from ladder.records import campaigns
+from ladder.report.telling.chapter_study import NotMeasured
 from ladder.store import PUBLISHED
+
+CAMPAIGN = "a campaign"  # what a claim needs both of whose sides were measured
+
+
+def measured(chapter, claim):
+    """The ratio of a claim in a chapter's study, or None without measurements, and what testing it needs."""
+    try:
+        return claim.ratio(chapter) if claim.ratio else chapter.ratio(claim.slower, claim.faster), claim.needs
+    except NotMeasured as missing:
+        return None, missing.needs or claim.needs
 
 
 def of_campaigns(chapter):

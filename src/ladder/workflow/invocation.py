@@ -6,6 +6,7 @@ import sys
 
 from ladder.catalogue import locations
 from ladder.errors import LadderError, did_you_mean, enumerate_words
+from ladder.planning import configuration, yaml_files
 from ladder.report import chapter_data, unmeasured_sources
 from ladder.workflow.mistakes import ending_run
 
@@ -23,6 +24,22 @@ def require_chapters(experiments):
     chapter_data.require_users(experiments)
     for sentence in unmeasured_sources.sentences(experiments):
         print(f"ladder: {sentence}", file=sys.stderr)
+
+
+@ending_run()
+def require_claims(claims, experiments):
+    """End the run for a mistake in the files of a Claims; `experiments` are the names that the configuration has.
+
+    The names of the shipped study are known, too: a configuration with other experiments keeps its claims.
+    """
+    known = {*experiments, *yaml_files.read(configuration.PROJECT / configuration.SHIPPED)["experiments"]}
+    for name in claims.plan.config["experiments"]:
+        if name not in known:
+            files = enumerate_words(claims.study.config["claims"])
+            raise LadderError(
+                f"The experiment {name!r} of the claims ({files}) is not in the configuration, so no source of a "
+                f"chapter can read it: give it the name of an experiment there.{did_you_mean(name, known)}"
+            )
 
 
 def check_targets(workflow, experiments, figures):

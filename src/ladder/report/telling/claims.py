@@ -18,8 +18,8 @@ def verdicts(study):
     if key not in answers:
         data = module(study.workload, "claims")
         groups = grouped(chapter_data.require_groups(data.__file__, data.CLAIMS)) if data else {}
-        of_campaigns = evidence.of_campaigns(study)
-        answers[key] = {group: [decided(of_campaigns, claim) for claim in claims] for group, claims in groups.items()}
+        tested = evidence.of_campaigns(study)
+        answers[key] = {group: [decided(study, tested, claim) for claim in claims] for group, claims in groups.items()}
     return answers[key]
 
 
@@ -31,22 +31,20 @@ def grouped(claims):
     return groups
 
 
-def decided(study, claim):
-    """A claim with its answer, and with what testing it needs."""
-    try:
-        ratio, needs = claim.ratio(study) if claim.ratio else study.ratio(claim.slower, claim.faster), claim.needs
-    except NotMeasured as missing:
-        ratio, needs = None, missing.needs or claim.needs
-    if ratio and ratio.spread is None:  # sides of different campaigns, or of none
-        ratio, needs = None, f"{needs} in one campaign"
+def decided(study, tested, claim):
+    """A claim with its answer in the `tested` campaigns of a study, and with what testing it needs."""
+    ratio, needs = evidence.measured(tested, claim)
+    if not (ratio and ratio.spread):
+        is_measured = ratio or evidence.measured(study, claim)[0]  # in different campaigns, or in none
+        ratio, needs = None, evidence.CAMPAIGN if is_measured else needs
     return verdict_table.Claim(
         claim.key,
         with_code(claim.words),
         with_code(needs),
-        cause(study, claim.cause, ratio),
+        cause(tested, claim.cause, ratio),
         decide(ratio, claim.min, claim.max),
         with_code(claim.place),
-        study.study.have_converged(ratio.cases if ratio else ()),
+        tested.study.have_converged(ratio.cases if ratio else ()),
     )
 
 
