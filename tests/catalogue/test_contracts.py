@@ -371,3 +371,10 @@ def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path
     assert fingerprints()[1] != without
     monkeypatch.undo()
     sources.forget()
+
+
+def test_a_string_in_place_of_names_is_refused_with_the_modules_of_a_workload(tmp_path):
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper/__init__.py").write_text('ORDER = 1\nTABLES = ("square")\n')
+    with pytest.raises(LadderError, match=r"`TABLES` in line 2 of .* is 'square': it must be .*; a tuple of one name "):
+        contracts.require_modules(tmp_path)

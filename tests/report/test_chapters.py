@@ -2,7 +2,6 @@
 
 import pytest
 
-from ladder.catalogue import contracts
 from ladder.errors import LadderError
 from ladder.report import chapters
 
@@ -66,13 +65,6 @@ def test_a_literal_of_another_kind_is_refused(write, literal, kind):
     write({"own": {"__init__.py": literal + "\n"}})
     with pytest.raises(LadderError, match=f"`{literal.split()[0]}` in line 1 of .* must be {kind}"):
         chapters.chapters()
-
-
-def test_a_string_in_place_of_names_is_refused_with_the_modules_of_a_workload(tmp_path):
-    (tmp_path / "paper").mkdir()
-    (tmp_path / "paper/__init__.py").write_text('ORDER = 1\nTABLES = ("square")\n')
-    with pytest.raises(LadderError, match=r"`TABLES` in line 2 of .* is 'square': it must be .*; a tuple of one name "):
-        contracts.require_modules(tmp_path)
 
 
 @pytest.mark.workflow
