@@ -31,18 +31,18 @@ def blocks(problem, activation, product, block):
     """The Blocks of at most `block` images. Raises LadderError if their products don't fit in the GPU's memory."""
     h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
     pixels, multiply = h * h, products.of(product)["nt"]
-    count, matrix = matrices.empty(problem, block, pixels, TAPS**2 * k)
+    images, matrix = matrices.empty(problem, block, pixels, TAPS**2 * k)
     weights = problem.filter.reshape(TAPS**2 * k, c)
     add_up = cuda.kernel("tconv", "cuda_col2im", "add_up", dtype)
-    counts = np.int32(h), np.int32(k), np.int32(ACTIVATIONS.index(activation))
+    scalars = np.int32(h), np.int32(k), np.int32(ACTIVATIONS.index(activation))
 
     def steps(image, out):
         rows = len(image) * pixels
         part = matrix[:rows]
         yield "product", partial(multiply, image.reshape(rows, c), weights, part)
-        yield "add up", partial(add_up, (len(image) * 2 * h,), (BLOCK,), (part, problem.bias, out, *counts))
+        yield "add up", partial(add_up, (len(image) * 2 * h,), (BLOCK,), (part, problem.bias, out, *scalars))
 
-    return Blocks(count, steps, dtype)
+    return Blocks(images, steps, dtype)
 
 
 def layer(problem, *, activation="none", product: str = "cublas", block: int = 100):

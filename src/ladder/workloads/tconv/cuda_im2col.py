@@ -46,10 +46,10 @@ def blocks(problem, activation, product, block):
     def steps(image, out):
         rows = len(image) * elements
         gathered, results = matrix[:rows], out.reshape(rows, k)
-        counts = np.int64(out.size), np.int32(k), np.int32(ACTIVATIONS.index(activation))
+        scalars = np.int64(out.size), np.int32(k), np.int32(ACTIVATIONS.index(activation))
         yield "gather", partial(gather, (rows,), (BLOCK,), (image, gathered, np.int32(h), np.int32(c)))
         yield "product", partial(multiply, gathered, packed, results)
-        yield "bias", partial(add_bias, grid, (BLOCK,), (results, problem.bias, *counts))
+        yield "bias", partial(add_bias, grid, (BLOCK,), (results, problem.bias, *scalars))
 
     return Blocks(count, steps, dtype, (("pack", partial(pack, problem.filter, packed)),))
 

@@ -73,8 +73,8 @@ def layer(
         return lambda *arguments: kernel(grid, block, arguments)
 
     def run(image, out):
-        counts = map(np.int32, (len(image), h, c, k, ACTIVATIONS.index(activation)))
-        launch(len(image))(image, packed, problem.bias, out, *counts)
+        scalars = map(np.int32, (len(image), h, c, k, ACTIVATIONS.index(activation)))
+        launch(len(image))(image, packed, problem.bias, out, *scalars)
 
     return Layer(run, (("pack", pack),))
 

@@ -138,9 +138,9 @@ def layer(
         (blocks,), block, shared = geometry(launch_sizes, **tiling)
         grid = (min(blocks, cuda.multiprocessors() // tiling["cluster"] * tiling["cluster"]),)
         kernel.max_dynamic_shared_size_bytes = shared
-        counts = [np.int32(count) for count in (images, h, width, k)]
+        scalars = [np.int32(count) for count in (images, h, width, k)]
         launch_kernel = dependent_launch.launcher(kernel) if overlaps else kernel
-        return lambda out, *others: launch_kernel(grid, block, (*maps, bias, out, *counts, *others), shared_mem=shared)
+        return lambda out, *others: launch_kernel(grid, block, (*maps, bias, out, *scalars, *others), shared_mem=shared)
 
     def run(image, out):
         launch(image.data.ptr, len(image))(out, np.int32(out.shape[-1]), np.int32(ACTIVATIONS.index(activation)))

@@ -77,7 +77,7 @@ OWN = [
     Claim("staged", OUR_COPY, OUR_HIDDEN, OUR_UNSTAGED, cause=OUR_KERNELS, max=1, **MEMORIES),
     # Each GPU draws half of the pictures.
     Claim("gpus", "Two GPUs over one, our kernels, steady", *STEADY, 2, 2, needs="two GPUs"),
-    Claim("ranks", "Ranks as fast as threads, two GPUs", STEADY[1], THREADS, max=1, needs="both on two GPUs"),
+    Claim("ranks", "Threads as fast as ranks, two GPUs", STEADY[1], THREADS, max=1, needs="both on two GPUs"),
     Claim("peer/home", "`home` over PyTorch, float32", "peer-home", "home-graph", needs="both"),
     Claim("peer/home-tma-tf32", "`home` over PyTorch, TF32", "peer-home-tf32", "home-tma-tf32", needs="both"),
 ]

@@ -1,4 +1,4 @@
-"""The residuals of solves by iteration: in theory, as measured, and the effect of rounding and recomputation on them.
+"""The residuals of solves by iteration: in theory, and as measured, with and without recomputation.
 
 The theory is in Y. Saad, Iterative Methods for Sparse Linear Systems (2003), sections 5.3 and 6.11.
 """
@@ -75,13 +75,3 @@ def least_after_jump(study, method, kappa):
     values = curve_of(study, method, kappa)["relative"]
     jumped = values[(values > DIFFERENCE * values.cummin()).cummax()]
     return jumped.min() if len(jumped) else None
-
-
-def effect(study, method, kappa):
-    """The effect of recomputation on the true residual, as the predicate of a sentence."""
-    updated, recomputed = (true(study, form, kappa) for form in (method, method + RECOMPUTED))
-    if recomputed > DIFFERENCE * updated:
-        return "raises the true residual"
-    if updated > DIFFERENCE * recomputed:
-        return "lowers the true residual"
-    return "changes the true residual by less than a factor of two"
