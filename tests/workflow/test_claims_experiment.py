@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from conftest import ROOT
 from ladder.machine import identity
 from ladder.records import campaigns
 from ladder.workflow import invocation
@@ -136,6 +137,7 @@ def test_planning_refuses_a_missing_file_of_claims():
         invocation.require_claims(claims, ["study"])
 
 
-def test_the_shipped_claims_fit_a_configuration_without_the_shipped_experiments():
-    study = planned({"study": experiment(BLAS)})
-    invocation.require_claims(Claims(study, Builds(study)), ["study"])
+def test_the_shipped_claims_have_experiments_of_the_shipped_configuration():
+    """Planning takes this for granted, because it would take half a second."""
+    study, claims = (yaml.safe_load((ROOT / "config" / name).read_text()) for name in ("config.yaml", "claims.yaml"))
+    assert {*claims["experiments"]} <= {*study["experiments"]}
