@@ -18,7 +18,7 @@ def faults(mutant):
     if mutant.is_stale():
         yield f"update `old` in tests/mutants/{mutant.package}.yaml"
     if mutant.new == mutant.old or not mutant.tests or mutant.tier not in run.TIERS:
-        yield "it changes nothing, names no test or has an unknown tier"
+        yield "it changes nothing, has no tests or has an unknown tier"
     for path, _, name in (test.partition("::") for test in mutant.tests):
         if not (ROOT / path).is_file() or f"def {name.partition('[')[0]}(" not in (ROOT / path).read_text():
             yield f"{path}::{name} isn't a test"
