@@ -46,11 +46,14 @@ def statements_of(text: str) -> list[ast.stmt]:
 
 def parse(path: Path, parser: Callable[[str], list[ast.stmt]] = statements_of.__wrapped__) -> list[ast.stmt]:
     """The top-level statements of a file, by default as new syntax trees. Raises LadderError unless it is Python."""
+    text = path.read_text(encoding="utf-8-sig")
     try:
-        return parser(path.read_text(encoding="utf-8-sig"))
+        return parser(text)
     except SyntaxError as error:
         place = f" in line {error.lineno}" if error.lineno else ""
         raise LadderError(f"{path} isn't valid Python: {error.msg}{place}.") from None
+    except ValueError as error:  # a null byte, before Python 3.11.4
+        raise LadderError(f"{path} isn't valid Python: {error}.") from None
 
 
 def assigns(path: Path, name: str) -> bool:
