@@ -106,14 +106,15 @@ class Gpu(Host):
         """The CPUs' clocks and the state of the first GPU that `variables` select, see `description.clocks`."""
         return description.clocks(variables["CUDA_VISIBLE_DEVICES"].partition(",")[0])
 
-    def state(self, run: Callable[[], object]) -> dict[str, Any]:
+    def state(self, run: Callable[[], object], start: float) -> dict[str, Any]:
         """The current GPU's clocks, temperature, power and throttling at work: `run` is repeated until they are read.
 
-        Without these runs the GPU would lower its clocks before the reading. With several ranks, the first decides for
-        all whether to continue.
+        Without these runs the GPU would lower its clocks before the reading. `start` is the time, of the monotonic
+        clock, since which runs have followed each other. With several ranks, the first decides for all whether to
+        continue.
         """
         with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(state_at_work, gpus.uuid())
+            answer = pool.submit(state_at_work, gpus.uuid(), start)
             while not self.broadcast(answer.done()):
                 self.stopwatch(run)
         return answer.result()
@@ -136,9 +137,9 @@ class Gpu(Host):
         return {"joules": (end - begin) / runs, "sustained": sustained}
 
 
-def state_at_work(uuid: str) -> dict[str, Any]:
-    """The state of a GPU that has worked for a while."""
-    time.sleep(WARM_UP_SECONDS)
+def state_at_work(uuid: str, start: float) -> dict[str, Any]:
+    """The state of a GPU once it has worked for WARM_UP_SECONDS since `start`."""
+    time.sleep(max(0.0, start + WARM_UP_SECONDS - time.monotonic()))
     return nvidia.state(uuid)
 
 

@@ -241,7 +241,7 @@ class Host:
         """The conditions under which this process, or all ranks together, run: see `machine/conditions.py`."""
         return machine_conditions.of_process(sorted(AFFINITY))
 
-    def state(self, run: Callable[[], object]) -> dict[str, Any]:
+    def state(self, run: Callable[[], object], start: float) -> dict[str, Any]:
         """The device's state while it repeats `run`; empty here, since the record has the CPUs' clocks anyway."""
         return {}
 

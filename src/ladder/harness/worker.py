@@ -221,8 +221,9 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
 
     # Timing repeats round 0.
     flush = device.flusher() if case.cache == "cold" else lambda: None
+    sampling_start = time.monotonic()
     samples = sample(device, run, flush, reset, job)
-    state = device.state(run) | (device.energy(run) if job.energy else {})
+    state = device.state(run, sampling_start) | (device.energy(run) if job.energy else {})
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
     times_of_phases = phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}
     trace = {"trace": run_trace(steps.trace, reset, flush, case)} if steps.trace else {}
