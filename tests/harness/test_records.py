@@ -209,7 +209,7 @@ def test_a_worker_gets_the_whole_protocol(monkeypatch):
 
 # A worker
 
-LIMITS = {"seconds": 100.0, "samples": 2, "least": 2, "most": 2, "target": 1e9, "phase_passes": 2, "energy": True}
+JOB_PROTOCOL = {"seconds": 100.0, "samples": 2, "least": 2, "most": 2, "target": 1e9, "phase_passes": 2, "energy": True}
 
 
 class SimulatedRun:
@@ -229,7 +229,7 @@ class SimulatedRun:
             "read_threads": lambda: {"runs": self.runs},
             "flusher": lambda: self.flush,
             "stopwatch": self.stopwatch,
-            "state": lambda run: {"celsius": 33.0},
+            "state": lambda run, start: {"celsius": 33.0},
             "energy": lambda run: {"joules": 7.0, "sustained": 0.5},
             "transfers": lambda staged, problem: [("to device", lambda: self.spend(1e6))],
         }.items():
@@ -237,7 +237,7 @@ class SimulatedRun:
         self.calls = []
         stand_ins = {"fill": self.fill, "check": self.check}
         workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | stand_ins)
-        job = SimpleNamespace(data={}, reference=None, **LIMITS | {"energy": energy})
+        job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL | {"energy": energy})
         self.result = worker.run_case(case, workload, SimpleNamespace(DEVICE="host", setup=self.setup), job)
 
     def spend(self, seconds):

@@ -49,6 +49,7 @@ def steps(monkeypatch):
             steps.append((next(self.orders), self.case.variant))
 
         def last_answer(self):
+            steps.append(("answer", self.case.variant))
             order = measured_in(steps)
             seconds = 1e-3 if self.case.variant == "blas" else 2e-3
             times = seconds * (1 + 0.001 * len(order)) * np.ones(3)  # a drift
@@ -97,11 +98,19 @@ def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(ste
     assert measured_in(steps) == [*there, *there[::-1]] * 2
 
 
-def test_workers_of_a_group_prepare_and_check_while_none_is_timed(steps, monkeypatch):
+def test_workers_prepare_and_check_while_none_is_timed(steps, monkeypatch):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 2)
     measure("a")
     names = [step for step, _ in steps]
-    assert names == [step for step in ("start", "prepare", "time", "check") for _ in range(2)] * 6
+    first, last = ["start", "prepare", "time", "check"], ["answer"]
+    between = ["start", "prepare", "answer", "time", "check"]
+    assert names == [step for step in [*first, *between * 5, *last] for _ in range(2)]
+
+
+def test_a_case_that_starts_alone_waits_for_the_checks_before_it(steps, monkeypatch):
+    monkeypatch.setattr(turns.devices.of(CASES[0]), "can_start_together", lambda case, launcher: False)
+    measure("a", CASES[:1])
+    assert [step for step, _ in steps] == ["start", "prepare", "time", "check", "answer"] * 4
 
 
 def test_the_energy_is_measured_in_the_first_turns_only(steps, monkeypatch):

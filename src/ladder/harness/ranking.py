@@ -230,7 +230,7 @@ def measure_block(ranking, count, files, start, leases, launcher, report):
     while pending:
         group = next(turns.groups(pending, launcher, memory))
         try:
-            turns.measure_group(group, files, start, leases, ranking.results, walls)
+            turns.measure_groups([group], files, start, leases, ranking.results, walls)
         except turns.CaseError as error:
             drop(ranking, error.case, error.reason, report)
         admit(ranking, partial(require_below_ceilings, ranking), report)

@@ -27,7 +27,7 @@ def warnings(cases, start, leases, launcher, say):
         say(f"Checks {case.workload}/{case.variant} untimed at {differences(case, spot)}, too.")
         try:
             for group in turns.groups([(0, spot)], launcher, turns.free_memory()):
-                turns.measure_group(group, {spot: ({}, None)}, start, leases, {spot: []}, {spot: 0.0})
+                turns.measure_groups([group], {spot: ({}, None)}, start, leases, {spot: []}, {spot: 0.0})
         except turns.CaseError as error:
             sentences[case] = f"An untimed check at {differences(case, spot)} failed: {error.reason}"
     return sentences

@@ -44,7 +44,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
         require_met(case, reference)
     origins = {case: (fingerprint(case), revision.of_files(code(case))) for case in cases}
     results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
-    memory = free_memory()
+    memory = free_memory() / 2  # a group is prepared while the one before it is checked
     start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
     with hold_machine(*cases):
         for case in filter(compilation.is_needed, cases):
@@ -52,8 +52,8 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
         with lease_devices(*cases) as leases:
             clocks = partial(devices.of(cases[0]).clocks, leases)
             began, before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
-            for group in groups(in_turns(cases, protocol["processes"]), launcher, memory):
-                measure_group(group, jobs, start, leases, results, walls)
+            turns = groups(in_turns(cases, protocol["processes"]), launcher, memory)
+            measure_groups(turns, jobs, start, leases, results, walls, partial(starts_alone, launcher=launcher))
             after = clocks()
     about = description.describe()
     documents = {}
@@ -86,17 +86,21 @@ def in_turns(cases, count):
 
 
 def groups(processes, launcher, memory):
-    """Lists of (turn, case) that run together: at most as many as there are cores, and as `memory` bytes hold."""
-    group, required = [], 0
+    """Lists of (turn, case) that run together: at most as many ranks as there are cores, and as `memory` bytes hold."""
+    group, ranks, required = [], 0, 0
     for turn, case in processes:
-        needed = ROOM * bytes_of_arrays(case)
-        is_alone = not devices.of(case).can_start_together(case, launcher)
-        if group and (is_alone or len(group) == cpus.cores() or required + needed > memory):
+        needed = math.inf if starts_alone(case, launcher) else ROOM * bytes_of_arrays(case)
+        if group and (ranks + case.ranks > cpus.cores() or required + needed > memory):
             yield group
-            group, required = [], 0
+            group, ranks, required = [], 0, 0
         group.append((turn, case))
-        required = math.inf if is_alone else required + needed
+        ranks, required = ranks + case.ranks, required + needed
     yield group
+
+
+def starts_alone(case, launcher):
+    """Whether a worker of a case must not start before others have ended."""
+    return not devices.of(case).can_start_together(case, launcher)
 
 
 def free_memory():
@@ -107,32 +111,55 @@ def free_memory():
     return min([psutil.virtual_memory().available, *gpus])
 
 
-def measure_group(group, jobs, start, leases, results, walls):
-    """Measure a process of each (turn, case). All prepare at once, are timed one by one, and then check at once."""
-    workers = []  # of (case, Worker)
+def measure_groups(groups, jobs, start, leases, results, walls, is_alone=lambda case: True):
+    """Measure a process of each (turn, case) of groups, and append what it returns to the results of its case.
+
+    The processes of a group prepare at once, are timed one by one, and then check at once; meanwhile those of the next
+    group start and prepare, unless `is_alone` of a case says that it must not. None does anything while one is timed.
+    """
+    checking, preparing = [], []  # of (case, Worker)
     try:
-        for turn, case in group:
-            workers.append((case, start(turn, case, *jobs[case])))
-        for case, worker in workers:
-            named(case, worker.wait_ready)
-        for _, worker in workers:
-            worker.prepare(leases)
-        for case, worker in workers:
-            named(case, worker.wait_paused)
-        for case, worker in workers:
-            began = time.monotonic()
-            worker.proceed()
-            named(case, worker.wait_paused)
-            if not traits.gpus(case):
-                time.sleep(SETTLING)
-            walls[case] += time.monotonic() - began
-        for _, worker in workers:
-            worker.proceed()
-        for case, worker in workers:
-            results[case].append(named(case, worker.last_answer))
+        for group in groups:
+            if any(is_alone(case) for _, case in group):
+                finish(checking, results)
+                checking = []
+            for turn, case in group:
+                preparing.append((case, start(turn, case, *jobs[case])))
+            for case, worker in preparing:
+                named(case, worker.wait_ready)
+            for _, worker in preparing:
+                worker.prepare(leases)
+            finish(checking, results)
+            checking = []
+            for case, worker in preparing:
+                named(case, worker.wait_paused)
+            for case, worker in preparing:
+                walls[case] += measure_process(case, worker)
+            for _, worker in preparing:
+                worker.proceed()
+            checking, preparing = preparing, []
+        finish(checking, results)
     finally:
-        for _, worker in workers:
+        for _, worker in checking + preparing:
             worker.stop()
+
+
+def measure_process(case, worker):
+    """Time the case in a worker that has prepared; returns the seconds that it took in all."""
+    start = time.monotonic()
+    worker.proceed()
+    named(case, worker.wait_paused)
+    if not traits.gpus(case):
+        time.sleep(SETTLING)
+    return time.monotonic() - start
+
+
+def finish(checking, results):
+    """Wait for the results of workers that check, and stop these."""
+    for case, worker in checking:
+        results[case].append(named(case, worker.last_answer))
+    for _, worker in checking:
+        worker.stop()
 
 
 def named(case, action):

@@ -227,12 +227,12 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
     times_of_phases = phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}
     trace = {"trace": run_trace(steps.trace, reset, flush, case)} if steps.trace else {}
+    pause()
+
     reset()
     validation.poison(problem.outputs)
     run()
     facts = {name: int(device.to_host(problem.outputs[name])[0]) for name in workload.FACTS}
-    pause()
-
     check_start = time.perf_counter()
     checks = check(0, *run_results())[0]
     curve = []
@@ -345,7 +345,7 @@ def phases(device, parts, reset, flush, job):
                 rank_seconds[name] = device.by_rank()
         passes.append(seconds)
         by_rank.append(rank_seconds)
-    return {"phases": passes} | ({"by_rank": by_rank} if any(by_rank[0].values()) else {})
+    return {"phases": passes} | ({"by_rank": by_rank} if any(any(ranks.values()) for ranks in by_rank) else {})
 
 
 def run_trace(trace, reset, flush, case):
