@@ -129,7 +129,7 @@ BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}  # a NaN as 
 
 
 def guarded_host():
-    """The host device with guards behind its arrays, as in `device`, each filled with a different NaN."""
+    """The host device with guards after its arrays, as in `device`, each filled with a different NaN."""
     guarded, host = device(), Host()
 
     def empty(shape, dtype):

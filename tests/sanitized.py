@@ -197,7 +197,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="+", help="workload/variant/case")
     options = parser.parse_args()
-    # Every array is a separate allocation, so an access behind its end is an error.
+    # Every array is a separate allocation, so an access past its end is an error.
     cuda.load_cupy().cuda.set_allocator(None)
     with tempfile.TemporaryDirectory() as folder:
         write_digits(Path(folder) / "digits")

@@ -26,7 +26,7 @@ from ladder.planning.plan import grid
 from ladder.records.case import Case
 
 SIZES = {"rows": 30, "columns": 20, "per_row": 5}
-LIMITS = {"seconds": 0.01, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+JOB_PROTOCOL = {"seconds": 0.01, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
 
 
 def forget():
@@ -77,7 +77,8 @@ def test_the_workload_without_a_mistake_is_planned(spmv):
     assert len(plan_copy(SIZES | {"rows": [10, 10**7]})) == 4
 
 
-# Of the workload: (text, what replaces it, the sentence, how many lines below the text is the blamed one).
+# Of the workload: (text, its replacement, the sentence, where the blamed line is: lines below the text, a text in that
+# line, or None if no line is checked).
 WORKLOAD = [
     # Constants.
     ("SIZES = {", "SIZES = [{", "isn't valid Python", None),
@@ -468,7 +469,7 @@ def test_names_that_may_exist_are_planned(spmv, statement):
     assert len(plan_copy()) == 2
 
 
-# The texts of the modules a and b, of which `gathered` imports a; the names of a and b stand for the modules' imports.
+# The texts of the modules a and b; `gathered` imports a.
 CIRCLES = [
     ("from ladder.workloads.spmv.b import TWO\n\nONE = 1\n", "from ladder.workloads.spmv.a import ONE\n\nTWO = 2\n"),
     ("from .b import TWO\n\nONE = 1\n", "from . import a\n\nTWO = a.ONE\n"),
@@ -517,7 +518,7 @@ def test_the_workload_and_a_module_of_it_that_import_each_other_are_refused_when
 
 
 @pytest.mark.slow
-def test_no_module_of_the_project_has_an_undefined_name_or_is_in_a_circle():
+def test_no_module_of_the_projects_workloads_has_an_undefined_name_or_is_in_a_circle():
     """Planning checks only users' modules."""
     for path in sorted(locations.WORKLOADS.glob("*/**/*.py")):
         undefined_names.require(path)
@@ -775,7 +776,7 @@ COMPILED = [
 
 @pytest.mark.parametrize(("expression", "sentence", "line"), COMPILED)
 def test_what_numba_cannot_compile_is_one_sentence_with_its_line(spmv, monkeypatch, expression, sentence, line):
-    edit(spmv / "gathered.py", PASS, "fill(problem.out, problem.x)")
+    edit(spmv / "gathered.py", SUM_STATEMENT, "fill(problem.out, problem.x)")
     edit(
         spmv / "gathered.py",
         "import numpy as np",
@@ -815,7 +816,7 @@ def test_a_bound_of_nan_that_only_real_sizes_have_blames_expected_and_not_the_va
     ],
 )
 def test_a_variant_that_changes_its_inputs_is_reported(spmv, monkeypatch, statement, name, is_right):
-    edit(spmv / "gathered.py", PASS, f"{PASS}; {statement}")
+    edit(spmv / "gathered.py", SUM_STATEMENT, f"{SUM_STATEMENT}; {statement}")
     message = answers_of_worker(monkeypatch)[-1]["error"]
     assert f"The variant has changed its input {name!r}, which its other calls and the check read" in message
     assert message.startswith("The variant has changed") == is_right
@@ -836,7 +837,7 @@ def test_a_result_as_inexact_as_float32_says_so(spmv, monkeypatch, file, old, ne
     assert f"Such an error is that of float32: {sentence}." in message
 
 
-PASS = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1], out=problem.out)"
+SUM_STATEMENT = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1], out=problem.out)"
 SUM = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1])"
 UNWRITTEN = {
     "in a copy": f"out = problem.out.copy(); out[...] = {SUM}",
@@ -848,7 +849,7 @@ UNWRITTEN = {
 
 @pytest.mark.parametrize("statement", UNWRITTEN.values(), ids=UNWRITTEN)
 def test_a_result_that_is_not_written_says_how_to_write_it(spmv, monkeypatch, statement):
-    edit(spmv / "gathered.py", PASS, statement)
+    edit(spmv / "gathered.py", SUM_STATEMENT, statement)
     edit(spmv / "gathered.py", "    def run():", "    done = []\n\n    def run():")
     message = answers_of_worker(monkeypatch)[-1]["error"]
     assert "30 of the 30 elements of the result 'out' are NaN" in message
@@ -859,7 +860,7 @@ def test_a_result_that_is_not_written_says_how_to_write_it(spmv, monkeypatch, st
 def answers_of_worker(monkeypatch):
     """What a worker of the copy's `gathered` answers, in this process."""
     case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})
-    job = {"workload": "spmv", "variant": "gathered", "case": case.slug, "data": {}, "reference": None} | LIMITS
+    job = {"workload": "spmv", "variant": "gathered", "case": case.slug, "data": {}, "reference": None} | JOB_PROTOCOL
     job["fault_report"] = os.devnull
     lines, output, host = iter([json.dumps(job), "go {}"]), io.StringIO(), devices.load("host")
     monkeypatch.setattr(host, "receive", lambda: next(lines))

@@ -85,7 +85,7 @@ void wait_for_groups_but(size_t left) {
       copy.from ? std::memcpy(copy.to, copy.from, copy.bytes) : std::memset(copy.to, 0, copy.bytes);
 }
 
-// Run some threads in turn, in an order that is drawn, until all wait for others or have ended.
+// Run some threads in turn, in random order, until all wait for others or have ended.
 static void advance(std::vector<Thread *> &threads) {
   for (size_t before = steps - 1; before != steps;) {
     before = steps;

@@ -1,7 +1,7 @@
-// As much of a GPU as the kernels of GEMM ask for, on the CPU. A CUDA thread is a context that runs until it waits for
-// others. Each warp goes as far as it can before the next, in an order that is drawn, so that what a missing barrier
-// lets happen does happen. A block is a thread of the system, and its shared memory belongs to that: the blocks of a
-// cluster run at the same time. What does not depend on a kernel is in device.cpp, which is compiled once for all.
+// As much of a GPU as the emulated kernels need, on the CPU. A CUDA thread is a context that runs until it waits for
+// others. Each warp goes as far as it can before the next; the order is random, so that a missing barrier can show.
+// Blocks that differ in z alone are a cluster. A system thread runs the blocks of each z in turn; their shared memory
+// is thread-local. What depends on no kernel is in device.cpp, which is compiled once for all.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -43,8 +43,8 @@ struct Barrier {
 struct Warp {
   Barrier barrier;
   double a[32][4], b[32][2];  // each lane's operands of an instruction of the whole warp
-  unsigned words_of_a[32][4], words_of_b[32][2];
-  const char *rows[32];
+  unsigned words_of_a[32][4], words_of_b[32][2];  // the same as bits
+  const char *rows[32];                           // each lane's address of a row, for loads of matrices
 };
 
 extern __thread Index threadIdx, blockIdx;
@@ -56,8 +56,9 @@ void copy_later(void *to, const void *from, size_t bytes);  // from null: zeros
 void commit_copies();
 void wait_for_groups_but(size_t left);
 
-// The cluster. Shared memory is thread-local here, and each block is a thread of the system. So an object has the same
-// offset from `own_origin` in every block, and `block_origins` has the address of each block's `own_origin`.
+// The cluster. Shared memory is thread-local here, and each block of a cluster runs on its own system thread. So an
+// object has the same offset from `own_origin` in every block, and `block_origins` has the address of each block's
+// `own_origin`.
 extern __thread char own_origin;
 extern char *block_origins[8];
 // A barrier for one thread of each block.
@@ -65,7 +66,7 @@ void wait_for_blocks();
 
 void require(bool condition, const char *sentence);
 
-// Run a grid, one cluster after another.
+// Run a grid, with a system thread for the blocks of each z.
 void launch(Index grid, Index block, void (*start)(const void *kernel), const void *kernel);
 
 template <class Kernel>

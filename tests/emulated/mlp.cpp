@@ -34,7 +34,7 @@ inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
   return largest;
 }
 
-// Shared memory belongs to a thread of the system, global memory doesn't.
+// Shared memory, where the maximum is, is local to a system thread; global memory isn't.
 inline unsigned atomicMax(unsigned *number, unsigned value) { return std::exchange(*number, max(*number, value)); }
 inline unsigned atomicAdd(unsigned *number, unsigned value) {
   return __atomic_fetch_add(number, value, __ATOMIC_ACQ_REL);

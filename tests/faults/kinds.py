@@ -1,6 +1,6 @@
-"""The kinds of faults: each a function that does one to a trial's study, in a run or before one.
+"""The kinds of faults: for each, a function that puts the fault into a trial's study, in a run or before one.
 
-KINDS is the table that a seed chooses from, with the share of each. What a fault draws, it draws from the trial's own
+KINDS is the table that a seed draws from, with the weight of each. What a fault draws, it draws from the trial's own
 random numbers; what it did, it tells by `trial.say`. A function that runs the study puts the outcome into
 `trial.outcomes`; `run.py` then runs the study until it completes and judges it.
 """
@@ -40,9 +40,10 @@ class Trial:
     kind: str = ""
     told: list = field(default_factory=list)
     outcomes: list = field(default_factory=list)
-    may_trace: bool = False  # where Python itself ends in a traceback before a sentence follows
+    may_trace: bool = False  # a traceback is no mistake: Python itself may run out of memory
     damaged: dict = field(default_factory=dict)  # {path: contents} of the files that were damaged
-    is_killed: bool = False  # its run can't say anything, since its head was killed
+    # Its run may end without a message: its head, Snakemake's main process, was killed or interrupted.
+    is_killed: bool = False
     undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
     touched: set = field(default_factory=set)  # records that needn't stay as they were
 
@@ -109,7 +110,7 @@ def with_role(head, words):
     return [process for process in found if any(word in small.command_of(process) for word in words)]
 
 
-def meet(trial, head, words):
+def wait_for_process(trial, head, words):
     """A random process with these words, at a random moment after the first is there; None once the run has ended."""
     later = trial.random.choice([0, 0.1, 0.5, 1.5]) * trial.random.random() if words else trial.random.uniform(0.5, 9)
     seen = None
@@ -124,7 +125,7 @@ def meet(trial, head, words):
 
 
 def kill(trial):
-    """SIGKILL, SIGTERM or SIGINT to a process of a run."""
+    """SIGKILL or, less often, SIGTERM to a process of a run."""
     signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]
     hit(trial, trial.random.choice(sorted(ROLES)), trial.random.choice(signals))
 
@@ -133,7 +134,7 @@ def interrupt(trial):
     """Ctrl-C, to all of the run at once as a terminal does, or to its head alone."""
     give_work(trial, count=3)
     head = small.start(trial.study)
-    if process := meet(trial, head, ()):
+    if process := wait_for_process(trial, head, ()):
         trial.say("pressed Ctrl-C")
         (os.killpg if trial.random.random() < 0.5 else os.kill)(process.pid, signal.SIGINT)
     trial.is_killed = True
@@ -145,16 +146,16 @@ def stop(trial):
     hit(trial, trial.random.choice(sorted(ROLES)), signal.SIGSTOP, then=signal.SIGCONT)
 
 
-def hit(trial, role, number, then=None):
+def hit(trial, role, signum, then=None):
     """Send a process of a role a signal, and another one later."""
     words, work = ROLES[role]
     give_work(trial, *filter(None, [work])) if work else give_work(trial, count=3)
     head = small.start(trial.study)
-    process = meet(trial, head, words)
+    process = wait_for_process(trial, head, words)
     with contextlib.suppress(psutil.Error):
         if process:
-            trial.say(f"sent {number.name} to {role}: {small.command_of(process)[:90]}")
-            process.send_signal(number)
+            trial.say(f"sent {signum.name} to {role}: {small.command_of(process)[:90]}")
+            process.send_signal(signum)
             trial.is_killed = role == "the head" and not then
         if process and then:
             time.sleep(trial.random.uniform(0.2, 4))
@@ -180,9 +181,9 @@ FILES = {
     "a description of the machine": ["results/machines/*.json"],
     "the configuration": ["study.yaml"],
 }
-# What nothing reads, or what its reader refuses by a sum: it may stay damaged until somebody reads it.
+# What nothing reads, or what its reader refuses by its checksum: it may stay damaged until somebody reads it.
 UNREAD = ("results/figures/*", "results/numbers.tex", "results/table.csv", "results/references/**/*.npz")
-# What is read only if something else is rebuilt.
+# The WORK whose rebuilding reads a file: often deleted with the damage, so that the file is read.
 READ_FOR = {
     "Numba's compiled code": "a record of Numba",
     "a note": "a record of Numba",
@@ -196,7 +197,8 @@ READ_FOR = {
     "a description of the machine": "figures and numbers",
 }
 
-# What reads a file whatever else has to be done: it must notice that the file is damaged.
+# The same for files whose damage must be noticed, even if the runs after the fault didn't read them (`have_read` of
+# run.py).
 READERS = {
     "a record": "the tables",
     "a plan": "the tables",
@@ -248,7 +250,7 @@ def damage_between(trial):
 
 
 def damage_configuration(trial, path):
-    """Damage the configuration; one that drops the shipped experiments no longer, and would run them, is emptied."""
+    """Damage the configuration; empty it if an experiment's entry was lost: shipped experiments would then run."""
     damage(trial, path)
     with contextlib.suppress(ValueError, yaml.YAMLError):
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -262,7 +264,7 @@ def damage_during(trial):
     trial.touched |= set(small.sound_records(trial.study)[0])
     give_work(trial, count=3)
     head = small.start(trial.study)
-    if meet(trial, head, ()):
+    if wait_for_process(trial, head, ()):
         found = trial.files(*FILES[trial.random.choice(sorted(FILES.keys() - {"the configuration"}))])
         with contextlib.suppress(FileNotFoundError, IndexError):  # the run has replaced it
             damage(trial, trial.random.choice(found))
@@ -353,11 +355,6 @@ def answer(handler, contents, length=None):
         handler.wfile.write(contents)
 
 
-def flipped(contents):
-    place = len(contents) // 2
-    return contents[:place] + bytes([contents[place] ^ 4]) + contents[place + 1 :]
-
-
 def redirect(handler):
     handler.send_response(302)
     handler.send_header("Location", handler.path)
@@ -441,12 +438,12 @@ def clock(trial):
 
 
 def memory(trial):
-    """A worker, or a job, that may have no more memory than it has."""
+    """A job, a worker or a rank whose memory may grow by at most 64 MiB (RLIMIT_AS)."""
     role = trial.random.choice(["a job", "a worker", "a rank"])
     words, work = ROLES[role]
     give_work(trial, *filter(None, [work]))
     head = small.start(trial.study)
-    if process := meet(trial, head, words):
+    if process := wait_for_process(trial, head, words):
         more = trial.random.choice([0, 1, 8, 64]) * 2**20
         trial.may_trace = True
         with contextlib.suppress(psutil.Error, OSError):
@@ -460,10 +457,10 @@ def stale_lock(trial):
     """A lock that a dead run has left."""
     give_work(trial, count=2)
     host = trial.random.choice(["", "another-host", os.uname().nodename])
-    mine = trial.folder / ".snakemake/ladder.lock"
+    run_lock = trial.folder / ".snakemake/ladder.lock"
     left = trial.random.choice(["of Snakemake", "of Numba", "of the compiler", "as a folder"])
     trial.say(f"a lock {left} is left by a run on {host or 'no host'!r}")
-    mine.write_text(host, encoding="utf-8")
+    run_lock.write_text(host, encoding="utf-8")
     if left == "of Snakemake":
         locks = trial.folder / ".snakemake/locks"
         locks.mkdir(exist_ok=True)
@@ -497,7 +494,7 @@ def beside(trial):
     trial.outcomes.append(small.Outcome(second.stdout.decode(errors="replace"), second.returncode))
 
 
-# Each kind, how often it is drawn, and whether records that it doesn't touch must stay as they are.
+# Each kind: its function, and its weight in the draw.
 KINDS = {
     "kill": (kill, 26),
     "interrupt": (interrupt, 4),

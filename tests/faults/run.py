@@ -34,8 +34,8 @@ TRIES = 4  # runs at most until a study completes, one for each piece of advice
 def draw(seed, number):
     """The random numbers of a fault, and its kind."""
     chance = random.Random(f"{seed}/{number}")
-    names, shares = zip(*((name, share) for name, (_, share) in kinds.KINDS.items()), strict=True)
-    return chance, chance.choices(names, shares)[0]
+    names, weights = zip(*((name, weight) for name, (_, weight) in kinds.KINDS.items()), strict=True)
+    return chance, chance.choices(names, weights)[0]
 
 
 def attempt(base, seed, number, folder):

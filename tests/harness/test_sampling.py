@@ -8,7 +8,7 @@ import pytest
 from ladder.harness import worker
 from ladder.harness.validation import Check
 
-LIMITS = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
+JOB_PROTOCOL = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
 
 
 def take_samples(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=lambda value: value, **limits):
@@ -22,7 +22,7 @@ def take_samples(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=
 
     device = SimpleNamespace(stopwatch=stopwatch, broadcast=broadcast)
     steps = [lambda name=name: calls.append(name) for name in ("run", "flush", "reset")]
-    return worker.sample(device, *steps, SimpleNamespace(**LIMITS | limits)), calls
+    return worker.sample(device, *steps, SimpleNamespace(**JOB_PROTOCOL | limits)), calls
 
 
 def test_every_timed_call_starts_with_fresh_inputs_and_flushed_caches():

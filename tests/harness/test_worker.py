@@ -21,7 +21,7 @@ from ladder.records.case import Case
 
 HOST = devices.load("host")
 CASE = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1})
-LIMITS = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+JOB_PROTOCOL = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_time_of_the_set_up_includes_preparation_but_not_the_inputs(monkeypa
 
     slow_workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"fill": fill})
     variant = SimpleNamespace(DEVICE="host", setup=setup)
-    result = worker.run_case(CASE, slow_workload, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
+    result = worker.run_case(CASE, slow_workload, variant, SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL))
     assert result["setup"] == 11.0
     assert result["check"] >= 1000.0
 
@@ -99,7 +99,7 @@ def test_a_workload_with_state_starts_from_its_inputs_although_the_set_up_has_ch
         return run
 
     stateful = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"STATEFUL": True})
-    job = SimpleNamespace(data={}, reference=None, **LIMITS)
+    job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL)
     worker.run_case(CASE, stateful, SimpleNamespace(DEVICE="host", setup=setup), job)
     assert all(started)
 
@@ -118,8 +118,8 @@ def test_only_cold_cases_flush_caches_before_every_sample(monkeypatch, cache, fl
 
         return run
 
-    limits = LIMITS | {"samples": 3, "least": 3, "most": 3}
-    job = SimpleNamespace(data={}, reference=None, **limits)
+    protocol = JOB_PROTOCOL | {"samples": 3, "least": 3, "most": 3}
+    job = SimpleNamespace(data={}, reference=None, **protocol)
     worker.run_case(case, workloads.load("gemm"), SimpleNamespace(DEVICE="host", setup=setup), job)
     timed_call = ["flush"] * flushes + ["run"]
     # The first call comes before the timed ones, the first of which is a warm-up; after them come two to check.

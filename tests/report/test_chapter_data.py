@@ -57,8 +57,9 @@ def test_the_looks_of_every_chapter_are_accepted(workload):
 
 
 def test_a_users_chapter_is_accepted(paper):
-    chapter_data.require_users(EXPERIMENTS)
-    chapter_data.require_users({"mlp_threads": {"workload": "mlp"}})  # the experiment is in another configuration
+    chapter_data.require_user_chapters(EXPERIMENTS)
+    # The experiment may be in another configuration.
+    chapter_data.require_user_chapters({"mlp_threads": {"workload": "mlp"}})
 
 
 @pytest.mark.parametrize(
@@ -307,7 +308,7 @@ def test_an_unknown_name_anywhere_in_a_text_is_refused_when_planning(text, sente
     path = paper / "text.tex"
     path.write_text(f"First.\n{text}\n")
     with pytest.raises(LadderError, match=re.escape(sentence)) as error:
-        chapter_data.require_users(EXPERIMENTS)
+        chapter_data.require_user_chapters(EXPERIMENTS)
     assert str(error.value).startswith(f"{path}:2: ")
 
 
@@ -316,7 +317,7 @@ def test_texts_of_values_that_a_plan_lacks_are_accepted(paper):
         '<<result("machines")>> <<gemm.speedup("serial", "openmp")>> <<claimed_ratio("one-pass")>> '
         '<% if median("parallel") > 2 %>A<% endif %> <<median("parallel") + 1>>'
     )
-    chapter_data.require_users(EXPERIMENTS)
+    chapter_data.require_user_chapters(EXPERIMENTS)
 
 
 TABLE = "def square(study):\n    return study.fnd('parallel')\n"
@@ -337,11 +338,11 @@ FIGURE = 'TITLE = "T"\nCATEGORY = "C"\nCAPTION = "C"\n\n\ndef draw(given):\n    
 def test_an_unknown_attribute_of_the_study_is_refused_when_planning(name, text, sentence, paper):
     change(paper / "__init__.py", "ORDER = 90", 'ORDER = 90\nTABLES = ("square",)')
     (paper / "tables.py").write_text(TABLE.replace("fnd", "find"))
-    chapter_data.require_users(EXPERIMENTS)
+    chapter_data.require_user_chapters(EXPERIMENTS)
     (paper / name).write_text(text)
     sources.forget()
     with pytest.raises(LadderError, match=sentence.format(path=paper / name)):
-        chapter_data.require_users(EXPERIMENTS)
+        chapter_data.require_user_chapters(EXPERIMENTS)
 
 
 @pytest.mark.parametrize("workload", [name for name, chapter in CHAPTERS.items() if chapter.has_lines])
@@ -358,7 +359,7 @@ def test_a_file_of_a_chapter_in_another_encoding_is_refused(name, paper):
 
 @pytest.mark.parametrize("workload", CHAPTERS)
 def test_the_tables_and_figures_in_the_texts_of_every_chapter_exist(workload):
-    chapter_data.require_floats(CHAPTERS[workload])
+    chapter_data.require_tables_and_figures(CHAPTERS[workload])
 
 
 @pytest.mark.parametrize("workload", CHAPTERS)

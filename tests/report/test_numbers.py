@@ -12,7 +12,7 @@ from ladder.planning import configuration
 from ladder.report import latex, numbers, plan_table, ratios, validation_table
 from ladder.report.phrases import Missing
 from ladder.report.telling import chapter_study
-from ladder.store import study as study_of
+from ladder.store import study as queries
 from ladder.store.study import Study, load
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.stream.paper import tables as stream_tables
@@ -20,8 +20,8 @@ from made_up import MACHINE, description, merged, study, tables
 from made_up import chapters as made
 
 PROTOCOL = configuration.protocol({})
-# Keys whose values no measurement gives.
-KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/", "study/flags")
+# The beginnings of keys that have values even without measurements.
+ALWAYS_KNOWN = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/", "study/flags")
 
 
 def numbers_of(study):
@@ -45,8 +45,8 @@ def values(full_study):
     return numbers_of(full_study)
 
 
-def on_cores(values):
-    """The keys without those of chapters of which `study()` has no case of the claims' sizes, and of GPUs."""
+def host_keys(values):
+    """The keys except those of GPUs and those that summarise all chapters, of which `on_host()` has only some."""
     ignored = r"study/(toy|behind|verdicts|campaigns)|/gpu/"
     return [key for key in values if not re.search(ignored, key)]
 
@@ -57,12 +57,12 @@ def test_the_keys_do_not_depend_on_what_was_measured(values):
 
 
 def test_a_whole_study_lacks_nothing(values):
-    assert [key for key in on_cores(values) if isinstance(values[key], Missing)] == []
+    assert [key for key in host_keys(values) if isinstance(values[key], Missing)] == []
 
 
 def test_without_measurements_every_value_is_words():
     for key, value in numbers_of(Study({}, None)).items():
-        if not key.startswith(KNOWN_WITHOUT):
+        if not key.startswith(ALWAYS_KNOWN):
             assert isinstance(value, Missing) or "want of a measurement" in value, key
 
 
@@ -70,7 +70,7 @@ def of_the_product(full_study, variant):
     return full_study.samples("gemm_square", variant=variant, form="nn", dtype="float64")
 
 
-def test_numbers_are_those_of_the_rule(full_study):
+def test_ratios_are_those_of_the_made_up_times(full_study):
     plain, tiled, in_c = (of_the_product(full_study, name) for name in ("openmp", "tiled", "c_openmp"))
     assert ratios.comparison(ratios.of(plain, tiled), "it").startswith(r"is \num{25}\,$\times$ faster")
     assert ratios.comparison(ratios.of(tiled, plain), "it").startswith(r"is \num{25}\,$\times$ slower")
@@ -87,7 +87,7 @@ def test_numbers_are_those_of_the_rule(full_study):
         (0.0, float("inf"), r"\num{190}"),
     ],
 )
-def test_a_size_has_the_ends_of_its_interval_that_are_known(low, high, text):
+def test_a_number_has_the_ends_of_its_interval_that_are_known(low, high, text):
     assert ratios.size(190, low, high) == text
 
 
@@ -95,7 +95,7 @@ def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
     ceiling = full_study.samples("ceiling_arithmetic", dtype="float64", threads=1)
     best = (ceiling["flops"] / ceiling["seconds"]).max()
     rows = of_the_product(full_study, "blas")
-    expected = rows["flops"].iloc[0] / study_of.middle(rows) / best
+    expected = rows["flops"].iloc[0] / queries.middle(rows) / best
     line = next(
         line
         for line in gemm_tables.square(chapter_study.of_chapter("gemm", full_study)).splitlines()
@@ -110,7 +110,7 @@ def test_sizes_never_mix():
     samples = [tables(made.measurements(name))[name]["samples"] for name in experiments]
     frame = pd.concat(samples).query("dtype == 'float64'")
     assert set(frame["m"]) == {512, 1024, 2048}
-    assert set(study_of.largest_size(frame)["m"]) == {2048}
+    assert set(queries.largest_size(frame)["m"]) == {2048}
 
 
 def test_a_case_of_one_process_gives_no_verdict(full_study):
@@ -159,7 +159,7 @@ def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(full_s
     """The training is measured on both in one experiment; a machine without a GPU stands beside."""
     with_gpu = merged(made.whole("gemm"), on_host("another (published)"))
     together = numbers_of(with_gpu)
-    differing = {key for key in on_cores(values) if values[key] != together[key]}
+    differing = {key for key in host_keys(values) if values[key] != together[key]}
     counts = {"study/validation/checks", "study/cases/measured", "study/cases/converged"}
     assert differing == counts | {"study/machines"}
     assert set(stream_tables.ceilings(full_study).splitlines()) <= set(stream_tables.ceilings(with_gpu).splitlines())
@@ -182,7 +182,7 @@ def test_text_is_escaped():
     assert latex.escape("100% of a_b & c#d\\") == r"100\% of a\_b \& c\#d\textbackslash{}"
 
 
-def test_left_out_cases_are_named_by_products():
+def test_skipped_cases_are_named_by_combinations_of_values():
     columns = ("variant", "threads")
     assert len(plan_table.combine(columns, (("a", 4), ("a", 6), ("b", 4), ("b", 6)))) == 1
     parts = plan_table.combine(columns, (("a", 4), ("a", 6), ("b", 4)))
@@ -190,14 +190,14 @@ def test_left_out_cases_are_named_by_products():
     assert all("6" not in part for part in parts if "texttt{b}" in part)
 
 
-def test_the_plan_names_what_a_small_machine_left_out():
+def test_the_plan_names_what_a_small_machine_skipped():
     text = plan_table.plan(on_host(max_threads=2))
     line = next(line for line in text.splitlines() if "mlp" in line and "threads" in line)
     assert "more threads or ranks than the 2 cores available" in line
     assert all(f"\\texttt{{{count}}}" in line for count in (4, 12, 24))
 
 
-def test_a_variant_of_which_none_ran_for_one_reason_is_named_alone():
+def test_a_variant_skipped_entirely_for_one_reason_is_named_alone():
     absent = pd.DataFrame(
         [
             {"variant": variant, "case": f"{variant}{threads}", "threads": threads, "why": why}

@@ -27,7 +27,7 @@ class Browser:
     """A page in Chromium, with what tests ask of it."""
 
     def __init__(self, path):
-        from selenium import webdriver  # here, because it is installed only for tests
+        from selenium import webdriver  # here, so that collecting the tests doesn't require it
 
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
@@ -103,7 +103,7 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _usual(browser):
+def _reset_and_check_console(browser):
     browser.resize(WIDTHS[0])
     browser.emulate()
     yield
@@ -141,7 +141,7 @@ def test_random_views_of_the_explorer_show_the_numbers_of_the_tables(browser, ro
     query |= {name: chosen[name] for name in names} | {"show": chance.choice(["time", "flops", "bandwidth", "share"])}
     browser.go("explore?" + "&".join(f"{name}={value}" for name, value in query.items()))
     head, *shown = browser.table("#explore [data-table] table")
-    at = [re.sub(r"\s*[↕↑↓]$", "", name) for name in head].index("Time")
+    time_column = [re.sub(r"\s*[↕↑↓]$", "", name) for name in head].index("Time")
     expected = [
         one
         for one in rows
@@ -150,8 +150,9 @@ def test_random_views_of_the_explorer_show_the_numbers_of_the_tables(browser, ro
         and all(one[name] == chosen[name] for name in names)
     ]
     assert [line[:2] for line in shown] == [[one["variant"], one["machine"]] for one in expected]
-    assert [seconds_of(line[at]) for line in shown] == pytest.approx([one["seconds"] for one in expected], rel=0.006)
-    assert values(browser, "explore", at) == [one["seconds"] for one in expected]
+    seconds = [one["seconds"] for one in expected]
+    assert [seconds_of(line[time_column]) for line in shown] == pytest.approx(seconds, rel=0.006)
+    assert values(browser, "explore", time_column) == seconds
 
 
 def seconds_of(text):
@@ -194,8 +195,8 @@ def test_a_table_sorts_by_the_keyboard_and_says_so(browser):
             direction
         ]
         head, *lines = browser.table("#explore [data-table] table")
-        at = next(index for index, name in enumerate(head) if name.startswith("Time"))
-        times = [order * seconds_of(line[at]) for line in lines]
+        time_column = next(index for index, name in enumerate(head) if name.startswith("Time"))
+        times = [order * seconds_of(line[time_column]) for line in lines]
         assert times == sorted(times)
 
 
@@ -306,15 +307,15 @@ def test_the_same_case_elsewhere_has_its_days(browser, rows):
     )
     browser.open(f"case?row={number}")
     head, *others = browser.table("#case table:last-of-type")
-    at = next(index for index, name in enumerate(head) if name.startswith("Measured on"))
-    assert any(row[at].startswith("2026-11-28, when its campaign began") for row in others)
+    date_column = next(index for index, name in enumerate(head) if name.startswith("Measured on"))
+    assert any(row[date_column].startswith("2026-11-28, when its campaign began") for row in others)
 
 
-def test_trainings_that_learn_come_first_with_the_answer_and_runs_that_only_time_apart(browser):
+def test_the_learning_view_lists_trainings_before_timing_runs(browser):
     browser.open("learning")
     text = browser.run("return document.querySelector('#learning').innerText")
     assert "network 784-300-10 of mlp, recognises 97.52 % of the test images of MNIST after 8 epochs" in text
-    learning, timing = text.index("Trainings that learn"), text.index("Runs that only time")
+    learning, timing = text.index("Trainings of at least 5 epochs"), text.index("Timing runs")
     assert learning < text.index("97.52 %: mlp, 784-300-10") < timing < text.index(": backprop, 784-56-28-10")
     runs = browser.table("#learning details[open] table")[1:]
     assert len({tuple(run) for run in runs}) == len(runs) == 4

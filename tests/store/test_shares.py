@@ -47,7 +47,7 @@ def test_a_rate_has_its_share_of_the_ceiling(words, unit, share):
 
 def test_the_ceilings_are_those_of_this_machine_s_study(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert shares.of_this_machine() == peaks.NONE
+    assert shares.of_this_machine() == peaks.NO_CEILINGS
     limits = {"flops": {}, "bandwidth": 0.0, "cache_bytes": 1, "margin": 1.5}
     rows = [row | {"median": 1.0, "unit": "FLOP/s"} for row in CEILINGS["rows"]]
     write_json(f"{shares.FOLDER}/{description.label()}.json", limits | {"rows": rows})

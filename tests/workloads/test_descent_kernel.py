@@ -1,4 +1,4 @@
-"""Elementary kernels of descent: right at odd sizes, emulated on the CPU and on a GPU, and wrong results noticed."""
+"""Elementary kernels of descent: right at odd sizes, emulated on the CPU and run on a GPU; wrong results noticed."""
 
 import ctypes
 import itertools
@@ -139,7 +139,7 @@ def test_stale_and_low_precision_results_are_noticed(kernel, dtype):
         write(problem, result(problem_of(kernel, n, dtype, round=1)))
         assert not is_right(problem), n
         write(problem, result(problem, LOWER[dtype]))
-        # What `hash` writes is exact in either dtype.
+        # What `hash` writes is exact in float32, but not in float16.
         assert is_right(problem) is (kernel == "hash" and dtype == "float64"), n
 
 
@@ -254,7 +254,7 @@ def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
 
     assert grids("reduction", "right") == [(9, 64), (3, 64), (1, 64)]
     assert grids("reduction", "study") == [(64, 9), (64, 3), (64, 1)]
-    # Of the study, <<<block, blocks>>> of n n threads but for scale and vecdif.
+    # The study launched <<<block, blocks>>> with n * n threads, but with n for scale and vecdif.
     study = {kernel: grids(kernel, "study") for kernel in STUDY if kernel != "reduction"}
     assert study == {kernel: [(64, 1 if kernel in ("scale", "vecdif") else 36)] for kernel in study}
     assert grids("vecsum", "right") == [(1, 64)]

@@ -2,8 +2,8 @@
 
 Results don't depend on tunings, so a sweep over an ignored tuning would measure the same setting again and again. A
 variant runs on stand-ins (`call_log.py`), once per value, and OBSERVED says how the value shows in the log: in macros
-and launches, in calls of libraries, or in variables of the worker. If possible, one of the values is the default, so
-that a call which keeps the default differs from the others. Whoever adds a tuning adds an entry to OBSERVED.
+and launches, in calls of libraries, or in variables of the worker. If possible, one of the values is the default; the
+logs of the others must differ from its log. Whoever adds a tuning adds an entry to OBSERVED.
 """
 
 import re
@@ -59,7 +59,7 @@ def matches(pattern, lines):
 
 
 def tiling(base, **values):
-    """Observed for each part of a tiling, a macro of the kernels; `base` is the full tiling, which a case must set."""
+    """{name: Observed} of a tiling's parts, each a macro; `base` has all parts, because a case sets all or none."""
     return {name: Observed(options, rf",{name}=@[, ]", others=base) for name, options in values.items()}
 
 
@@ -91,14 +91,16 @@ LAUNCH = {
     "load": Observed((2, 4), ",load=@ "),
 }
 ON_THREADS = {"threads": THREADS}
-SQUARE = {"block": Observed((8, 16), r",block=@ .* block=\[@ @\]")}
-LINE = {"block": Observed((64, 128), r",block=@ .*block=\[@\]")}
-CUBOID = {
+BLOCK_2D = {"block": Observed((8, 16), r",block=@ .* block=\[@ @\]")}
+BLOCK_1D = {"block": Observed((64, 128), r",block=@ .*block=\[@\]")}
+BLOCK_3D = {
     "channels": Observed((1, 2), r",channels=@,.*block=\[@ 4 4\]"),
     "columns": Observed((2, 4), r",columns=@,.*block=\[2 @ 4\]"),
     "rows": Observed((2, 4), r",rows=@ .*block=\[2 4 @\]"),
 }
-LAYERS = {  # of a generator on a GPU; `numbers` are images, rows, and channels in and out
+# Of a generator on a GPU. `numbers` of `cuda_implicit` are images, rows, channels in and out, and the activation, 0 for
+# none.
+LAYERS = {
     "first": Observed(("cuda_implicit", "cuda_parity"), r"^tconv/@ "),
     "last": Observed(("cuda_window", "cuda_naive"), r"^tconv/@ "),
     "split": Observed({split: ("^tconv/cuda_window to", 4 - split) for split in (0, 1, 2, 3)}),
@@ -301,7 +303,7 @@ OBSERVED = {
     },
     "gemm": {
         **dict.fromkeys(("openmp", "interchanged", "tiled", "blas"), ON_THREADS),
-        **dict.fromkeys(("cuda_naive", "cuda_shared"), SQUARE),
+        **dict.fromkeys(("cuda_naive", "cuda_shared"), BLOCK_2D),
         "cuda_columns": {
             "bm": Observed((16, 32), r",bm=@,.*"),
             "bn": Observed((32, 64), r",bn=@ .*block=\[@\]"),
@@ -348,7 +350,7 @@ OBSERVED = {
         "blas": ON_THREADS,
         "mpi": {**RANKS, **MODE},
         "mpi_openmp": {**RANKS, **MODE, "threads": Observed((2, 3), r" multiply .*threads=@\)")},
-        **dict.fromkeys(("cuda_naive", "cuda_shared"), LINE),
+        **dict.fromkeys(("cuda_naive", "cuda_shared"), BLOCK_1D),
         "cuda_coalesced": {
             "block": Observed((64, 256), r" gemv .*,block=@,.*block=\[@\]"),
             "tile": Observed((16, 32), r" transpose .*,tile=@ .*block=\[@ "),
@@ -398,7 +400,7 @@ OBSERVED = {
             "vector": Observed((16, 32), ",vector=@ "),
             **FLAGS,
         },
-        **dict.fromkeys(("cuda_naive", "cuda_parity"), CUBOID),
+        **dict.fromkeys(("cuda_naive", "cuda_parity"), BLOCK_3D),
         "cuda_im2col": {"product": GEMM, "block": Observed({2: (" gather ", 4), 4: (" gather ", 2)})},
         "cuda_col2im": {"product": GEMM, "block": Observed({2: (" add_up ", 4), 4: (" add_up ", 2)})},
         "cuda_implicit": tiling(

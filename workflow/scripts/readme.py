@@ -1,7 +1,8 @@
 """Update the parts of the README about measurements: its results, table of ladders and picture (`make readme`).
 
 Results come from `results/published/`, ladders from the workloads. The picture is a figure of the study in fewer
-colours; its metadata have a digest of the published rows that it shows. A test fails if one of the parts is outdated.
+colours; its metadata have a digest of the published rows of its experiments. A test fails if one of the parts is
+outdated.
 """
 
 import argparse
@@ -28,7 +29,7 @@ BACKPROP = "layers=784-56-28-10,images=10000,epochs=1,rate=0.0001,momentum=0.8,s
 seed=1,cache=cold,{}"
 DESCENT = "n=512,kappa=100.0,iterations=100,tolerance=0.0,algorithm=steepest,start=worst,scaling=none,dtype=float32,\
 seed=1,cache=warm"
-LEARNING = ("amd-epyc-2c", "mlp_accuracy")  # the machine and the experiment of the trainings that learn
+LEARNING = ("amd-epyc-2c", "mlp_accuracy")  # the machine and the experiment of the trainings whose accuracy is stated
 NOTES = (
     "\nMedians over processes, measured in turns, with 99 % intervals. "
     "A network {layers} recognises {accuracy} of MNIST's test images after {epochs} epochs.\n"
@@ -117,11 +118,11 @@ def campaigns_of(result):
     Raises LookupError if none has.
     """
     folders = sorted(PUBLISHED.glob(f"campaigns/{result.machine}_*"))
-    sides = [
-        [processes(folder, result.experiment, *side[1:]) for folder in folders]
-        for side in (result.before, result.after)
+    times = [
+        [processes(folder, result.experiment, *case[1:]) for folder in folders]
+        for case in (result.before, result.after)
     ]
-    measured = [pair for pair in zip(*sides, strict=True) if all(pair)]
+    measured = [pair for pair in zip(*times, strict=True) if all(pair)]
     if not measured:
         raise LookupError(f"No published campaign of {result.machine} has both cases of {result.experiment}.")
     return measured
@@ -143,9 +144,10 @@ def results():
     lines = ["| what was timed | before | after | speed-up |", "| --- | --- | --- | --- |"]
     for result in RESULTS:
         measured = campaigns_of(result)
-        pooled = [[times for side in sides for times in side] for sides in zip(*measured, strict=True)]
-        medians = [time(quotients.median_time(side)) for side in pooled]
-        cells = [f"{side[0]}: {median}" for side, median in zip((result.before, result.after), medians, strict=True)]
+        pooled = [[process for campaign in case for process in campaign] for case in zip(*measured, strict=True)]
+        medians = [time(quotients.median_time(case)) for case in pooled]
+        cases = (result.before, result.after)
+        cells = [f"{words}: {median}" for (words, *_), median in zip(cases, medians, strict=True)]
         ratio = over_campaigns([quotient_in_turns(*pair) for pair in measured])
         value, low, high = map(digits, (ratio.value, ratio.low, ratio.high))
         lines.append(f"| {result.what}, {result.where} | {' | '.join(cells)} | **{value} ×** [{low}, {high}] |")
@@ -153,7 +155,7 @@ def results():
 
 
 def notes():
-    """What holds for all results, and the lowest accuracy with which a training that learns ends."""
+    """What holds for all results, and the lowest accuracy at the end of the trainings of LEARNING."""
     machine, experiment = LEARNING
     rows = [row for row in published(PUBLISHED / machine, [experiment], "curves") if row["epoch"] == row["epochs"]]
     lowest = min(rows, key=lambda row: float(row["accuracy"]))
@@ -188,7 +190,7 @@ def update(text):
 
 
 def digest():
-    """A digest of the published rows that the picture shows, without their empty cells."""
+    """A digest of the published rows of the picture's experiments, without their empty cells."""
     experiments = figures.constants(FIGURE)["EXPERIMENTS"]
     sha256 = hashlib.sha256()
     for path in sorted(PUBLISHED.glob("**/samples.csv.gz")):

@@ -77,7 +77,7 @@ def workload_path(workload: str) -> Path:
 
 
 def is_users(workload: str) -> bool:
-    """Whether a workload is in a folder of the user's; the tests check the project's own."""
+    """Whether a workload is in a user's folder, so that its functions are checked when it is used."""
     return not workload_path(workload).is_relative_to(locations.WORKLOADS)
 
 
@@ -146,8 +146,9 @@ def complete(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
     """All sizes of a case, in the workload's order, with defaults filled in. Raises LadderError for invalid sizes.
 
     A workload's SIZES maps the name of each size to its kind: `int` (required, a whole number of at least 1), `float`
-    (required, a number above 0), a tuple of allowed words (the first is the default), a number (the default of a number
-    of at least 0, which must be whole if the default is), or a string (the default of any string).
+    (required, a number above 0), a tuple of allowed words (the first is the default), a number (the default; any number
+    of at least 0 is allowed, only whole ones if the default is whole), or a string (the default; any string is
+    allowed).
     """
     module = load(workload)
     if unknown := set(sizes) - set(module.SIZES):

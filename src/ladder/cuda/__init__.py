@@ -10,7 +10,6 @@ import functools
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ladder.build import binaries, compiler
@@ -50,7 +49,7 @@ def module(path: Path, is_cooperative: bool = False) -> Any:
     return load_cupy().RawModule(path=str(path), enable_cooperative_groups=is_cooperative)
 
 
-def blocks_at_once(kernel: SimpleNamespace, block: int, shared: int) -> int:
+def blocks_at_once(kernel: Any, block: int, shared: int) -> int:
     """The number of blocks of a kernel that the GPU can run at once.
 
     `block` is the number of threads of a block, `shared` its dynamic shared memory in bytes. Raises LadderError if no

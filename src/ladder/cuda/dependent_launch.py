@@ -9,7 +9,6 @@ Source: CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchroni
 
 import ctypes
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ class Configuration(ctypes.Structure):
     )
 
 
-def launcher(kernel: SimpleNamespace) -> Callable | SimpleNamespace:
+def launcher(kernel: Any) -> Callable:
     """A function with the arguments of `kernel` that launches it, but lets it start while the kernel before it ends.
 
     The kernel must call `wait_for_previous_kernel`. On GPUs without this feature, the result is the kernel itself. The
@@ -55,7 +54,7 @@ def launcher(kernel: SimpleNamespace) -> Callable | SimpleNamespace:
     if int(cupy.cuda.Device().compute_capability) < MIN_CAPABILITY:
         return kernel
 
-    def launch(grid: tuple[int, int], block: tuple[int], arguments: tuple[Any, int, int], shared_mem: int = 0) -> None:
+    def launch(grid: tuple[int, ...], block: tuple[int, ...], arguments: tuple[Any, ...], shared_mem: int = 0) -> None:
         attribute = Attribute(id=PROGRAMMATIC_STREAM_SERIALIZATION, value=1)
         stream = cupy.cuda.get_current_stream().ptr
         config = Configuration(dim3(grid), dim3(block), shared_mem, stream, ctypes.pointer(attribute), 1)

@@ -176,7 +176,7 @@ def difference(detectable):
     return f"only a factor of {1 + detectable:.2g}" if detectable < 98 else "only a factor of more than 100"
 
 
-def detected(detectable):
+def detectable_sentence(detectable):
     """The sentence on the smallest relative difference that would have been detected."""
     words = difference(detectable) if math.isfinite(detectable) else "with one process, no difference"
     return f"{words[0].upper()}{words[1:]} would have been detected."
@@ -197,7 +197,7 @@ def report(comparison):
         f"{answer(verdict)}: A takes {digits(verdict.ratio)} times as long as B, {interval} "
         f"({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
-    lines.append(detected(verdict.detectable))
+    lines.append(detectable_sentence(verdict.detectable))
     return "\n".join(lines)
 
 

@@ -56,7 +56,7 @@ def require_reference(case, path):
             )
         return
     reference = archives.read(path, "a reference written by the verb `reference`")
-    # References from before November 2026 don't name their owner; only the path that the workflow chose does.
+    # References from before 27 November 2026 don't name their owner; only the path that the workflow chose does.
     owner = str(reference.get("of", f"{Path(path).parent.name}/{Path(path).stem}"))
     if sizes and owner != (expected := identity(case.workload, sizes)):
         raise LadderError(f"{path} isn't the reference of {expected}: write that with the verb `reference`.")

@@ -56,7 +56,7 @@ def ancestors() -> Iterator[int]:
             stat = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-        number = int(stat.rpartition(")")[2].split()[1])  # behind the name, which may have blanks and brackets
+        number = int(stat.rpartition(")")[2].split()[1])  # after the name, which may have blanks and brackets
 
 
 def join_run() -> bool:

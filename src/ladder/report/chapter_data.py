@@ -14,14 +14,14 @@ from ladder.report import chapters
 from ladder.report.figures import methods
 
 # The commands of the paper that include a table or a figure.
-FLOAT = re.compile(r"\\(?:long)?study(table|figure)\{(\w+)\}")
+TABLE_OR_FIGURE = re.compile(r"\\(?:long)?study(table|figure)\{(\w+)\}")
 GROUPS = {"earlier": "what an earlier study claimed", "own": "claims of our own"}
 
 
-def require_users(experiments):
+def require_user_chapters(experiments):
     """Check the chapters of the user's own workloads. Raises LadderError.
 
-    `experiments` are all of the configuration, {name: experiment}, or None for one that the configuration drops.
+    `experiments` is {name: experiment} of the whole configuration, with None for an experiment that it drops.
     """
     for chapter in chapters.chapters():
         if chapter.folder.is_relative_to(locations.WORKLOADS):
@@ -44,7 +44,7 @@ def require_users(experiments):
 
 
 def require_looks(chapter):
-    """Refuse LOOKS of another form, of an unknown colour, or of almost a variant's name. Raises LadderError."""
+    """Refuse LOOKS of a wrong form, of an unknown colour, or for a misspelt variant. Raises LadderError."""
     path = chapter.folder / "__init__.py"
     constants = literals.read(path)
     looks, variants = constants.get("LOOKS", {}), workloads.variants(chapter.workload)
@@ -61,7 +61,7 @@ def require_looks(chapter):
 
 
 def require(chapter):
-    """Check the names in a chapter's `lines.py` and `claims.py`. Raises LadderError with the file and the nearest."""
+    """Check the names in `lines.py` and `claims.py` of a chapter. Raises LadderError with the file and nearest name."""
     from ladder.report import chapter_forms  # here, because planning without such chapters needs no pandas
 
     path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
@@ -98,14 +98,14 @@ def require_peers(chapter, ideas):
 
 
 def rungs_line(chapter, variant):
-    """The words `line 3 of PATH` of a variant in the ladder, that of the chapter or of its workload."""
+    """The words `line 3 of PATH`: where RUNGS, in the chapter's `lines.py` or else in the workload, names a variant."""
     path = chapter.folder / chapters.LINES
     has_ladder = literals.assigns(path, "RUNGS") if path.is_file() else False
     return at(path if has_ladder else workloads.workload_path(chapter.workload), "RUNGS", variant)
 
 
 def require_groups(path, claims):
-    """The claims of a chapter. Raises LadderError for those of an unknown group, which no table would show."""
+    """Refuse a claim of an unknown group, which no table would show. Returns the claims. Raises LadderError."""
     for group in claims:
         if group not in GROUPS:
             where = at(Path(path), "CLAIMS", group)
@@ -155,7 +155,10 @@ def require_experiments(chapter, experiments):
 
 
 def require_variants(chapter, experiments):
-    """Refuse a line of a variant that no workload has of which its source's experiments are. Raises LadderError."""
+    """Refuse a line whose variant is neither in the chapter's workload nor in those of its source's experiments.
+
+    Raises LadderError.
+    """
     path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
     for name, line in data.LINES.items():
         names = data.SOURCES[line.source].experiments
@@ -177,17 +180,17 @@ def require_texts(chapter):
         from ladder.report import texts  # here, because planning without such chapters needs no pandas
 
         texts.require_names(chapter)
-        require_floats(chapter)
+        require_tables_and_figures(chapter)
 
 
-def require_floats(chapter):
+def require_tables_and_figures(chapter):
     """Refuse a table or a figure that a chapter's text includes and the study lacks. Raises LadderError."""
     from ladder.report import figures, tables
 
     known = {"table": tables.names(), "figure": figures.names()}
     for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATES)):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            for kind, name in FLOAT.findall(line.partition("%")[0]):
+            for kind, name in TABLE_OR_FIGURE.findall(line.partition("%")[0]):
                 if name not in known[kind]:
                     hint = did_you_mean(name, known[kind])
                     raise LadderError(f"{path}:{number}: there is no {kind} {name!r}.{hint}")

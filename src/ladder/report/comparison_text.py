@@ -1,7 +1,7 @@
 """Verdicts of stored samples as text for a terminal and as JSON."""
 
 from ladder.errors import pluralize
-from ladder.harness.comparison import answer, detected
+from ladder.harness.comparison import answer, detectable_sentence
 from ladder.quantities import seconds
 from ladder.report import ratios
 from ladder.report.ranking_text import entry_document, interval
@@ -13,25 +13,25 @@ from ladder.terminal import wrapped
 NO_CAMPAIGN = "outside of campaigns"
 
 
-def lines(verdicts, machines):
-    """Yield the lines about all verdicts, then those about a case on several machines."""
-    for each in verdicts:
-        yield f"On {each.machine}:"
-        for name, entry in (("A", each.a), ("B", each.b)):
+def lines(stored_verdicts, across_machines):
+    """Yield the lines about all verdicts, then those about cases on several machines, [{machine: entry}]."""
+    for stored_verdict in stored_verdicts:
+        yield f"On {stored_verdict.machine}:"
+        for name, entry in (("A", stored_verdict.a), ("B", stored_verdict.b)):
             best = f", the best of {entry.tunings} tunings" if entry.tunings > 1 else ""
             yield f"{name}  {seconds_with_interval(entry.seconds)}  {entry.case.key}{best}"
-        for sentence in conclusion(each):
+        for sentence in conclusion(stored_verdict):
             yield from wrapped(sentence)
         yield ""
-    for entries in machines:
+    for entries in across_machines:
         yield from wrapped(across(entries))
 
 
-def conclusion(each):
+def conclusion(stored_verdict):
     """Yield the sentences of a verdict, or why there is none."""
-    value, ends = ratios.distinct_texts(each.ratio, ratios.decimals_of(each.ratio.value) + 1)
-    if each.verdict is None:
-        places = where(each.a), where(each.b)
+    value, ends = ratios.distinct_texts(stored_verdict.ratio, ratios.decimals_of(stored_verdict.ratio.value) + 1)
+    if stored_verdict.verdict is None:
+        places = where(stored_verdict.a), where(stored_verdict.b)
         measured = (
             f"both were measured {places[0]}" if len({*places}) == 1 else f"A was measured {places[0]}, B {places[1]}"
         )
@@ -42,12 +42,12 @@ def conclusion(each):
         return
     between = f", 99 % interval {ends[0]} to {ends[1]}" if ends else ""
     yield (
-        f"{answer(each.verdict)}: A takes {value} times as long as B{between} "
-        f"({pluralize(len(each.campaigns), 'campaign')}: {', '.join(each.campaigns)})."
+        f"{answer(stored_verdict.verdict)}: A takes {value} times as long as B{between} "
+        f"({pluralize(len(stored_verdict.campaigns), 'campaign')}: {', '.join(stored_verdict.campaigns)})."
     )
-    if each.verdict.detectable < ratios.FAR:
-        yield detected(each.verdict.detectable)
-    if len(each.campaigns) < REPLICATED:
+    if stored_verdict.verdict.detectable < ratios.MAX_PRINTED_CHANGE:
+        yield detectable_sentence(stored_verdict.verdict.detectable)
+    if len(stored_verdict.campaigns) < REPLICATED:
         yield f"With fewer than {REPLICATED} campaigns, the interval holds only for the hosts and GPUs that measured."
 
 
@@ -67,27 +67,27 @@ def where(entry):
     return f"in {', '.join(names)}" if names else NO_CAMPAIGN
 
 
-def document(verdicts, machines):
+def document(stored_verdicts, across_machines):
     """Verdicts and cases on several machines as JSON; what isn't known is null."""
     return {
-        "results": [verdict_document(each) for each in verdicts],
+        "results": [verdict_document(stored_verdict) for stored_verdict in stored_verdicts],
         "across_machines": [
-            {machine: entry_document(entry) for machine, entry in entries.items()} for entries in machines
+            {machine: entry_document(entry) for machine, entry in entries.items()} for entries in across_machines
         ],
     }
 
 
-def verdict_document(each):
+def verdict_document(stored_verdict):
     """A verdict as JSON."""
-    verdict = each.verdict
-    is_detectable = verdict and verdict.detectable < ratios.FAR
+    verdict = stored_verdict.verdict
+    is_detectable = verdict and verdict.detectable < ratios.MAX_PRINTED_CHANGE
     return {
-        "machine": each.machine,
-        "a": entry_document(each.a),
-        "b": entry_document(each.b),
+        "machine": stored_verdict.machine,
+        "a": entry_document(stored_verdict.a),
+        "b": entry_document(stored_verdict.b),
         "outcome": verdict and verdict.outcome,
         "within": verdict and verdict.within,
-        "ratio": interval(each.ratio),
+        "ratio": interval(stored_verdict.ratio),
         "detectable": verdict.detectable if is_detectable else None,
-        "campaigns": list(each.campaigns),
+        "campaigns": list(stored_verdict.campaigns),
     }

@@ -14,7 +14,6 @@ ROW = 0.115  # inches of a rung
 AROUND = 0.36  # inches of a panel above and below its rungs
 COLUMNS = 2
 MARKERS = ("o", "s", "^", "D", "v", "P")
-EMPTY = "the ladders"
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Panel:
 
 
 def panels(study):
-    """The ladders of all chapters, each over the first of its rungs that a machine measured."""
+    """The ladders of all chapters, each over its first rung, without machines that didn't measure that rung."""
     rungs_by_ladder = {}
     for chapter in chapters.chapters():
         if not chapter.has_lines:
@@ -49,7 +48,7 @@ def panels(study):
 
 
 def ladders(chapter):
-    """The keys of the lines of each ladder of a chapter, [[key]]: a line that begins another one is its first."""
+    """The keys of the lines of each ladder of a chapter, [[key]]: a line with `begins` starts a further ladder."""
     split = []
     for keys in chapter.table:
         split.append([])
@@ -87,13 +86,13 @@ def label(chapter, key):
 
 def draw(study):
     """The figure: a panel for each ladder, a row for each rung, a mark for each machine."""
-    every = panels(study)
-    if not every:
-        return layout.empty(EMPTY)
-    machines = dict.fromkeys(machine for panel in every for rung in panel.rungs.values() for machine in rung)
+    all_panels = panels(study)
+    if not all_panels:
+        return layout.empty("the ladders")
+    machines = dict.fromkeys(machine for panel in all_panels for rung in panel.rungs.values() for machine in rung)
     colours = sns.color_palette("colorblind", len(machines)).as_hex()
     looks = {name: (colours[i], MARKERS[i % len(MARKERS)]) for i, name in enumerate(machines)}
-    columns = balanced(every)
+    columns = balanced(all_panels)
     height = max(sum(AROUND + ROW * len(panel.rungs) for panel in column) for column in columns)
     figure = layout.new(height + 0.4)
     for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
@@ -107,10 +106,10 @@ def draw(study):
     return figure
 
 
-def balanced(every):
+def balanced(all_panels):
     """The panels in COLUMNS of about the same height."""
-    columns, heights = [[] for _ in range(min(COLUMNS, len(every)))], [0.0] * COLUMNS
-    for panel in every:
+    columns, heights = [[] for _ in range(min(COLUMNS, len(all_panels)))], [0.0] * COLUMNS
+    for panel in all_panels:
         shortest = min(range(len(columns)), key=heights.__getitem__)
         columns[shortest].append(panel)
         heights[shortest] += AROUND + ROW * len(panel.rungs)

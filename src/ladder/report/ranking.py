@@ -115,16 +115,16 @@ def rank(results, cases, every_tuning):
     entries = []
     for tunings in variants.values():
         best, tested = study.best_and_test_rows(tunings)
-        entries.append(entry(results, *cases[best], tested, len(tunings)))
-    fastest, tested = study.best_and_test_rows({each.case.key: each.rows for each in entries})
-    others = [each for each in entries if each.case.key != fastest]
-    (first,) = (each for each in entries if each.case.key == fastest)
-    ordered = [over(each, tested) for each in sorted(others, key=lambda each: each.seconds.value)]
+        entries.append(entry_of(results, *cases[best], tested, len(tunings)))
+    fastest, tested = study.best_and_test_rows({entry.case.key: entry.rows for entry in entries})
+    others = [entry for entry in entries if entry.case.key != fastest]
+    (first,) = (entry for entry in entries if entry.case.key == fastest)
+    ordered = [over(entry, tested) for entry in sorted(others, key=lambda entry: entry.seconds.value)]
     sizes = {**first.case.sizes, "cache": first.case.cache}
     return Ranking(results.machine, sizes, [first, *ordered])
 
 
-def entry(results, case, rows, tested, tunings):
+def entry_of(results, case, rows, tested, tunings):
     """The Entry of a case, without its ratio to the fastest."""
     middle, interval = study.middle(rows), ratios.over(rows, 1.0)
     seconds = Ratio(middle, min(interval.low, middle), max(interval.high, middle))
@@ -134,15 +134,15 @@ def entry(results, case, rows, tested, tunings):
     return Entry(case, rows, tested, tunings, seconds, amounts[work] / middle, roofs.UNITS[work], share, bound)
 
 
-def over(each, fastest):
+def over(entry, fastest):
     """An entry with its ratio to the fastest, from the processes that chose neither.
 
     Within a campaign these are the same processes of both cases, which pairs them.
     """
-    is_paired = bool({*study.by_campaign(each.tested)} & {*study.by_campaign(fastest)} - {None, ""})
-    rows = each.tested if is_paired or each.tunings > 1 else each.rows
+    is_paired = bool({*study.by_campaign(entry.tested)} & {*study.by_campaign(fastest)} - {None, ""})
+    rows = entry.tested if is_paired or entry.tunings > 1 else entry.rows
     ratio = ratios.between(study.by_campaign(rows), study.by_campaign(fastest), study.cases(rows, fastest))
-    return replace(each, over_fastest=ratio)
+    return replace(entry, over_fastest=ratio)
 
 
 def share_of(machine, row, amounts, seconds):

@@ -6,18 +6,18 @@ from ladder.catalogue import workloads
 from ladder.errors import enumerate_words
 from ladder.machine import programs
 from ladder.records import campaigns, record
-from ladder.report import ranking
+from ladder.report.ranking import Ranking
 from ladder.store import data_package, results, study
 from ladder.terminal import wrapped
 
 
-def below(each):
+def below(ranking):
     """Yield the lines below a full ranking."""
-    if each.unmeasured:
-        yield from wrapped(f"Not measured at these sizes: {', '.join(each.unmeasured)}.")
-    fastest = each.entries[0]
+    if ranking.unmeasured:
+        yield from wrapped(f"Not measured at these sizes: {', '.join(ranking.unmeasured)}.")
+    fastest = ranking.entries[0]
     yield f"The samples of {fastest.case.variant} are in"
-    yield from (f"  {file}" for file in files(each.machine, fastest))
+    yield from (f"  {file}" for file in files(ranking.machine, fastest))
     yield "To measure it again:"
     yield f"  {command(fastest)}"
 
@@ -42,28 +42,29 @@ def command(entry):
     return f"{programs.own_command()} run {shlex.quote(entry.case.key)}{launcher}"
 
 
-def never_measured(each):
+def never_measured(results_of_machine):
     """Yield lines on the rungs of a system that a machine, `store.results.Results`, has never measured."""
-    workload = each.calls["workload"].iloc[0]
-    if names := [name for name in workloads.rungs(workload) if name not in {*each.calls["variant"]}]:
-        yield from wrapped(f"Never measured on {each.machine}: {', '.join(names)}.")
+    workload = results_of_machine.calls["workload"].iloc[0]
+    measured = {*results_of_machine.calls["variant"]}
+    if names := [name for name in workloads.rungs(workload) if name not in measured]:
+        yield from wrapped(f"Never measured on {results_of_machine.machine}: {', '.join(names)}.")
 
 
 def campaigns_elsewhere(full, others):
     """Yield lines on machines, {machine: Rankings}, whose campaigns have ratios that the full rankings lack."""
-    for each in full:
-        if is_paired(each) or len(each.entries) == 1:
+    for ranking in full:
+        if is_paired(ranking) or len(ranking.entries) == 1:
             continue
         same = [
-            (name, other) for name, of_machine in others.items() for other in of_machine if other.sizes == each.sizes
+            (name, other) for name, of_machine in others.items() for other in of_machine if other.sizes == ranking.sizes
         ]
         if names := [name for name, other in same if is_paired(other)]:
-            sizes = " ".join(f"--size {name}={value}" for name, value in each.sizes.items())
+            sizes = " ".join(f"--size {name}={value}" for name, value in ranking.sizes.items())
             yield f"Campaigns on {enumerate_words(names)} measured these sizes in turns, for ratios without ~:"
-            show = f"  {programs.own_command()} show {each.entries[0].case.workload}"
+            show = f"  {programs.own_command()} show {ranking.entries[0].case.workload}"
             yield from (f"{show} --machine {name} {sizes}" for name in names)
 
 
-def is_paired(each: ranking.Ranking):
+def is_paired(ranking: Ranking):
     """Whether campaigns measured some entry of a ranking together with the fastest."""
-    return any(entry.over_fastest and entry.over_fastest.spread for entry in each.entries)
+    return any(entry.over_fastest and entry.over_fastest.spread for entry in ranking.entries)

@@ -85,14 +85,14 @@ def marks(rankings):
     entries = [entry for ranking in rankings for entry in ranking.entries]
     compared = [entry.over_fastest for entry in entries if entry.over_fastest]
     yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
-    if any(each.spread is None for each in compared):
+    if any(quotient.spread is None for quotient in compared):
         yield f"{APART}: measured in no campaign together with the fastest, so the ratio only indicates an order."
-    if any(NOT_SLOWER in ratio(each) for each in compared):
+    if any(NOT_SLOWER in ratio(quotient) for quotient in compared):
         yield (
             "†: the fastest was chosen by half of its processes. On the others, which give the ratios, this variant is "
             "as fast or faster."
         )
-    if any(UNKNOWN in ratio(each) for each in compared):
+    if any(UNKNOWN in ratio(quotient) for quotient in compared):
         yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio within a factor of {VAGUE}."
     if not all(is_converged(entry) for entry in entries):
         yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."

@@ -13,7 +13,7 @@ from ladder.store import study
 
 DIGITS, MORE = 2, 2  # significant digits of a ratio, and how many more may be needed to show its interval
 WIDEST = 1e6  # intervals whose ends differ by this factor, such as those of two processes, aren't shown
-FAR = 10  # relative changes above this are too large to be worth printing
+MAX_PRINTED_CHANGE = 10  # relative changes above this are too large to be worth printing
 VAGUE = 3  # efficiencies whose interval's ends differ by this factor aren't printed
 NARROW = 1.02  # prose omits an interval whose ends differ by at most this factor
 
@@ -183,18 +183,18 @@ def comparison(ratio, name):
 def detectable(ratio):
     """The smallest difference that would have been detected, as a clause."""
     change = ratio.detectable(THRESHOLD)
-    if change > FAR:
+    if change > MAX_PRINTED_CHANGE:
         return f"{obstacle(change)} to detect any difference"
     return f"the smallest detectable difference is {percent(change, 2)}"
 
 
 def detectable_from(change):
     """The smallest relative change that would have been detected, as a short clause for a table."""
-    if change > FAR:
+    if change > MAX_PRINTED_CHANGE:
         return f"{obstacle(change)} to detect any change"
     return f"detectable change: {percent(change, 2)}"
 
 
 def obstacle(change):
-    """Why no change below FAR would have been detected: without an interval, or with a wide one."""
+    """Why no change below MAX_PRINTED_CHANGE would have been detected: without an interval, or with a wide one."""
     return "too few processes" if change == math.inf else "times of processes differ too much"

@@ -144,7 +144,7 @@ def identifier(root, path):
 
 def folder_entity(root, path):
     """The entity of a folder in the crate, with the number of its files."""
-    count = sum(each.is_file() for each in Path(path).rglob("*"))
+    count = sum(file.is_file() for file in Path(path).rglob("*"))
     name = Path(path).name
     return {
         "@id": identifier(root, path) + "/",
@@ -188,8 +188,8 @@ def parameter_id(path):
 
 def references(entities):
     """References to entities; a single one stands without a list, as RO-Crate recommends."""
-    every = [reference(entity["@id"]) for entity in entities]
-    return every if len(every) != 1 else every[0]
+    links = [reference(entity["@id"]) for entity in entities]
+    return links if len(links) != 1 else links[0]
 
 
 def reference(name):

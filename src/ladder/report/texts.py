@@ -21,7 +21,7 @@ from ladder.report.telling import functions, templates
 from ladder.report.telling.chapter_study import NotMeasured, nearest
 from ladder.store.study import Study
 
-NONE: Mapping[str, Any] = MappingProxyType({})
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 def render(study, values, paper=()):
@@ -37,7 +37,7 @@ def render(study, values, paper=()):
     return texts
 
 
-def render_chapter(chapter, study, shared=NONE):
+def render_chapter(chapter, study, shared=EMPTY):
     """The texts of a chapter, {name: text}; its templates can call the chapter's and the shared functions."""
     own_functions = functions.of_chapter(chapter.study(study)) if chapter.has_lines else {}
     paths = (chapter.folder / name for name in chapters.TEMPLATES)

@@ -15,11 +15,11 @@ from ladder.machine import processes
 PACKAGES = "latexmk texlive-latex-recommended texlive-fonts-recommended texlive-science lmodern"
 # The date of the PDF, in seconds since 1970: fixed, so that its bytes depend on its inputs alone.
 EPOCH = "1700000000"
-NONE: Mapping[str, Any] = MappingProxyType({})
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 PLAIN_PATH = re.compile(r"/[\w./+-]*")  # without characters that have a meaning in TeX's search paths
 
 
-def build(source, inputs, folder, out, texts=NONE, origins=NONE):
+def build(source, inputs, folder, out, texts=EMPTY, origins=EMPTY):
     """Typeset `source` in `folder` and copy the PDF to `out`. Raises LadderError with LaTeX's first error.
 
     The folder is emptied first. The generated `inputs` are copied there: LaTeX reads results/tex/plan.tex as

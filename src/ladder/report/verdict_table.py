@@ -55,7 +55,7 @@ def spread(ratio):
 
 
 def claimed_range(answer):
-    """The ratio that is claimed: about, at least or at most so much, equality, or any gain."""
+    """The ratio that is claimed: about a number, a range, a bound, equality, or any gain."""
     if answer.lower == answer.upper:
         sign, value = r"\approx" if answer.lower != 1 else "=", answer.lower
     elif answer.lower and answer.upper < math.inf:

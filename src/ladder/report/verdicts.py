@@ -80,10 +80,10 @@ def plain(text):
 
 def table(study):
     """How many claims of each chapter have which verdict, by GROUPS, as LaTeX."""
-    every = chapters.verdicts(study)
-    counts = Counter((chapter.title, group, claim.answer.verdict) for chapter, group, claim in every)
+    verdicts = chapters.verdicts(study)
+    counts = Counter((chapter.title, group, claim.answer.verdict) for chapter, group, claim in verdicts)
     lines = []
-    for title in dict.fromkeys(chapter.title for chapter, *_ in every):
+    for title in dict.fromkeys(chapter.title for chapter, *_ in verdicts):
         groups = [group for group in GROUPS if any(key[:2] == (title, group) for key in counts)]
         for number, group in enumerate(groups):
             of_group = (str(counts[title, group, word] or NONE) for word in claims.WORDS)
@@ -117,8 +117,8 @@ def replicated(verdicts):
 def toy(study):
     """The machine of this build, if it has measurements, but too few or too small ones for any chapter; else None."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
-    every = [chapter.study(study) for chapter in dict.fromkeys(chapter for chapter, *_ in chapters.verdicts(study))]
-    used = {machine.subject for chapter in every for machine in chapter.machines.values()}
+    studies = [chapter.study(study) for chapter in dict.fromkeys(chapter for chapter, *_ in chapters.verdicts(study))]
+    used = {machine.subject for chapter in studies for machine in chapter.machines.values()}
     return code(local[0]) if local and local[0] not in used else None
 
 

@@ -17,11 +17,15 @@ from ladder.statistics import claims, verdicts
 from ladder.statistics.quotients import Ratio
 
 CPU, GPU = ("host",), ("cuda",)
-STUDIES, OWN = "studies", "own"  # groups of claims: numbers and directions are of the studies
+# Groups in links: STUDIES holds the groups `numbers` and `directions` of `verdicts.csv`.
+STUDIES, OWN = "studies", "own"
 
 
 def sentences(claim_rows, ladders, checks):
-    """The sentences as text or Markup, from the rows of `verdicts.csv`, and from ladders and checks of this package."""
+    """The sentences as text or Markup, from the rows of `verdicts.csv`, and from ladders and checks of this package.
+
+    In a row, `now` is the measured ratio, and `least` and `most` bound the claimed one.
+    """
     parts = [
         of_verdicts(claim_rows),
         of_gain(ladders, CPU, "a CPU"),
@@ -42,7 +46,7 @@ def of_verdicts(claim_rows):
 
 
 def of_group(claim_rows, group, whose):
-    """The part of `of_verdicts` on some claims, behind "of"; the counts lead to their rows.
+    """The part of `of_verdicts` on some claims, after "of"; each count links to its rows.
 
     None if no claim was tested.
     """
@@ -79,7 +83,7 @@ def of_peers(ladders):
     pairs = [(ladder, ladder.over_peer) for ladder in ladders if ladder.over_peer]
     if not pairs:
         return None
-    faster = sum(verdicts.outcome_of(ratio.low, ratio.high) == verdicts.SLOWER for _, ratio in pairs)
+    faster = sum(verdicts.outcome_of(ratio.low, ratio.high) == verdicts.SLOWER for _, ratio in pairs)  # the peer is
     ladder, ratio = max(pairs, key=lambda pair: pair[1].value)
     return (
         f"The best rung is faster than the fastest peer on {faster} of {pluralize(len(pairs), 'ladder')} with peers, "
@@ -149,7 +153,7 @@ def of_checks(checks):
 
 
 def claimed(row):
-    """The ratio that a row of `verdicts.csv` claims: about, at least or at most so much, or any gain."""
+    """The ratio that a row of `verdicts.csv` claims: a number, a range, a bound, or any gain."""
     low, high = ("" if pd.isna(row[name]) else f"{row[name]:.3g}" for name in ("least", "most"))
     if low == high:
         return low

@@ -106,7 +106,7 @@ class Ladder:
 def ladders(study, index):
     """All ladders with at least two measured rungs, by chapter, ladder and machine; `index` is `cases.index_of`."""
     studies = {machine: overview.only(study, machine) for machine in study.machines()}
-    every = []
+    all_ladders = []
     for chapter in chapters.chapters():
         if not chapter.has_lines:
             continue
@@ -120,8 +120,8 @@ def ladders(study, index):
                     ladder = of_keys(chapter_study, chapter, machine, keys, index)
                 if ladder:
                     by_place.setdefault(number, []).append(ladder)
-        every += [ladder for number in sorted(by_place) for ladder in by_place[number]]
-    return every
+        all_ladders += [ladder for number in sorted(by_place) for ladder in by_place[number]]
+    return all_ladders
 
 
 def of_keys(study, chapter, machine, keys, index):

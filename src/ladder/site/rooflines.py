@@ -5,17 +5,17 @@ from ladder.records.case import Case
 from ladder.site.compact import number
 from ladder.store import rates, roofs
 from ladder.store.ceilings import stated_ceiling
-from ladder.store.peaks import NONE
+from ladder.store.peaks import NO_CEILINGS
 
 COLUMNS = ("machine", "device", "precision", "flops", "bandwidth")
 
 
 def rows(study):
-    """[{COLUMNS}] with FLOP/s on any number of threads and B/s, for every device whose memory was measured, too."""
+    """[{COLUMNS}]: the best FLOP/s and B/s on any number of threads, where both products and memory were measured."""
     entries = []
     for machine in study.machines():
         subject = study.of(machine)
-        for device, precision in precisions(subject.ceilings or NONE):
+        for device, precision in precisions(subject.ceilings or NO_CEILINGS):
             bandwidth = max(rates.bandwidths(subject, device).values(), default=None)
             flops = rates.products(subject, precision, device=device)
             if flops and bandwidth:

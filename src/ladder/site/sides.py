@@ -35,8 +35,8 @@ def sides(cases):
     by_machine, by_campaign = {}, {}
     for position, row in enumerate(cases):
         key, machine = tuple(row[name] for name in CASE), row["machine"]
-        every = [samples for *_, samples in row["processes"]]
-        by_machine.setdefault(machine, Side(machine)).times.setdefault(key, (position, every))
+        all_processes = [samples for *_, samples in row["processes"]]
+        by_machine.setdefault(machine, Side(machine)).times.setdefault(key, (position, all_processes))
         of_campaigns = {}
         for campaign, commit, _, samples in row["processes"]:
             of_campaigns.setdefault((campaign, commit), []).append(samples)
@@ -47,13 +47,13 @@ def sides(cases):
     return [*by_machine.values(), *(by_campaign[key] for key in sorted(by_campaign))]
 
 
-def pairs(every):
+def pairs(all_sides):
     """[{COLUMNS}]: of each two comparable sides, by index, the ratio of their times of each case that both have.
 
     `case` is the index of side a's row. The interval is that of independent processes at 99 %.
     """
     rows = []
-    for (a, first), (b, second) in itertools.combinations(enumerate(every), 2):
+    for (a, first), (b, second) in itertools.combinations(enumerate(all_sides), 2):
         if are_comparable(first, second):
             for key in first.times.keys() & second.times.keys():
                 rows.append({"a": a, "b": b} | compare(first.times[key], second.times[key]))

@@ -84,7 +84,10 @@ def have_converged(processes: Sequence[Sequence[float]], target: float) -> bool:
 
 
 def require_times(samples: Sequence[float], context: str) -> np.ndarray:
-    """Samples as float64, shape (n,), n >= 1, all finite and positive; a LadderError says where they are, `context`."""
+    """Samples as float64, shape (n,), n >= 1, all finite and positive.
+
+    Raises LadderError for other samples; its sentence names them by `context`.
+    """
     try:
         times = np.asarray(samples, dtype=np.float64)
     except (TypeError, ValueError):
@@ -171,7 +174,7 @@ def median_rank(n: int, level: float) -> int:
 
 def rank_of(ways: Iterable[int], total: int, level: float) -> int:
     """Largest k with 2 P(count < k) <= 1 - level, where `ways[c]` of `total` outcomes give the count c."""
-    allowed = int((1 - level) / 2 * 2**53) * total >> 53
+    allowed = int((1 - level) / 2 * 2**53) * total >> 53  # in integers, because 2**n exceeds a float for many values
     return next(k for k, below in enumerate(accumulate(ways)) if below > allowed)
 
 

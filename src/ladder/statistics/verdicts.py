@@ -36,7 +36,7 @@ class Verdict:
     """The result of `compare(a, b)`: `outcome`, one of OUTCOMES, and the ratio of a's time to b's with its interval.
 
     The ratio is above 1 if a is slower. `detectable` is the smallest relative slowdown that samples as noisy as these
-    detect in about 80 % of comparisons: if it is 0.05, smaller changes than 5 % usually remain undecided.
+    detect in about 80 % of comparisons: if it is 0.05, a slowdown of less than 5 % is detected less often.
     """
 
     outcome: str
@@ -89,9 +89,9 @@ def compare(
     offsets between processes for differences between the cases.)
 
     The level is 99 % because the paper draws about a hundred verdicts: of one hundred comparisons of a kernel with
-    itself, at most five would have false outcomes in 62 % of studies at 95 %, but in 99.9 % of studies at 99 %. Rank
-    intervals keep the level if both cases are equally noisy; if a is ten times noisier than b, up to 3.5 % of simulated
-    outcomes were false.
+    itself, more than five intervals would miss 1 with a probability of 38 % at a level of 95 %, but below 0.1 % at
+    99 %. Rank intervals keep the level if both cases are equally noisy; if a is ten times noisier than b, up to 3.5 %
+    of simulated outcomes were false.
 
     Raises `LadderError` if `paired` and the numbers of processes differ.
     """
@@ -140,8 +140,9 @@ def welch(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, flo
 def shift_rank(m: int, n: int, level: float) -> int:
     """Rank k, among the m*n differences, of the ends of the interval of a shift; 0 if no rank reaches the level.
 
-    The number of negative differences is Mann and Whitney's U. Of the comb(m+n, m) orderings of the values, the
-    coefficient of q**u in the Gaussian binomial, the product over i = 1..m of (1 - q**(n+i)) / (1 - q**i), gives U = u.
+    The number of negative differences is Mann and Whitney's U. The number of the comb(m+n, m) orderings of the
+    values with U = u is the coefficient of q**u in the Gaussian binomial, the product over i = 1..m of
+    (1 - q**(n+i)) / (1 - q**i).
     """
     ways = [1] + [0] * (m * n)
     for i in range(1, m + 1):

@@ -7,7 +7,7 @@ from ladder.catalogue import traits
 from ladder.records.case import Case
 from ladder.store.ceilings import stated_ceiling
 
-NONE: dict[str, list] = {"rows": []}  # the ceilings of a machine that measured none
+NO_CEILINGS: dict[str, list] = {"rows": []}  # the ceilings of a machine that measured none
 
 
 def rates(

@@ -56,7 +56,7 @@ def load(workload: str, machines: Sequence[str] = ()) -> dict[str, Results]:
 
 def names(results: Iterable[Results]) -> list[str]:
     """The names of the sizes and tunings of stored cases, in the order of their slugs."""
-    slugs = dict.fromkeys(slug for each in results for slug in each.calls["case"].unique())
+    slugs = dict.fromkeys(slug for machine_results in results for slug in machine_results.calls["case"].unique())
     return list(dict.fromkeys(pair.partition("=")[0] for slug in slugs for pair in slug.split(",")))
 
 
@@ -93,7 +93,7 @@ def of_machine(workload: str, machine: str, frames: Sequence[pd.DataFrame]) -> R
 def processors_of(machine: str) -> str:
     """The processors of a published machine in words; empty if nothing is published of it."""
     published = map(data_package.about, data_package.folders())
-    described = next((each["description"] for each in published if each["machine"] == machine), None)
+    described = next((about["description"] for about in published if about["machine"] == machine), None)
     return ", ".join(filter(None, reversed(data_package.processors(described)))) if described else ""
 
 

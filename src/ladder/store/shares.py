@@ -19,7 +19,7 @@ FOLDER = "results/ceilings"
 def of_this_machine() -> dict[str, Any]:
     """The ceilings of this machine, as the verb `ceilings` writes them; without rows if they weren't measured."""
     path = Path(FOLDER, f"{description.label()}.json")
-    return documents.read(path, "ceilings") if path.is_file() else peaks.NONE
+    return documents.read(path, "ceilings") if path.is_file() else peaks.NO_CEILINGS
 
 
 def rate(

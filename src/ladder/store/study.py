@@ -87,7 +87,7 @@ class Study:
     @functools.cached_property
     def ceilings(self) -> dict[str, Any]:
         """The subject's ceilings, {rows}: those of the file `roofs` if there is one, else from its tables."""
-        return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
+        return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NO_CEILINGS)
 
     def have_converged(self, cases: Iterable[tuple[str, str, str, str]]) -> bool:
         """Whether all processes of some cases, each (machine, workload, variant, case), converged."""
@@ -96,8 +96,8 @@ class Study:
     @functools.cached_property
     def unconverged(self) -> set[tuple[str, str, str, str]]:
         """The cases with a process whose median's interval wasn't within the target."""
-        every = self.all_rows("samples", "machine", *CASE, "converged")
-        rows = every[~every["converged"].astype(bool)] if len(every) else every
+        samples = self.all_rows("samples", "machine", *CASE, "converged")
+        rows = samples[~samples["converged"].astype(bool)] if len(samples) else samples
         return {*rows[["machine", *CASE]].drop_duplicates().itertuples(index=False, name=None)} if len(rows) else set()
 
     def all_rows(self, name: str, *columns: str) -> pd.DataFrame:
@@ -146,7 +146,8 @@ def campaigns_of(descriptions: Sequence[Path | str]) -> dict[str, Any]:
     """What is published of every campaign, {name: its description and its note}, in the order of their beginnings."""
     published = [path for path in map(Path, descriptions) if path.name == "machine.json"]
     about = [content for path in published if "campaign" in (content := documents.read(path, "publication"))]
-    return {each["campaign"]["name"]: each for each in sorted(about, key=lambda each: each["campaign"]["began"])}
+    in_order = sorted(about, key=lambda content: content["campaign"]["began"])
+    return {content["campaign"]["name"]: content for content in in_order}
 
 
 def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str]:
@@ -154,8 +155,10 @@ def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str]:
     published = {
         path: documents.read(path, "publication") for path in map(Path, descriptions) if path.name == "machine.json"
     }
-    of_machines = {path: each for path, each in published.items() if "campaign" not in each and "published" in each}
-    return {described_name(path): each["published"] for path, each in of_machines.items()}
+    of_machines = {
+        path: content for path, content in published.items() if "campaign" not in content and "published" in content
+    }
+    return {described_name(path): content["published"] for path, content in of_machines.items()}
 
 
 def read_description(path: Path | str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def parse_object(text, option):
 
 
 def add_configuration(parser, help):
-    """Add the option for files of a configuration: several behind it, as in Snakemake, or one behind each of them."""
+    """Add the option for files of a configuration: several after one option, as in Snakemake, or one after each."""
     parser.add_argument("--configfile", nargs="+", action="extend", default=[], metavar="FILE", help=help)
 
 

@@ -19,7 +19,7 @@ TIMES = True
 
 
 def add_arguments(parser):
-    parser.add_argument("a", help="workload/variant/slug, or workload/variant with the sizes and tunings behind b")
+    parser.add_argument("a", help="workload/variant/slug, or workload/variant with sizes and tunings after b")
     parser.add_argument("b", help="the other case, likewise")
     stored_comparison.add_arguments(parser)
     parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")

@@ -48,7 +48,7 @@ def lines(workload, of_machine, rankings, is_detailed, is_only):
     machine = of_machine.machine
     yield f"{workload} on {machine}" + f": {of_machine.processors}" * bool(of_machine.processors)
     yield ""
-    every = rankings
+    all_rankings = rankings
     if not is_detailed and len(rankings) > 1:
         yield from ranking_text.summary(rankings)
         yield ""
@@ -58,8 +58,8 @@ def lines(workload, of_machine, rankings, is_detailed, is_only):
         yield from ranking_notes.below(each)
         yield ""
     if rankings:
-        yield from ranking_text.notes(every)
+        yield from ranking_text.notes(all_rankings)
     else:
-        yield from ranking_text.marks(every)
+        yield from ranking_text.marks(all_rankings)
         yield f"Rankings: {programs.own_command()} show {workload} --machine {machine}"
     yield from ranking_notes.never_measured(of_machine)

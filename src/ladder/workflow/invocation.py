@@ -18,11 +18,11 @@ SHIPPED_CLAIMS = "config/claims.yaml"
 
 @ending_run()
 def require_chapters(experiments):
-    """End the run for a name in a chapter of the user's that nothing has; `experiments` are the configuration's.
+    """End the run for an unknown name in a chapter of the user's; `experiments` are the configuration's.
 
     Sources of which nothing will be measured are only printed, because another configuration may have toy sizes.
     """
-    chapter_data.require_users(experiments)
+    chapter_data.require_user_chapters(experiments)
     for sentence in unmeasured_sources.sentences(experiments):
         print(f"ladder: {sentence}", file=sys.stderr)
 
@@ -100,7 +100,7 @@ def missing_experiments(name, experiments, figures):
 
 
 def report_misspelt(experiments, figures):
-    """Print which of a user's figures aren't drawn because they require an experiment with almost a known name.
+    """Print which of a user's figures aren't drawn because they require an experiment whose name is misspelt.
 
     Snakemake's logger would omit it with `-q all`.
     """

@@ -1,8 +1,8 @@
 """Stamps: files with the fingerprint and the protocol of measurements, which Snakemake repeats if their stamp changes.
 
-They can't be parameters of `measure`, because Snakemake doesn't compare the parameters of a job downstream of one that
-is to run: while ceilings are measured again, it would miss a change. There is one file per variant and problem, so
-that configurations with other sizes keep theirs.
+Parameters of `measure` wouldn't suffice, because Snakemake doesn't compare the parameters of a job downstream of one
+that is to run: while ceilings are measured again, it would miss a change. There is one file per problem, variant and
+variants that it uses, so that configurations with other sizes keep theirs.
 """
 
 import functools
@@ -15,7 +15,7 @@ FOLDER = "results/stamps"
 
 
 def path_of(case):
-    """The stamp of one variant's measurements of one problem, whatever the tuning."""
+    """The stamp of a variant's measurements of one problem; of the tunings, only those that name variants matter."""
     code = "-".join([case.workload, case.variant, *(name for _, name in sorted(traits.used_variants(case)))])
     return f"{FOLDER}/{code}/{record.in_path(replace(case, tuning={}).slug)}.txt"
 

@@ -198,7 +198,7 @@ class Claim:
 
 
 def exactly(ratio):
-    """The bounds of a Claim that its ratio is about so much."""
+    """The bounds of a Claim that its ratio is `ratio`."""
     return {"min": ratio, "max": ratio}
 
 

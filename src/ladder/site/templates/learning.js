@@ -1,4 +1,4 @@
-// What trainings have learnt: their accuracy after the last epoch, the best first, with the runs of each.
+// The accuracy of trainings after the last epoch, the best first, with the runs of each.
 const LEARNING_EPOCHS = 5; // shorter runs time a training
 const TRAINING = ["layers", "activation", "source", "images", "batch", "rate", "momentum", "scale", "epochs"];
 const DATA_NAMES = { mnist: "MNIST", digits: "scikit-learn's digits" };
@@ -10,8 +10,8 @@ function showLearning(section) {
   if (!learning.length && !timing.length) return target.replaceChildren(element("p", {}, "No training was measured."));
   target.replaceChildren(
     ...learning.slice(0, 1).map((best) => element("p", { className: "answer" }, answerOf(best))),
-    ...(learning.length ? [element("h2", {}, "Trainings that learn"), ...learning.map((training, place) => trainingPart(training, place === 0))] : []),
-    ...(timing.length ? [element("h2", {}, "Runs that only time"), element("p", {}, `They end after fewer than ${LEARNING_EPOCHS} epochs: they measure the time of an epoch and aren't meant to learn.`), ...timing.map((training) => trainingPart(training, false))] : []),
+    ...(learning.length ? [element("h2", {}, `Trainings of at least ${LEARNING_EPOCHS} epochs`), ...learning.map((training, place) => trainingPart(training, place === 0))] : []),
+    ...(timing.length ? [element("h2", {}, "Timing runs"), element("p", {}, `They have fewer than ${LEARNING_EPOCHS} epochs: they measure the time of an epoch, not the accuracy.`), ...timing.map((training) => trainingPart(training, false))] : []),
   );
 }
 

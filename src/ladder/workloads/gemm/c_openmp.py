@@ -14,7 +14,7 @@ SOURCE = "c_openmp.c"
 
 
 def product(form, flags="native"):
-    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
+    """`multiply(a, b, out, c=None)` of a form, where only nt adds c; shapes as in `ladder.workloads.gemm`."""
 
     def multiply(a, b, out, c=None):
         kernel = getattr(libraries.load("gemm", "c_openmp", out.dtype.name, flags=flags), form)

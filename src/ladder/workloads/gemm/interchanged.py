@@ -2,8 +2,8 @@
 
 Every access is contiguous and the inner iterations are independent, so the compiler vectorises them. Each iteration
 loads and stores an element of the result, three memory accesses per multiply-add: a thread is bound by the bandwidth
-of its L1 cache if a row of the result and B fit, else by that of L2 or L3. The form nt, whose B is transposed, keeps a
-dot product as the innermost loop, whose sum the compiler may reorder to vectorise it (`reassoc`).
+of its L1 cache if a row of the result and all of B fit, else by that of L2 or L3. The form nt, whose B is transposed,
+keeps a dot product as the innermost loop, whose sum the compiler may reorder to vectorise it (`reassoc`).
 """
 
 import numba
@@ -54,7 +54,7 @@ def multiply_nt(a, b, out, c):
 
 
 def product(form):
-    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
+    """`multiply(a, b, out, c=None)` of a form, where only nt adds c; shapes as in `ladder.workloads.gemm`."""
     kernel = {"nn": multiply_nn, "tn": multiply_tn, "nt": multiply_nt}[form]
     return lambda a, b, out, c=None: kernel(a, b, out, c)
 

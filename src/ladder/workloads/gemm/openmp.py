@@ -57,7 +57,7 @@ def multiply_nt(a, b, out, c):
 
 
 def product(form):
-    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
+    """`multiply(a, b, out, c=None)` of a form, where only nt adds c; shapes as in `ladder.workloads.gemm`."""
     kernel = {"nn": multiply_nn, "tn": multiply_tn, "nt": multiply_nt}[form]
     return lambda a, b, out, c=None: kernel(a, b, out, c)
 

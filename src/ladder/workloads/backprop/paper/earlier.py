@@ -9,4 +9,4 @@ LAST = 10.0  # after all steps, flags included ("just over")
 # The speed-ups of the whole, and those of the whole and of the block by the order of the block's loops.
 WHOLE_GAIN, ORDER_GAIN, BLOCK_GAIN = BEFORE / LAST, BEFORE / (BEFORE - SAVED), WEIGHT_CHANGE / (WEIGHT_CHANGE - SAVED)
 # The study doesn't say how many images and epochs its seconds are for, so the table has only the gain of code.
-THEN = [Then("a training on one thread", None, "last", select("tuned", threads=1))]
+THEN = [Then("an epoch on one thread", None, "last", select("tuned", threads=1))]

@@ -89,5 +89,5 @@ def more_steps(study):
 
 def recomputed_every(study):
     """The number of steps after which the residual was recomputed."""
-    every = values(residuals.curves_of(study), "recompute")
-    return num(max(every)) if any(every) else None
+    periods = values(residuals.curves_of(study), "recompute")
+    return num(max(periods)) if any(periods) else None

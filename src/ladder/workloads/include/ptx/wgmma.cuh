@@ -49,21 +49,23 @@ __device__ __forceinline__ void wait_for_products() {
   NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, " \
            "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
-// sums (64, 8 * count) += A B^T by a warpgroup, where A has 64 rows and B 8 * count rows, of 32 bytes each. Its warp w
-// has rows 16 w to 16 w + 15 of the sums. A lane's sums[j] are those of mma_packed() for these rows of A and for rows
-// 8 j to 8 j + 7 of B. They are valid after wait_for_products().
+// sums (64, 8 * count) += A B^T by a warpgroup; `a` and `b` are the tile_descriptor() of A and B, where A has 64 rows
+// and B 8 * count rows, of 32 bytes each. Warp w has rows 16 w to 16 w + 15 of the sums. A lane's sums[j] are those of
+// mma_packed() for these rows of A and for rows 8 j to 8 j + 7 of B. They are valid after wait_for_products().
 template <Math math, int count>
 __device__ __forceinline__ void multiply_warpgroup(float (&sums)[count][4], unsigned long long a,
                                                    unsigned long long b) {
   static_assert(count == 4 || count == 8 || count == 16, "A product has 32, 64 or 128 columns.");
-#define PRODUCT(columns, values, after, kind, end)                                                        \
-  WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns kind " {" NAMES_##values "}, %" #values ", %" #after \
-        ", 1, 1, 1" end ";", : SUMS_##values(sums, 0) : "l"(a), "l"(b))
-#define PRODUCT_OF(columns, values, after)                                                                \
-  if constexpr (count * 8 == columns) {                                                                   \
-    if constexpr (math == Math::tf32) PRODUCT(columns, values, after, "k8.f32.tf32.tf32", "");            \
-    if constexpr (math == Math::float16) PRODUCT(columns, values, after, "k16.f32.f16.f16", ", 0, 0");    \
-    if constexpr (math == Math::bfloat16) PRODUCT(columns, values, after, "k16.f32.bf16.bf16", ", 0, 0"); \
+// The operands are `sum_count` sums, then a and b. The constants: accumulate (1), the signs of A and B (1, 1) and, for
+// 16-bit types, no transpositions (0, 0).
+#define PRODUCT(columns, sum_count, b_operand, kind, transpositions)                                                \
+  WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns kind " {" NAMES_##sum_count "}, %" #sum_count ", %" #b_operand \
+        ", 1, 1, 1" transpositions ";", : SUMS_##sum_count(sums, 0) : "l"(a), "l"(b))
+#define PRODUCT_OF(columns, sum_count, b_operand)                                                                \
+  if constexpr (count * 8 == columns) {                                                                          \
+    if constexpr (math == Math::tf32) PRODUCT(columns, sum_count, b_operand, "k8.f32.tf32.tf32", "");            \
+    if constexpr (math == Math::float16) PRODUCT(columns, sum_count, b_operand, "k16.f32.f16.f16", ", 0, 0");    \
+    if constexpr (math == Math::bfloat16) PRODUCT(columns, sum_count, b_operand, "k16.f32.bf16.bf16", ", 0, 0"); \
   }
   PRODUCT_OF(32, 16, 17)
   PRODUCT_OF(64, 32, 33)
