@@ -14,6 +14,7 @@ and every size and tuning by its name. `columns` says what each column means; ea
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -24,7 +25,7 @@ from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import campaigns, checksums, record
 from ladder.records.case import Case
-from ladder.store import PUBLISHED, TABLES, headers, stored
+from ladder.store import PUBLISHED, TABLES, headers, pooling, stored
 
 KEY = ["machine", "workload", "variant", "case"]
 # The entries of a process's state that are averages over repeated runs.
@@ -135,7 +136,8 @@ def published_parts(
     Those of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns.
     """
     of_campaigns = [folder for folder in folders if is_campaign(folder)]
-    parts = [published_rows(folder, name, experiment, set()) for folder in of_campaigns]
+    labels = pooling.labels(of_campaigns)
+    parts = [published_rows(folder, name, experiment, set(), labels) for folder in of_campaigns]
     parts = [part.assign(process=part["process"] + APART * number) for number, part in enumerate(parts) if len(part)]
     measured_again = {
         (machine.removesuffix(PUBLISHED), *key) for part in parts for machine, *key in part[KEY].to_numpy()
@@ -150,18 +152,25 @@ def is_campaign(folder: Path | str) -> bool:
 
 
 def published_rows(
-    folder: Path | str, name: str, experiment: str, new_keys: set[tuple[str, str, str, str]]
+    folder: Path | str,
+    name: str,
+    experiment: str,
+    new_keys: set[tuple[str, str, str, str]],
+    labels: Mapping[str, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """An experiment's rows of a published table, with the mark of publication behind the machine; empty without any.
+    """An experiment's rows of a published table, with the mark of publication after the machine; empty without any.
 
-    Cases whose keys are in `new_keys` are skipped.
+    Cases whose keys are in `new_keys` are skipped. Cases on one GPU of a machine in `labels` get its label.
     """
     frame = stored.published(folder, name, experiment)
     if frame.empty:
         return frame
     is_replaced = pd.MultiIndex.from_frame(frame[KEY]).isin(new_keys)
     frame = frame[~is_replaced].dropna(axis="columns", how="all")
-    return frame.assign(machine=frame["machine"] + PUBLISHED) if len(frame) else pd.DataFrame()
+    if frame.empty:
+        return pd.DataFrame()
+    frame = pooling.relabel(frame, folder, experiment, labels.get(frame["machine"].iloc[0]))
+    return frame.assign(machine=frame["machine"] + PUBLISHED)
 
 
 def concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -1,0 +1,43 @@
+"""Campaigns on machines that differ only in the number of their GPUs and cores, pooled for cases on one GPU.
+
+Such a case has a whole GPU to itself, whatever else is in the machine. Its rows get one label: that of the machine with
+the most GPUs among those with the same models of GPU and CPU. Rows of the host and of several GPUs keep theirs.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ladder.records import documents
+from ladder.store import stored
+
+CASE = ["variant", "case"]
+DEVICE = "cuda"  # of cases on one GPU
+
+
+def labels(folders: Sequence[Path | str]) -> dict[str, str]:
+    """{machine: the label of its cases on one GPU} of published folders; machines that keep their own are left out."""
+    abouts = [documents.read(Path(folder) / "machine.json", "publication") for folder in folders]
+    counts = {about["machine"]: (len(about["description"]["gpus"]), about["machine"]) for about in abouts}
+    families: dict[tuple[str, ...], set[str]] = {}
+    for about in abouts:
+        families.setdefault(models(about["description"]), set()).add(about["machine"])
+    largest = {machine: max(family, key=counts.__getitem__) for family in families.values() for machine in family}
+    return {machine: label for machine, label in largest.items() if label != machine and counts[machine][0]}
+
+
+def models(description: Mapping[str, Any]) -> tuple[str, ...]:
+    """The models of a described machine's GPUs and CPU."""
+    return *sorted({gpu["name"] for gpu in description["gpus"]}), description["cpu"].get("Model name")
+
+
+def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: str | None) -> pd.DataFrame:
+    """An experiment's rows of a published folder's table, those on one GPU with `label` as their machine, if given."""
+    if label is None or frame.empty:
+        return frame
+    samples = stored.published(folder, "samples", experiment)
+    on_gpu = pd.MultiIndex.from_frame(samples.loc[samples["device"] == DEVICE, CASE].drop_duplicates())
+    is_on_gpu = pd.MultiIndex.from_frame(frame[CASE]).isin(on_gpu)
+    return frame.assign(machine=frame["machine"].mask(is_on_gpu, label))
