@@ -26,7 +26,16 @@ from ladder.planning.plan import grid
 from ladder.records.case import Case
 
 SIZES = {"rows": 30, "columns": 20, "per_row": 5}
-JOB_PROTOCOL = {"seconds": 0.01, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+JOB_PROTOCOL = {
+    "seconds": 0.01,
+    "samples": 1,
+    "least": 1,
+    "most": 1,
+    "target": 1.0,
+    "phase_passes": 1,
+    "energy": False,
+    "cold_start": True,
+}
 
 
 def forget():

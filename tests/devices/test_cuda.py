@@ -104,6 +104,7 @@ def run_training(tmp_path):
             "target": 1.0,
             "phase_passes": 1,
             "energy": False,
+            "cold_start": True,
         }
         job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "reference.npz", **limits)
         return worker.run_case(case, mlp, workloads.load_variant("mlp", variant), job)

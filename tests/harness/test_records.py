@@ -204,12 +204,14 @@ def test_a_worker_gets_the_whole_protocol(monkeypatch):
         **{"workload": "gemm", "variant": "blas", "case": case.slug},
         **{"data": {"digits": "there"}, "reference": "reference.npz"},
         **{"samples": 11, "least": 3, "most": 77, "target": 0.125, "phase_passes": 5, "energy": False},
+        "cold_start": True,
     }
 
 
 # A worker
 
 JOB_PROTOCOL = {"seconds": 100.0, "samples": 2, "least": 2, "most": 2, "target": 1e9, "phase_passes": 2, "energy": True}
+JOB_PROTOCOL |= {"cold_start": True}
 
 
 class SimulatedRun:
@@ -218,8 +220,8 @@ class SimulatedRun:
     The variant's n-th run takes 2**n s, counted from 0; filling the inputs takes 1000 s, the set-up 100,000 s.
     """
 
-    def __init__(self, monkeypatch, variant="blas", cache="warm", energy=True, **tuning):
-        self.clock, self.runs, self.flushed, self.precisions = 0.0, 0, 0, []
+    def __init__(self, monkeypatch, variant="blas", cache="warm", energy=True, cold_start=True, **tuning):
+        self.clock, self.runs, self.flushed, self.precisions, self.pauses = 0.0, 0, 0, [], []
         gemm, case = workloads.load("gemm"), case_of(variant, **tuning)
         case = Case(case.workload, case.variant, case.sizes, case.tuning, cache)
         times = SimpleNamespace(perf_counter=lambda: self.clock, monotonic=lambda: self.clock)
@@ -237,8 +239,9 @@ class SimulatedRun:
         self.calls = []
         stand_ins = {"fill": self.fill, "check": self.check}
         workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | stand_ins)
-        job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL | {"energy": energy})
-        self.result = worker.run_case(case, workload, SimpleNamespace(DEVICE="host", setup=self.setup), job)
+        job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL | {"energy": energy, "cold_start": cold_start})
+        variant = SimpleNamespace(DEVICE="host", setup=self.setup)
+        self.result = worker.run_case(case, workload, variant, job, lambda: self.pauses.append(self.clock))
 
     def spend(self, seconds):
         self.clock += seconds
@@ -284,6 +287,14 @@ def test_the_times_in_a_result_are_those_of_its_parts(monkeypatch):
     assert all(phases["to device"] == 1e6 for phases in result["phases"])
     assert result["check"] == 1000 + 2.0**7 + 20  # the second round; run 6 follows the timed ones
     assert result["total"] == simulated.clock
+
+
+@pytest.mark.parametrize(("cold_start", "start"), [(True, 1000.0), (False, 101_000.0)])
+def test_a_worker_pauses_before_its_set_up_only_if_its_cold_start_is_timed(monkeypatch, cold_start, start):
+    simulated = SimulatedRun(monkeypatch, cold_start=cold_start)
+    first, second = simulated.pauses
+    assert first == start
+    assert second == simulated.clock - simulated.result["check"] - (2.0**6 + 20)
 
 
 def test_threads_are_read_after_the_first_run_and_before_any_sample(monkeypatch):

@@ -69,7 +69,16 @@ def run_traced(monkeypatch):
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "cold")
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
     monkeypatch.setattr(HOST, "flusher", lambda: lambda: calls.append("flush"))
-    limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+    limits = {
+        "seconds": 0.1,
+        "samples": 1,
+        "least": 1,
+        "most": 1,
+        "target": 1.0,
+        "phase_passes": 1,
+        "energy": False,
+        "cold_start": True,
+    }
 
     def run_case(trace):
         def setup(problem, threads):

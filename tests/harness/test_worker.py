@@ -21,7 +21,16 @@ from ladder.records.case import Case
 
 HOST = devices.load("host")
 CASE = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1})
-JOB_PROTOCOL = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+JOB_PROTOCOL = {
+    "seconds": 0.1,
+    "samples": 1,
+    "least": 1,
+    "most": 1,
+    "target": 1.0,
+    "phase_passes": 1,
+    "energy": False,
+    "cold_start": True,
+}
 
 
 @pytest.mark.parametrize(

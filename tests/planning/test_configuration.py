@@ -367,7 +367,7 @@ def test_every_key_has_the_documented_default():
     """They are the same as in config/README.md."""
     config = configuration.validate({"experiments": {}})
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
-    assert config.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}
+    assert config.pop("protocol") == protocol | {"phase_passes": 3, "energy": False, "cold_start": True}
     auto, empty = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders", "only")
     others = {
         "measure": True,

@@ -59,13 +59,14 @@ class Machine:
     def plan(self, experiment="small"):
         return {"experiment": experiment, "cases": self.cases}
 
-    def add(self, case, left_out=None, recorded=True, commit=None, **process):
+    def add(self, case, left_out=None, recorded=True, commit=None, cold_start=True, **process):
         """Plan a case and, if it is `recorded`, write its record; `process` changes values of the first process."""
         about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
         self.cases.append(about)
         if recorded and not left_out:
             document = copy.deepcopy(self.template) | {"machine": self.name, **case_keys(case)}
             document["processes"][0] |= process
+            document["protocol"]["cold_start"] = cold_start
             document["source"] = {"commit": commit, "dirty": False} if commit else document["source"]
             record.write(record.path_of(self.name, case.key), document)
         return self
@@ -166,6 +167,13 @@ def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(local):
     assert calls["sustained"].fillna(-1).tolist() == [2.5, 2.5, -1]
     assert calls["cold_start"].tolist()[:2] == [3.5, 3.5]
     assert samples[samples["phase"] == "gather"][["joules", "sustained", "cold_start"]].isna().all(axis=None)
+
+
+def test_processes_that_were_set_up_together_have_no_cold_start(local):
+    local.add(case_of(1)).add(case_of(2), cold_start=False)
+    samples = tables(local.plan())["samples"]
+    starts = samples[samples["phase"] == "total"].groupby("threads")["cold_start"]
+    assert starts.count().astype(bool).to_dict() == {1: True, 2: False}
 
 
 def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(local):
@@ -569,6 +577,7 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
     other["threads"] |= {"ranks": ranks}
     cost = {"flops": 90, "bytes": 11, "precision": "tf32"}
     about = {"device": "mpi", "converged": False, "cost": cost, "source": {"commit": "abc", "dirty": True}}
+    about["protocol"] = {}
     columns = {"machine": "here", "experiment": "one", "m": 3}
     rows = collect.rows_of(about | {"processes": [plain, other]}, columns)
     common = columns | cost | {"device": "mpi", "converged": False, "commit": "abc-dirty"}

@@ -1,62 +1,96 @@
-"""Campaigns on machines with the same models of GPU and CPU, pooled for cases on one GPU."""
+"""Samples of two cases are never pooled, whatever column they differ in."""
 
-import json
+import itertools
 
 import pandas as pd
 import pytest
 
-from ladder.store import collect, pooling, stored
+from ladder.report import cells, ladder_table, ratios
+from ladder.report.figures import medians
+from ladder.statistics import quotients
+from ladder.store import gpu_counts, study
 
-GPU, OTHER_GPU = "NVIDIA H200", "NVIDIA H100"
-
-
-@pytest.fixture
-def publish(tmp_path):
-    """A function that publishes a campaign of a machine with some GPUs: a case on one GPU and one on the host."""
-
-    def write(machine, gpus, cpu="Xeon"):
-        folder = tmp_path / "campaigns" / f"{machine}_{gpus}"
-        folder.mkdir(parents=True)
-        described = {"gpus": [{"name": gpu} for gpu in gpus], "cpu": {"Model name": cpu}}
-        (folder / "machine.json").write_text(json.dumps({"machine": machine, "description": described}))
-        return folder
-
-    return write
+SECONDS = {8: 1.0, 64: 100.0}  # {value of the column: seconds}; a median over both cases would equal neither
+SIZES = {"elements": 10, "dtype": "float64"}
 
 
-@pytest.fixture
-def rows(monkeypatch):
-    """Every published table has these rows; `machine` is the folder's."""
-    cases = [("gemm", "cublas", "n=1", "cuda"), ("gemm", "blas", "n=1", "host"), ("gemv", "nccl", "n=1", "mpi_cuda")]
-
-    def published(folder, table, experiment=None):
-        machine = json.loads((folder / "machine.json").read_text())["machine"]
-        frame = pd.DataFrame(cases, columns=["workload", "variant", "case", "device"])
-        frame = frame if table == "samples" else frame.drop(columns="device")
-        return frame.assign(machine=machine, experiment=experiment, process=0)
-
-    monkeypatch.setattr(stored, "published", published)
-
-
-@pytest.fixture(autouse=True)
-def description_is_trusted(monkeypatch):
-    monkeypatch.setattr(pooling.documents, "read", lambda path, kind: json.loads(path.read_text()))
-
-
-@pytest.mark.parametrize("table", ["samples", "checks"])
-def test_a_case_on_one_gpu_is_of_the_machine_with_the_most_gpus_of_its_model(publish, rows, table):
-    folders = [publish("one", [GPU]), publish("two", [GPU] * 2), publish("other", [OTHER_GPU] * 4)]
-    parts = collect.published_parts(folders, table, "e", set())
-    machines = [part.set_index("variant")["machine"].str.removesuffix(" (published)").to_dict() for part in parts]
-    assert machines == [
-        {"cublas": "two", "blas": "one", "nccl": "one"},
-        dict.fromkeys(("cublas", "blas", "nccl"), "two"),
-        dict.fromkeys(("cublas", "blas", "nccl"), "other"),
-    ]
-    assert len({part["process"].iloc[0] for part in parts}) == 3
+def rows(seconds=None, threads=(1, 2), column="frobnicate", **common):
+    """Timed calls of the variant `mine`: for each number of threads two cases, which differ in an unknown column."""
+    samples = []
+    for count, (value, time) in itertools.product(threads, (seconds or SECONDS).items()):
+        slug = f"elements=10,dtype=float64,cache=cold,{column}={value},threads={count}"
+        columns = {"machine": "here", "experiment": "e", "workload": "stream", "variant": "mine", "case": slug}
+        columns |= SIZES | {"cache": "cold", column: value, "threads": count, "device": "host", "phase": "total"}
+        columns |= {
+            "converged": True,
+            "flops": 1e6,
+            "bytes": 1e6,
+            "joules": time,
+            "sustained": time,
+            "cold_start": time,
+        }
+        for process, sample in itertools.product(range(5), range(3)):
+            noise = 1 + (process + sample) / 1000
+            samples.append(columns | common | {"process": process, "sample": sample, "seconds": time * noise})
+    return pd.DataFrame(samples)
 
 
-def test_machines_with_another_cpu_or_without_a_gpu_keep_their_labels(publish):
-    folders = [publish("one", [GPU]), publish("two", [GPU] * 2, cpu="EPYC"), publish("none", []), publish("nil", [])]
-    assert pooling.labels(folders) == {}
-    assert pooling.labels([*folders, publish("four", [GPU] * 4)]) == {"one": "four"}
+def is_of_one(seconds):
+    """Whether a time is that of a single case."""
+    return any(0.95 < seconds / case_seconds < 1.05 for case_seconds in SECONDS.values())
+
+
+ONE = rows(threads=(1,))
+OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
+
+
+@pytest.mark.parametrize(
+    ("found", "due"),
+    {
+        "middle": (study.middle(ONE), 1.0),
+        "processes": (quotients.median_time(study.processes(ONE)), 1.0),
+        "energy": (study.energy(ONE), 1.0),
+        "sustained": (study.middle(study.sustained(ONE)), 1.0),
+        "fastest": (study.middle(study.fastest(ONE)), 1.0),
+        "best_and_test_rows": (study.middle(study.best_and_test_rows(study.by_threads(ONE))[1]), 1.0),
+        "over": (ratios.over(ONE, 2.0).value, 0.5),
+        "of, above": (ratios.of(ONE, OTHER).value, 0.5),
+        "of, below": (ratios.of(OTHER, ONE).value, 2.0),
+        "of_best": (ratios.of_best(OTHER, {1: ONE}).value, 2.0),
+        "passes": (ratios.of(*map(study.passes, (ONE, OTHER))).value, 0.5),
+    }.values(),
+)
+def test_what_takes_one_case_takes_the_first_of_the_plan(found, due):
+    assert found == pytest.approx(due, rel=0.02)
+
+
+def test_a_ratio_rests_on_the_case_that_it_is_of():
+    assert len(ratios.of(ONE, OTHER).cases) == len(ratios.over(ONE, 1.0).cases) == 1
+
+
+def test_cells_of_tables_have_the_time_of_one_case():
+    rung = ladder_table.Rung("mine", "", "", None, ONE)
+    assert (
+        cells.median(ONE) == ladder_table.measured_time(ONE) == ladder_table.cells(rung)[-1] == r"\qty{1.00}{\second}"
+    )
+
+
+@pytest.mark.parametrize("by", [("method", "threads"), ("method",), ("variant", "dtype", "threads")])
+def test_summaries_are_of_a_case_each(by):
+    frame = medians.samples({"samples": rows()})
+    summaries = medians.summaries(frame, by)
+    assert len(summaries) == study.count(frame) == 4
+    assert summaries["median"].map(is_of_one).all()
+    assert medians.first_cases(summaries, by)["median"].max() < 2
+
+
+def test_a_case_of_two_experiments_is_summed_up_once():
+    frame = pd.concat([ONE, ONE.assign(experiment="f", seconds=50.0)])
+    assert medians.summaries(frame, ("variant",))["median"].map(is_of_one).all()
+
+
+def test_how_many_gpus_pay_is_reported_by_case():
+    slugs = {value: f"images=4,cache=cold,frobnicate={value},gpus=1" for value in SECONDS}
+    frame = rows(threads=(1,)).assign(gpus=1, images=4)
+    frame["case"] = frame["frobnicate"].map(slugs)
+    assert [is_of_one(row["seconds"]) for row in gpu_counts.rows_of(frame)] == [True, True]

@@ -133,8 +133,8 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     """Set up, time the first call, sample, time the phases, check; returns a dict for JSON, with times in seconds.
 
     A round is a run on its own inputs. All rounds are checked; only round 0 is timed. The first call's outputs are
-    checked too, and those of a call after the samples. `pause` is called before and after what is timed, and
-    `tell_first_call` after the first call.
+    checked too, and those of a call after the samples. `pause` is called before and after what is timed, which includes
+    the set-up if the job has `cold_start`; `tell_first_call` is called after the first call.
     """
     start = time.perf_counter()
     device = devices.load(variant.DEVICE)
@@ -201,12 +201,15 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
                 declarations.refuse("check", wrong_results.ACCEPTS_WRONG_OUTPUTS)
 
     begin(0)
-    pause()
+    if job.cold_start:
+        pause()
     inputs_end = time.perf_counter()
     steps = Steps.of_variant(variant, problem, case.tuning)
     run = steps.timed()
     in_order(steps.prepare)()
     setup_end = time.perf_counter()
+    if not job.cold_start:
+        pause()
 
     # A workload with state starts every call from the same state; a set-up that records a graph may have changed it.
     reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)

@@ -50,6 +50,7 @@ class Worker:
             "reference": reference,
             "fault_report": self.fault.path,
             "seconds": protocol["cap"] / protocol["processes"],
+            "cold_start": protocol.get("cold_start", True),
             **{name: protocol[name] for name in ("samples", "least", "most", "target", "phase_passes", "energy")},
         }
         self.send(json.dumps(self.job))

@@ -25,7 +25,7 @@ from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import campaigns, checksums, record
 from ladder.records.case import Case
-from ladder.store import PUBLISHED, TABLES, headers, pooling, stored
+from ladder.store import PUBLISHED, TABLES, headers, machine_families, stored
 
 KEY = ["machine", "workload", "variant", "case"]
 # The entries of a process's state that are averages over repeated runs.
@@ -91,7 +91,8 @@ def rows_of(document: Mapping[str, Any], columns: dict[str, Any]) -> dict[str, A
         reasons = process.get("state", {}).get("reasons")
         if reasons is not None:
             of_process["throttled"] = not THROTTLING.isdisjoint(reasons)
-        of_calls = {"cold_start": process["setup"] + process["first"]}
+        has_cold_start = document["protocol"].get("cold_start", True)
+        of_calls = {"cold_start": process["setup"] + process["first"]} if has_cold_start else {}
         of_calls |= {name: process["state"][name] for name in RUN_AVERAGES if name in process.get("state", {})}
         rows["samples"] += [
             of_process | {"sample": index, "phase": "total", "seconds": seconds} | of_calls
@@ -136,7 +137,7 @@ def published_parts(
     Those of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns.
     """
     of_campaigns = [folder for folder in folders if is_campaign(folder)]
-    labels = pooling.labels(of_campaigns)
+    labels = machine_families.labels(of_campaigns)
     parts = [published_rows(folder, name, experiment, set(), labels) for folder in of_campaigns]
     parts = [part.assign(process=part["process"] + APART * number) for number, part in enumerate(parts) if len(part)]
     measured_again = {
@@ -169,7 +170,7 @@ def published_rows(
     frame = frame[~is_replaced].dropna(axis="columns", how="all")
     if frame.empty:
         return pd.DataFrame()
-    frame = pooling.relabel(frame, folder, experiment, labels.get(frame["machine"].iloc[0]))
+    frame = machine_families.relabel(frame, folder, experiment, labels.get(frame["machine"].iloc[0]))
     return frame.assign(machine=frame["machine"] + PUBLISHED)
 
 
