@@ -75,7 +75,8 @@ def record(case, processes, converged):
             "trace": TRACE if case.workload == "dcgan" and device != "host" else [],
         }
 
-    fields = {"device": device, "converged": converged, "cost": cost, "source": {"commit": "unknown", "dirty": False}}
+    fields = {"device": device, "converged": converged, "cost": cost, "protocol": {}}
+    fields["source"] = {"commit": "unknown", "dirty": False}
     return fields | {"processes": [*map(process_fields, range(processes))]}
 
 

@@ -54,8 +54,8 @@ def samples():
     frame = pd.concat(frames)
     frame = frame[frame["phase"] == "total"]
     # Cases on one GPU are pooled over machines with the same models of GPU and CPU.
-    is_on_gpu = (frame["device"] == "cuda") & (frame["machine"] == "nvidia-h200")
-    frame = frame.assign(machine=frame["machine"].mask(is_on_gpu, "nvidia-h200-x2"))
+    is_on_one_gpu = (frame["gpu"].str.count(" ") == 0) & (frame["machine"] == "nvidia-h200")
+    frame = frame.assign(machine=frame["machine"].mask(is_on_one_gpu, "nvidia-h200-x2"))
     return frame.assign(key=frame["workload"] + "/" + frame["variant"] + "/" + frame["case"])
 
 

@@ -296,8 +296,8 @@ def test_without_any_results(capsys):
 def test_times_and_order_are_those_of_the_published_table(monkeypatch, capsys):
     """By other code, on what is published of a machine that has no campaigns."""
     monkeypatch.chdir(ROOT)
-    document = json.loads(show(capsys, "--machine", "nvidia-h200", "--all", "--json"))
-    samples = pd.read_csv(ROOT / "results/published/nvidia-h200/samples.csv.gz", low_memory=False)
+    document = json.loads(show(capsys, "--machine", "nvidia-h200-x4", "--all", "--json"))
+    samples = pd.read_csv(ROOT / "results/published/nvidia-h200-x4/samples.csv.gz", low_memory=False)
     calls = samples[(samples["workload"] == "gemv") & (samples["phase"] == "total")]
     by_process = calls.groupby(["variant", "case", "process"])["seconds"].median()
     expected = by_process.groupby(["variant", "case"]).median()

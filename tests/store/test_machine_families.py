@@ -27,12 +27,12 @@ def publish(tmp_path):
 @pytest.fixture
 def rows(monkeypatch):
     """Every published table has these rows; `machine` is the folder's."""
-    cases = [("gemm", "cublas", "n=1", "cuda"), ("gemm", "blas", "n=1", "host"), ("gemv", "nccl", "n=1", "mpi_cuda")]
+    cases = [("gemm", "cublas", "n=1", "f3"), ("gemm", "blas", "n=1", None), ("gemv", "nccl", "n=1", "f3 e2")]
 
     def published(folder, table, experiment=None):
         machine = json.loads((folder / "machine.json").read_text())["machine"]
-        frame = pd.DataFrame(cases, columns=["workload", "variant", "case", "device"])
-        frame = frame if table == "samples" else frame.drop(columns="device")
+        frame = pd.DataFrame(cases, columns=["workload", "variant", "case", "gpu"])
+        frame = frame if table == "samples" else frame.drop(columns="gpu")
         return frame.assign(machine=machine, experiment=experiment, process=0)
 
     monkeypatch.setattr(stored, "published", published)

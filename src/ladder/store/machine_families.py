@@ -14,11 +14,10 @@ from ladder.records import documents
 from ladder.store import stored
 
 CASE = ["variant", "case"]
-DEVICE = "cuda"  # of cases on one GPU
 
 
 def labels(folders: Sequence[Path | str]) -> dict[str, str]:
-    """{machine: the label of its cases on one GPU} of published folders; machines that keep their own are left out."""
+    """{machine: the label of its cases on one GPU} of published folders; without machines that keep their own."""
     abouts = [documents.read(Path(folder) / "machine.json", "publication") for folder in folders]
     counts = {about["machine"]: (len(about["description"]["gpus"]), about["machine"]) for about in abouts}
     families: dict[tuple[str, ...], set[str]] = {}
@@ -38,6 +37,6 @@ def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: str
     if label is None or frame.empty:
         return frame
     samples = stored.published(folder, "samples", experiment)
-    on_gpu = pd.MultiIndex.from_frame(samples.loc[samples["device"] == DEVICE, CASE].drop_duplicates())
-    is_on_gpu = pd.MultiIndex.from_frame(frame[CASE]).isin(on_gpu)
-    return frame.assign(machine=frame["machine"].mask(is_on_gpu, label))
+    is_on_one_gpu = samples["gpu"].str.count(" ") == 0 if "gpu" in samples else pd.Series(False, samples.index)
+    cases = pd.MultiIndex.from_frame(samples.loc[is_on_one_gpu, CASE].drop_duplicates())
+    return frame.assign(machine=frame["machine"].mask(pd.MultiIndex.from_frame(frame[CASE]).isin(cases), label))

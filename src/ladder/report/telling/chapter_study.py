@@ -6,6 +6,7 @@ Text, tables, figures and claims of a chapter share one ChapterStudy. Missing me
 import importlib
 import importlib.util
 from dataclasses import replace
+from functools import partial
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError, did_you_mean
@@ -60,7 +61,8 @@ def pick_machines(study, needs, sources):
 
     The best machine has all shared roles that it meets: preferably one that meets the first two, this build's before a
     published one, and one with many campaigns. Other roles go to the machine that meets them, this build's before a
-    published one, with the most campaigns. A machine with only toy sizes meets none.
+    published one, with the most campaigns, and of these to one that meets many roles. A machine with only toy sizes
+    meets none.
     """
     machines = [study.of(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
@@ -75,11 +77,13 @@ def pick_machines(study, needs, sources):
         meets = [machine.subject in names[role] for role in shared_roles]
         return all(meets[:2]), is_local(machine), campaigns(machine, shared_roles), sum(meets)
 
+    def rank_in(role, machine):
+        return is_local(machine), campaigns(machine, [role]), sum(machine.subject in met for met in names.values())
+
     best, picked = max(machines, key=rank, default=None), {}
     for role, candidates in candidates_of.items():
         preferred = [machine for machine in candidates if machine is best and role in shared_roles] or candidates
-        ranks = {machine.subject: (is_local(machine), campaigns(machine, [role])) for machine in preferred}
-        picked[role] = study.of(max(ranks, key=ranks.get, default=None))
+        picked[role] = max(preferred, key=partial(rank_in, role), default=study.of(None))
     return picked
 
 
