@@ -164,6 +164,15 @@ def test_too_few_cores_are_refused():
         turns.measure_in_turns(cases, PROTOCOL, "a", "here", "there", granted=1)
 
 
+def test_a_campaign_on_other_hardware_under_the_same_label_is_refused(steps, monkeypatch):
+    measure("a")
+    publish("a")
+    described = turns.description.describe()
+    monkeypatch.setattr(turns.description, "describe", lambda: described | {"cores": 1000})
+    with pytest.raises(LadderError, match="cores: 1000 in place of"):
+        measure("b")
+
+
 def ratio(folders=None):
     """The time of `openmp` over that of `blas` in the published campaigns."""
     plan = {"experiment": "gemm_square", "cases": []}

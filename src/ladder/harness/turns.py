@@ -21,7 +21,7 @@ from ladder.harness.precompile import precompile
 from ladder.harness.preconditions import bytes_of_arrays, require_granted, require_met
 from ladder.harness.workers import Worker
 from ladder.machine import cpus, description, nvidia, revision
-from ladder.records import record
+from ladder.records import kinds, record
 
 # Seconds after which the threads of a worker sleep that has been timed: those of OpenBLAS wait actively for 30 ms.
 SETTLING = 0.1
@@ -37,6 +37,8 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
     `jobs` is {case: (paths of data, path of the reference)}; the other arguments are those of `measure.measure`. The
     protocol's `processes` is the number of turns.
     """
+    about = description.describe()
+    kinds.require_published_kind(machine, about)
     cases = list(jobs)
     for case, (_, reference) in jobs.items():
         named(case, partial(require_granted, case, granted))
@@ -55,7 +57,6 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             turns = groups(in_turns(cases, protocol["processes"]), launcher, memory)
             measure_groups(turns, jobs, start, leases, results, walls, partial(starts_alone, launcher=launcher))
             after = clocks()
-    about = description.describe()
     documents = {}
     for case in cases:
         sources, origin = origins[case]

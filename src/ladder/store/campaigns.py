@@ -18,7 +18,7 @@ from ladder.errors import LadderError
 from ladder.harness.plausibility import require_plausible
 from ladder.machine import revision
 from ladder.planning import configuration
-from ladder.records import campaigns, documents, record
+from ladder.records import campaigns, documents, kinds, record
 from ladder.records.case import Case
 from ladder.store import TABLES, ceilings, collect
 from ladder.store.publish import pack, replace
@@ -31,8 +31,8 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
     """Write the published folder of a campaign from all of its records.
 
     `experiments` is {key of a case: the names of its experiments}, and `margin` that of the ceilings, with which all
-    samples are compared. Raises LadderError, and writes nothing, if there is no record, or if one isn't of this
-    campaign, its commit or its host.
+    samples are compared. Raises LadderError, and writes nothing, if there is no record, if one isn't of this
+    campaign, its commit or its host, or if other hardware is published under the machine's label.
     """
     note = documents.read(campaigns.folder(name) / campaigns.NOTE, "campaign")
     paths = sorted(campaigns.folder(name).glob("records/*/*/*/*.json"))
@@ -42,6 +42,8 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
         raise LadderError(f"The campaign {name} has no records: measure it with `snakemake claims`.")
     for path, content in records.items():
         require_of_campaign(path, content, note)
+    first = next(iter(records.values()))
+    kinds.require_published_kind(note["machine"], first["description"])
     require_below_ceilings(records, experiments, margin)
     tables: dict[str, list[pd.DataFrame]] = {table: [] for table in TABLES}
     for content in records.values():
@@ -51,7 +53,6 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
             for table, rows in collect.rows_of(content, columns).items():
                 tables[table] += rows
     frames = {table: pd.DataFrame(rows) for table, rows in tables.items()}
-    first = next(iter(records.values()))
     commits = Counter(revision.format(content["source"]) for content in records.values())
     about = {
         "machine": note["machine"],

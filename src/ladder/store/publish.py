@@ -15,7 +15,7 @@ import pandas as pd
 
 from ladder.errors import LadderError
 from ladder.machine import revision
-from ladder.records import record
+from ladder.records import kinds, record
 from ladder.records.files import write_atomically
 from ladder.store import collect, gpu_counts, headers, stored
 from ladder.store.study import where
@@ -31,8 +31,8 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
 
     With `keep`, only cases that have a record now are replaced, in every experiment that has them. All other published
     rows stay, including those of cases that are no longer planned and of missing cases. The result of the tests on a
-    GPU is published too. Raises LadderError without any record, and if rows to be kept can't be read or lack their
-    commits; then the folder stays untouched.
+    GPU is published too. Raises LadderError without any record, if rows to be kept can't be read or lack their commits,
+    and if other hardware is published under the machine's label; then the folder stays untouched.
     """
     folder = Path(folder)
     plans = [dict(plan) | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]
@@ -51,6 +51,7 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
     frames = merge(kept, collect_tables(add_published(plans, earlier, measured)))
     records = [record.read(record.path_of(machine, key)) for key in measured]
     records.sort(key=lambda entry: entry["started"])
+    kinds.require_published_kind(machine, records[-1]["description"], replaced=None if keep else folder)
     commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
     contents: dict[str, bytes | str] = {f"{name}.csv.gz": pack(frame, name) for name, frame in frames.items()}
     calls = frames["samples"][frames["samples"]["phase"] == "total"]

@@ -1,0 +1,36 @@
+"""Kinds of machines: all that is published under one label was measured on the same hardware.
+
+Labels are made from names, and machines of different hardware may report the same: a virtual CPU hides its model.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ladder.errors import LadderError
+from ladder.records import campaigns, documents
+
+
+def require_published_kind(label: str, description: Mapping[str, Any], replaced: Path | None = None) -> None:
+    """Refuse a described machine whose hardware isn't that of what is published under its label. Raises LadderError.
+
+    `replaced` is a published folder that no longer counts.
+    """
+    machines = campaigns.PUBLISHED.parent.glob("*/machine.json")
+    for path in sorted([*machines, *campaigns.PUBLISHED.glob("*/machine.json")]):
+        about = documents.read(path, "publication")
+        if about["machine"] != label or path.parent == replaced:
+            continue
+        theirs, own = hardware(about["description"]), hardware(description)
+        names = [name for name in own.keys() & theirs.keys() if own[name] != theirs[name]]
+        if differences := [f"{name}: {own[name]} in place of {theirs[name]}" for name in sorted(names)]:
+            raise LadderError(
+                f"This machine isn't of the kind that is published as {label} in {path.parent} "
+                f"({'; '.join(differences)}). Give it a label of its own: `--config machine=<label>`."
+            )
+
+
+def hardware(description: Mapping[str, Any]) -> dict[str, Any]:
+    """{name: value} of a description's CPU and GPUs."""
+    gpus = ", ".join(gpu["name"] for gpu in description["gpus"]) or "none"
+    return {**description["cpu"], "cores": description["cores"], "GPUs": gpus}

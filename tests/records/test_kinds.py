@@ -1,0 +1,55 @@
+"""A label of a machine, under which only hardware of one kind is published."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ladder.errors import LadderError
+from ladder.records import kinds
+
+ZEN4 = {"Model name": "AMD EPYC", "Vector units": "avx512f", "L2 cache": "2 MiB (2 instances)"}
+H200 = {"name": "NVIDIA H200"}
+
+
+def described(cpu=ZEN4, cores=2, gpus=()):
+    return {"cpu": cpu, "cores": cores, "gpus": list(gpus)}
+
+
+@pytest.fixture(autouse=True)
+def published(monkeypatch, tmp_path):
+    """What is published of the machine `box`: with another CPU in a folder of its own, and in a campaign."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kinds.documents, "read", lambda path, kind: json.loads(path.read_text()))
+    for name in ("box", "campaigns/box_1"):
+        folder = Path("results/published") / name
+        folder.mkdir(parents=True)
+        (folder / "machine.json").write_text(json.dumps({"machine": "box", "description": described()}))
+    return Path("results/published/box")
+
+
+def test_the_same_hardware_and_other_labels_are_accepted():
+    kinds.require_published_kind("box", described())
+    kinds.require_published_kind("box", described(ZEN4 | {"Frequency boost": "enabled"}))  # not known of the other
+    kinds.require_published_kind("barn", described(cores=64))
+
+
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [
+        (described(ZEN4 | {"Vector units": "avx2"}), "Vector units: avx2 in place of avx512f"),
+        (described(ZEN4 | {"L2 cache": "1 MiB (2 instances)"}), "L2 cache: 1 MiB .* in place of 2 MiB"),
+        (described(cores=4), "cores: 4 in place of 2"),
+        (described(gpus=[H200, H200]), "GPUs: NVIDIA H200, NVIDIA H200 in place of none"),
+    ],
+)
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_other_hardware_is_refused_by_its_differences(published, other, difference, is_replaced):
+    """Also if only a campaign has that label, because the machine's folder is written anew."""
+    with pytest.raises(LadderError, match=rf"isn't of the kind .* box .*{difference}.*machine=<label>"):
+        kinds.require_published_kind("box", other, published if is_replaced else None)
+
+
+def test_a_folder_that_is_written_anew_does_not_count(published):
+    Path("results/published/campaigns/box_1/machine.json").unlink()
+    kinds.require_published_kind("box", described(cores=4), published)
