@@ -42,6 +42,7 @@ rule collect:
     conda:
         ENVIRONMENT
     params:
+        sources=lambda wildcards: sources.digest("ladder.verbs.collect"),
         published=[f"--published={folder}" for folder in PUBLISHED_FOLDERS],
     shell:
         ladder("collect {input.plans} --out results/tables {params.published:q} 2> {log}")
@@ -71,6 +72,7 @@ rule table:
     conda:
         ENVIRONMENT
     params:
+        sources=lambda wildcards: sources.digest("ladder.verbs.table"),
         folders=expand("results/tables/{experiment}", experiment=STUDY.experiments),
     shell:
         ladder("table {params.folders} --out {output} 2> {log}")
