@@ -21,9 +21,9 @@ def require_published_kind(label: str, description: Mapping[str, Any], replaced:
         about = documents.read(path, "publication")
         if about["machine"] != label or path.parent == replaced:
             continue
-        theirs, own = hardware(about["description"]), hardware(description)
-        names = [name for name in own.keys() & theirs.keys() if own[name] != theirs[name]]
-        if differences := [f"{name}: {own[name]} in place of {theirs[name]}" for name in sorted(names)]:
+        published, measured = hardware(about["description"]), hardware(description)
+        names = [name for name in measured.keys() & published.keys() if measured[name] != published[name]]
+        if differences := [f"{name}: {measured[name]} in place of {published[name]}" for name in sorted(names)]:
             raise LadderError(
                 f"This machine isn't of the kind that is published as {label} in {path.parent} "
                 f"({'; '.join(differences)}). Give it a label of its own: `--config machine=<label>`."
