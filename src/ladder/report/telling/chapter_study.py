@@ -61,7 +61,7 @@ def pick_machines(study, needs, sources):
 
     The best machine has all shared roles that it meets: preferably one that meets the first two, this build's before a
     published one, and one with many campaigns. Other roles go to the machine that meets them, this build's before a
-    published one, with the most campaigns, and of these to one that meets many roles. A machine with only toy sizes
+    published one, with the most campaigns of that role, and then of all. A machine with only toy sizes
     meets none.
     """
     machines = [study.of(name) for name in study.machines()]
@@ -78,7 +78,7 @@ def pick_machines(study, needs, sources):
         return all(meets[:2]), is_local(machine), campaigns(machine, shared_roles), sum(meets)
 
     def rank_in(role, machine):
-        return is_local(machine), campaigns(machine, [role]), sum(machine.subject in met for met in names.values())
+        return is_local(machine), campaigns(machine, [role]), campaigns(machine, needs)
 
     best, picked = max(machines, key=rank, default=None), {}
     for role, candidates in candidates_of.items():

@@ -23,5 +23,5 @@ ON_GPU |= {"cublas": (14.2, 10.1, 21.4, 66.0)}
 # Their seconds may be those of other work than ours, so the speed-up by hardware isn't known, but that by code is.
 THEN = [
     Then("a batch by plain loops, 12 threads", None, *(select(f"deep/{name}", threads=12) for name in ON_HOST)),
-    Then("a batch with shared memory", None, "deep/cuda_shared", "deep/cuda_mma"),
+    Then("a batch with shared memory", None, "deep/cuda_shared", "deep/cublas"),
 ]
