@@ -291,13 +291,19 @@ def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, colu
 
 
 def is_faster_in_place(form, m, n, k):
-    """Whether the product is faster on operands in place; the limits are where both took as long on a Zen 4 core."""
+    """Whether the product is faster on operands in place.
+
+    The limits are where both took as long: on a Zen 4 core, and for CPUs without masks on a Zen 3 core. The latter has
+    too few registers for the tile of `_dot`, and a strip of B as narrow as a cache line, whose rows are pages apart.
+    """
     shorter = min(m, n)
     if form == "nt":  # vectors along k
-        return k >= 32 and (shorter <= 32 or (shorter <= 128 and k >= 4 * shorter))
-    if n <= NARROW and (form == "nn" or m <= 256):  # a block of B stays in L2 for all rows
+        return k >= 32 and (shorter <= (32 if HAS_MASKS else 12) or (HAS_MASKS and shorter <= 128 and k >= 4 * shorter))
+    if n <= (NARROW if HAS_MASKS else 64) and (form == "nn" or m <= 256):  # a block of B stays in L2 for all rows
         return True
-    return m <= 48 or (m <= 160 and k >= 64) or (form == "tn" and n <= 24)
+    if form == "tn" and n <= 24:
+        return True
+    return m <= 48 or (m <= 160 and k >= 64) if HAS_MASKS else m < 12 or (m <= 100 and k >= 16)
 
 
 def as_rows(form, a, b, out):
