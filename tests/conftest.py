@@ -23,6 +23,9 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 OWN_LOCKS = TESTS / "own_locks"
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
+# What a worker's job has of a protocol, for one sample.
+JOB_PROTOCOL = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1}
+JOB_PROTOCOL |= {"energy": False, "cold_start": True}
 
 # A shell's background ignores Ctrl-C, and processes inherit that: tests of it need the usual handler.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from conftest import TESTS
+from conftest import JOB_PROTOCOL, TESTS
 from ladder import devices
 from ladder.catalogue import circular_imports, locations, missing_imports, sources, trial, undefined_names, workloads
 from ladder.errors import LadderError
@@ -26,16 +26,6 @@ from ladder.planning.plan import grid
 from ladder.records.case import Case
 
 SIZES = {"rows": 30, "columns": 20, "per_row": 5}
-JOB_PROTOCOL = {
-    "seconds": 0.01,
-    "samples": 1,
-    "least": 1,
-    "most": 1,
-    "target": 1.0,
-    "phase_passes": 1,
-    "energy": False,
-    "cold_start": True,
-}
 
 
 def forget():

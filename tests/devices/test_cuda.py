@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sanitized
-from conftest import PROTOCOL, TESTS
+from conftest import JOB_PROTOCOL, PROTOCOL, TESTS
 from ladder import cuda, devices
 from ladder.catalogue import traits, workloads
 from ladder.cuda import clock, cublas, gpus
@@ -96,16 +96,7 @@ def run_training(tmp_path):
         reference = mlp.reference.compute(mlp.reference_sizes(sizes), load_data(tmp_path / "digits"))
         np.savez(tmp_path / "reference.npz", **reference)
         case = Case("mlp", variant, sizes, tuning)
-        limits = {
-            "seconds": 0.1,
-            "samples": 2,
-            "least": 2,
-            "most": 2,
-            "target": 1.0,
-            "phase_passes": 1,
-            "energy": False,
-            "cold_start": True,
-        }
+        limits = JOB_PROTOCOL | {"samples": 2, "least": 2, "most": 2}
         job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "reference.npz", **limits)
         return worker.run_case(case, mlp, workloads.load_variant("mlp", variant), job)
 

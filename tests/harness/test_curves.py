@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from conftest import JOB_PROTOCOL
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
@@ -70,18 +71,8 @@ def test_every_round_adds_its_points(monkeypatch, points, count):
     monkeypatch.setattr(gemm, "CURVE", ("step", "loss"), raising=False)
     monkeypatch.setattr(gemm, "check", lambda *arguments: (check(*arguments)[0], points))
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "warm")
-    limits = {
-        "seconds": 0.1,
-        "samples": 1,
-        "least": 1,
-        "most": 1,
-        "target": 1.0,
-        "phase_passes": 1,
-        "energy": False,
-        "cold_start": True,
-    }
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
-    job = SimpleNamespace(data={}, reference=None, **limits)
+    job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL)
     result = worker.run_case(case, gemm, workloads.load_variant("gemm", "blas"), job)
     assert gemm.rounds(case.sizes) == 2
     assert len(result["curve"]) == count or 100 < len(result["curve"]) < count == 200

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from conftest import PROTOCOL
+from conftest import JOB_PROTOCOL, PROTOCOL
 from ladder import devices
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
@@ -116,17 +116,7 @@ def test_generated_inputs_are_never_staged_and_change_every_round(monkeypatch):
     monkeypatch.setattr(HOST, "transfers", lambda arrays, problem: staged.extend(arrays) or [])
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
     monkeypatch.setattr(workload, "generate", lambda *arguments: generated.append(arguments[1]) or generate(*arguments))
-    limits = {
-        "seconds": 0.1,
-        "samples": 1,
-        "least": 1,
-        "most": 1,
-        "target": 1.0,
-        "phase_passes": 1,
-        "energy": False,
-        "cold_start": True,
-    }
-    job = SimpleNamespace(data={}, reference=None, **limits)
+    job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL)
     result = worker.run_case(case_of(), workload, workloads.load_variant("finding", "numpy"), job)
     assert set(staged) == {"small"}
     assert generated == [0, 1]  # before the set-up, and for the second round

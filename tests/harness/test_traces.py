@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from conftest import JOB_PROTOCOL
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
@@ -69,16 +70,6 @@ def run_traced(monkeypatch):
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "cold")
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
     monkeypatch.setattr(HOST, "flusher", lambda: lambda: calls.append("flush"))
-    limits = {
-        "seconds": 0.1,
-        "samples": 1,
-        "least": 1,
-        "most": 1,
-        "target": 1.0,
-        "phase_passes": 1,
-        "energy": False,
-        "cold_start": True,
-    }
 
     def run_case(trace):
         def setup(problem, threads):
@@ -89,7 +80,7 @@ def run_traced(monkeypatch):
             return Steps([("product", run)], trace=trace and (lambda: calls.append("trace") or trace()))
 
         variant = SimpleNamespace(DEVICE="host", setup=setup)
-        return worker.run_case(case, gemm, variant, SimpleNamespace(data={}, reference=None, **limits)), calls
+        return worker.run_case(case, gemm, variant, SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL)), calls
 
     return run_case
 

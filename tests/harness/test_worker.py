@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from conftest import JOB_PROTOCOL, ROOT
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.harness import worker
@@ -21,16 +21,6 @@ from ladder.records.case import Case
 
 HOST = devices.load("host")
 CASE = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1})
-JOB_PROTOCOL = {
-    "seconds": 0.1,
-    "samples": 1,
-    "least": 1,
-    "most": 1,
-    "target": 1.0,
-    "phase_passes": 1,
-    "energy": False,
-    "cold_start": True,
-}
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ GPU, OTHER_GPU = "NVIDIA H200", "NVIDIA H100"
 def publish(tmp_path):
     """A function that publishes a campaign of a machine with some GPUs: a case on one GPU and one on the host."""
 
-    def write(machine, gpus, cpu="Xeon"):
+    def write(machine, gpus, cpu="Xeon", vectors="avx512f"):
         folder = tmp_path / "campaigns" / f"{machine}_{gpus}"
         folder.mkdir(parents=True)
-        described = {"gpus": [{"name": gpu} for gpu in gpus], "cpu": {"Model name": cpu}}
+        described = {"gpus": [{"name": gpu} for gpu in gpus], "cpu": {"Model name": cpu, "Vector units": vectors}}
         (folder / "machine.json").write_text(json.dumps({"machine": machine, "description": described}))
         return folder
 
@@ -58,5 +58,6 @@ def test_a_case_on_one_gpu_is_of_the_machine_with_the_most_gpus_of_its_model(pub
 
 def test_machines_with_another_cpu_or_without_a_gpu_keep_their_labels(publish):
     folders = [publish("one", [GPU]), publish("two", [GPU] * 2, cpu="EPYC"), publish("none", []), publish("nil", [])]
+    folders.append(publish("narrow", [GPU] * 3, vectors="avx2"))
     assert machine_families.labels(folders) == {}
     assert machine_families.labels([*folders, publish("four", [GPU] * 4)]) == {"one": "four"}

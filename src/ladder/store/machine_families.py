@@ -28,8 +28,9 @@ def labels(folders: Sequence[Path | str]) -> dict[str, str]:
 
 
 def models(description: Mapping[str, Any]) -> tuple[str, ...]:
-    """The models of a described machine's GPUs and CPU."""
-    return *sorted({gpu["name"] for gpu in description["gpus"]}), description["cpu"].get("Model name")
+    """The models of a described machine's GPUs and CPU, and the CPU's vector units: a virtual CPU hides its model."""
+    cpu = description["cpu"]
+    return *sorted({gpu["name"] for gpu in description["gpus"]}), cpu.get("Model name"), cpu.get("Vector units")
 
 
 def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: str | None) -> pd.DataFrame:

@@ -61,8 +61,7 @@ def pick_machines(study, needs, sources):
 
     The best machine has all shared roles that it meets: preferably one that meets the first two, this build's before a
     published one, and one with many campaigns. Other roles go to the machine that meets them, this build's before a
-    published one, with the most campaigns of that role, and then of all. A machine with only toy sizes
-    meets none.
+    published one, with the most campaigns of that role, and then of all. A machine with only toy sizes meets none.
     """
     machines = [study.of(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
