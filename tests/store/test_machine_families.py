@@ -1,4 +1,4 @@
-"""Campaigns on machines with the same models of GPU and CPU, pooled for cases on one GPU."""
+"""Campaigns on machines with the same models of GPU and CPU, pooled for cases on GPUs."""
 
 import json
 
@@ -14,8 +14,8 @@ GPU, OTHER_GPU = "NVIDIA H200", "NVIDIA H100"
 def publish(tmp_path):
     """A function that publishes a campaign of a machine with some GPUs: a case on one GPU and one on the host."""
 
-    def write(machine, gpus, cpu="Xeon", vectors="avx512f"):
-        folder = tmp_path / "campaigns" / f"{machine}_{gpus}"
+    def write(machine, gpus, cpu="Xeon", vectors="avx512f", run=1):
+        folder = tmp_path / "campaigns" / f"{machine}_{run}"
         folder.mkdir(parents=True)
         described = {"gpus": [{"name": gpu} for gpu in gpus], "cpu": {"Model name": cpu, "Vector units": vectors}}
         (folder / "machine.json").write_text(json.dumps({"machine": machine, "description": described}))
@@ -44,20 +44,29 @@ def description_is_trusted(monkeypatch):
 
 
 @pytest.mark.parametrize("table", ["samples", "checks"])
-def test_a_case_on_one_gpu_is_of_the_machine_with_the_most_gpus_of_its_model(publish, rows, table):
-    folders = [publish("one", [GPU]), publish("two", [GPU] * 2), publish("other", [OTHER_GPU] * 4)]
+def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(publish, rows, table):
+    folders = [publish("four", [GPU] * 4), publish("two", [GPU] * 2), publish("two", [GPU] * 2, run=2)]
+    folders.append(publish("other", [OTHER_GPU] * 4))
     parts = collect.published_parts(folders, table, "e", set())
     machines = [part.set_index("variant")["machine"].str.removesuffix(" (published)").to_dict() for part in parts]
     assert machines == [
-        {"cublas": "two", "blas": "one", "nccl": "one"},
+        {"cublas": "two", "blas": "four", "nccl": "two"},
+        dict.fromkeys(("cublas", "blas", "nccl"), "two"),
         dict.fromkeys(("cublas", "blas", "nccl"), "two"),
         dict.fromkeys(("cublas", "blas", "nccl"), "other"),
     ]
-    assert len({part["process"].iloc[0] for part in parts}) == 3
+    assert len({part["process"].iloc[0] for part in parts}) == 4
+
+
+def test_an_experiment_that_needs_more_gpus_than_that_machine_has_keeps_its_label(publish, rows):
+    folders = [publish("two", [GPU] * 2), publish("one", [GPU]), publish("one", [GPU], run=2)]
+    assert machine_families.labels(folders) == {"two": ("one", 1)}
+    parts = collect.published_parts(folders, "samples", "e", set())
+    assert set(parts[0]["machine"]) == {"two (published)"}
 
 
 def test_machines_with_another_cpu_or_without_a_gpu_keep_their_labels(publish):
     folders = [publish("one", [GPU]), publish("two", [GPU] * 2, cpu="EPYC"), publish("none", []), publish("nil", [])]
     folders.append(publish("narrow", [GPU] * 3, vectors="avx2"))
     assert machine_families.labels(folders) == {}
-    assert machine_families.labels([*folders, publish("four", [GPU] * 4)]) == {"one": "four"}
+    assert machine_families.labels([*folders, publish("four", [GPU] * 4)]) == {"one": ("four", 4)}

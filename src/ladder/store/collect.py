@@ -157,11 +157,11 @@ def published_rows(
     name: str,
     experiment: str,
     new_keys: set[tuple[str, str, str, str]],
-    labels: Mapping[str, str] = MappingProxyType({}),
+    labels: Mapping[str, tuple[str, int]] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """An experiment's rows of a published table, with the mark of publication after the machine; empty without any.
 
-    Cases whose keys are in `new_keys` are skipped. Cases on one GPU of a machine in `labels` get its label.
+    Cases whose keys are in `new_keys` are skipped. Cases on GPUs of a machine in `labels` get its label.
     """
     frame = stored.published(folder, name, experiment)
     if frame.empty:

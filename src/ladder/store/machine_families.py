@@ -1,9 +1,11 @@
-"""Campaigns on machines that differ only in the number of their GPUs and cores, pooled for cases on one GPU.
+"""Campaigns on machines that differ only in the number of their GPUs and cores, pooled for cases on GPUs.
 
-Such a case has a whole GPU to itself, whatever else is in the machine. Its rows get one label: that of the machine with
-the most GPUs among those with the same models of GPU and CPU. Rows of the host and of several GPUs keep theirs.
+Such a case has its GPUs to itself, whatever else is in the machine. The rows of an experiment on GPUs get one label: that
+of the machine with the most campaigns among those with the same models of GPU and CPU, if it has enough GPUs for all of
+them. Rows of the host keep theirs.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,15 +18,23 @@ from ladder.store import stored
 CASE = ["variant", "case"]
 
 
-def labels(folders: Sequence[Path | str]) -> dict[str, str]:
-    """{machine: the label of its cases on one GPU} of published folders; without machines that keep their own."""
+def labels(folders: Sequence[Path | str]) -> dict[str, tuple[str, int]]:
+    """{machine: (the label of its cases on GPUs, the GPUs of the machine with that label)} of published folders.
+
+    Machines that keep their own label are missing.
+    """
     abouts = [documents.read(Path(folder) / "machine.json", "publication") for folder in folders]
-    counts = {about["machine"]: (len(about["description"]["gpus"]), about["machine"]) for about in abouts}
+    campaigns = Counter(about["machine"] for about in abouts)
+    gpus = {about["machine"]: len(about["description"]["gpus"]) for about in abouts}
     families: dict[tuple[str, ...], set[str]] = {}
     for about in abouts:
-        families.setdefault(models(about["description"]), set()).add(about["machine"])
-    largest = {machine: max(family, key=counts.__getitem__) for family in families.values() for machine in family}
-    return {machine: label for machine, label in largest.items() if label != machine and counts[machine][0]}
+        if gpus[about["machine"]]:
+            families.setdefault(models(about["description"]), set()).add(about["machine"])
+    result = {}
+    for family in families.values():
+        label = max(family, key=lambda machine: (campaigns[machine], gpus[machine], machine))
+        result |= {machine: (label, gpus[label]) for machine in family - {label}}
+    return result
 
 
 def models(description: Mapping[str, Any]) -> tuple[str, ...]:
@@ -33,11 +43,19 @@ def models(description: Mapping[str, Any]) -> tuple[str, ...]:
     return *sorted({gpu["name"] for gpu in description["gpus"]}), cpu.get("Model name"), cpu.get("Vector units")
 
 
-def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: str | None) -> pd.DataFrame:
-    """An experiment's rows of a published folder's table, those on one GPU with `label` as their machine, if given."""
+def relabel(
+    frame: pd.DataFrame, folder: Path | str, experiment: str, label: tuple[str, int] | None
+) -> pd.DataFrame:
+    """An experiment's rows of a published folder's table, those on GPUs with another machine's label, if given.
+
+    `label` is that label and the number of GPUs that its machine has: if it has too few for one case, all rows keep theirs.
+    """
     if label is None or frame.empty:
         return frame
     samples = stored.published(folder, "samples", experiment)
-    is_on_one_gpu = samples["gpu"].str.count(" ") == 0 if "gpu" in samples else pd.Series(False, samples.index)
-    cases = pd.MultiIndex.from_frame(samples.loc[is_on_one_gpu, CASE].drop_duplicates())
-    return frame.assign(machine=frame["machine"].mask(pd.MultiIndex.from_frame(frame[CASE]).isin(cases), label))
+    gpus = samples["gpu"].str.count(" ") + 1 if "gpu" in samples else pd.Series(pd.NA, samples.index)
+    name, most = label
+    if not gpus.max() <= most:  # NaN on a host
+        return frame
+    cases = pd.MultiIndex.from_frame(samples.loc[gpus.notna(), CASE].drop_duplicates())
+    return frame.assign(machine=frame["machine"].mask(pd.MultiIndex.from_frame(frame[CASE]).isin(cases), name))
