@@ -43,8 +43,8 @@ def parallel_processes(cores, gpus):
 
 
 GPUS = nvidia.gpus()
-TESTS = parallel_processes(cpus.cores(), GPUS[:1])  # in parallel: tests share the first GPU
-RUNS = parallel_processes(cpus.cores(), GPUS)  # of a tool, in parallel on all GPUs
+TEST_PROCESSES = parallel_processes(cpus.cores(), GPUS[:1])  # tests share the first GPU
+RUN_PROCESSES = parallel_processes(cpus.cores(), GPUS)  # of a tool, on all GPUs
 
 
 def sanitizer():
@@ -56,9 +56,9 @@ def run_all_cases(tool):
     """Run all cases of a tool, each once, in several parallel processes; returns `merge` of their results."""
     _, options = TOOLS[tool]
     keys = [case.key for case in sanitized.cases(**options)]
-    print(f"{tool}: {len(keys)} cases, {RUNS} processes in parallel", flush=True)
+    print(f"{tool}: {len(keys)} cases, {RUN_PROCESSES} processes in parallel", flush=True)
     chunks = [keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK)]
-    with ThreadPoolExecutor(RUNS) as pool:
+    with ThreadPoolExecutor(RUN_PROCESSES) as pool:
         parts = pool.map(lambda chunk, gpus: run_cases(tool, *chunk, gpus=gpus), chunks, gpu_orders())
         result = merge(list(parts), len(keys))
     print(line(tool, result), flush=True)  # the next tool takes minutes
@@ -125,7 +125,7 @@ def run_tests(marks, *options):
 
 def run_all_tests():
     """The same for all tests: in parallel, then one by one those that compare times."""
-    parts = [run_tests("gpu and not clock", "--numprocesses", str(TESTS)), run_tests("gpu and clock")]
+    parts = [run_tests("gpu and not clock", "--numprocesses", str(TEST_PROCESSES)), run_tests("gpu and clock")]
     return {name: sum(abs(part[name]) for part in parts) for name in parts[0]}
 
 

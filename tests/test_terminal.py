@@ -15,9 +15,13 @@ def narrow(monkeypatch):
 
 def test_a_long_line_is_folded_at_its_last_cell(narrow):
     head, rows = ("a", "b"), [["1", "short"], ["22", "x" * 30]]
-    assert list(terminal.table(head, rows, "a")) == [" a  b", " 1  short", "22", "    " + "x" * 30]
-    titled = list(terminal.titled_table(("t", "a"), ["left right " * 3], [["1"]]))
-    assert titled == ["    a", "left right left", "right left right", "    1"]
+    assert list(terminal.table(head, rows, right=("a",))) == [" a  b", " 1  short", "22", "    " + "x" * 30]
+
+
+def test_titles_stand_above_rows_that_are_too_long(narrow):
+    titled = list(terminal.titled_table(("title", "a"), ["a long title " * 2], [["1"]]))
+    # The head of the titles is omitted.
+    assert titled == ["    a", "a long title a long", "title", "    1"]
 
 
 def test_columns_without_text_are_omitted():

@@ -1,6 +1,8 @@
 """The rules of `docs/how-to/verdict.md` for verdicts on claims, as a reader applies them: row by row, from the top.
 
-`RULES` has each row's words with their meaning, written anew and without the code that decides.
+`RULES` has each row's words with their meaning, independent of the code that decides. A claim is (least, most): (1, 1)
+is equality, (0, c) at most c, (c, inf) at least c, and (1, inf) a speed-up without a number. `low` and `high` are the
+ends of the ratio's interval.
 """
 
 import math
@@ -9,7 +11,7 @@ import re
 from conftest import ROOT
 
 PAGE = ROOT / "docs/how-to/verdict.md"
-MARGIN, DIRECTION = 1.1, 1.01
+MARGIN, THRESHOLD = 1.1, 1.01
 
 
 def is_equality(claim):
@@ -39,16 +41,16 @@ def misses_bound(low, high, claim):
 def opposite(low, high, claim):
     if is_equality(claim):
         return low > MARGIN or high < 1 / MARGIN
-    return is_speed_up(claim) and high < 1 / DIRECTION
+    return is_speed_up(claim) and high < 1 / THRESHOLD
 
 
 def no_effect(low, high, claim):
-    return is_speed_up(claim) and low >= 1 / MARGIN and high <= MARGIN and low <= DIRECTION
+    return is_speed_up(claim) and low >= 1 / MARGIN and high <= MARGIN and low <= THRESHOLD
 
 
 def as_claimed(low, high, claim):
     if claim == (1, math.inf):
-        return low > DIRECTION
+        return low > THRESHOLD
     least, most = claim
     return least / MARGIN <= low and high <= MARGIN * most and not misses_bound(low, high, claim)
 
@@ -64,7 +66,7 @@ def more(low, high, claim):
 
 RULES = {
     "the opposite": (
-        "has the other direction than a claimed speed-up or, for a claimed equality, lies wholly beyond the margin of "
+        "has the direction opposite to a claimed speed-up or, for a claimed equality, lies wholly beyond the margin of "
         "1",
         opposite,
     ),
@@ -73,16 +75,16 @@ RULES = {
         no_effect,
     ),
     "as claimed": (
-        "agrees with the number within the margin, and isn't wholly short of a bound; without a number, has the "
-        "claimed direction",
+        "agrees with the number within the margin, and isn't wholly on the wrong side of a bound; without a number, "
+        "has the claimed direction",
         as_claimed,
     ),
     "less than claimed": (
-        "lies wholly short of a bound, or wholly more than the margin short of the number",
+        "lies wholly on the wrong side of a bound, or wholly more than the margin short of the number",
         less,
     ),
     "more than claimed": ("lies wholly more than the margin beyond the number", more),
-    "undecided": ("says none of these", lambda low, high, claim: True),
+    "undecided": ("fits none of these", lambda low, high, claim: True),
 }
 
 
@@ -95,6 +97,6 @@ def rows():
 
 def verdict(low, high, least, most):
     """The verdict on a claim of a ratio from `least` to `most`: that of the first rule that holds."""
-    if 0 < least < 1:
+    if 0 < least < 1:  # a claim of a ratio below 1 is that of its reciprocal
         low, high, least, most = 1 / high, 1 / low, 1 / most, 1 / least
     return next(word for word, (_, holds) in RULES.items() if holds(low, high, (least, most)))

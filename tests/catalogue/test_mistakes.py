@@ -348,7 +348,7 @@ VARIANT = [
     ),
     ("threads: int = 1", "threads: ONE = 1", "uses 'ONE', which is not defined"),
     ('DEVICE = "host"', 'DEVICE = "ho" + "st"', "`DEVICE` in line 5 of .* is computed, but it is read as text"),
-    ("def setup", "async def setup", "has no `def setup(problem, *, <tuning>)` at its top"),
+    ("def setup", "async def setup", "has no `def setup(problem, *, <tuning>)` at its top level"),
     (
         "LIMITS =",
         'KERNELS = ("by_rwo",)\nLIMITS =',

@@ -337,7 +337,7 @@ def test_too_few_files_in_shared_memory_are_refused_before_mpi_starts(
 ):
     monkeypatch.setenv("MPI_LOCALNRANKS", str(ranks))
     shared_memory(1000, files)
-    message = rf"/dev/shm, .*, has no room for the {4 + 2 * ranks} files of {ranks} ranks, but for {files} "
+    message = rf"/dev/shm, .*, has room for only {files} of the {4 + 2 * ranks} files of {ranks} ranks "
     with contextlib.nullcontext() if is_accepted else pytest.raises(LadderError, match=message):
         mpi.require_memory()
 

@@ -78,7 +78,7 @@ def test_a_computing_verb_restarts_in_its_own_environment(monkeypatch):
     variables = environment.of_verb(3)
     assert variables.items() >= {"PATH": "/bin", "OPENBLAS_NUM_THREADS": "3"}.items()
     assert "NPY_DISABLE_CPU_FEATURES" not in variables
-    monkeypatch.setattr(processes, "run_parents", {"LADDER_PARENT": "1"})  # the job still belongs to its run
+    monkeypatch.setattr(processes, "job_variables", {"LADDER_PARENT": "1"})  # the job still belongs to its run
     environment.enter(variables)
     assert calls == [(sys.executable, [sys.executable, *sys.orig_argv[1:]], variables | {"LADDER_PARENT": "1"})]
     monkeypatch.setattr(os, "environ", variables)

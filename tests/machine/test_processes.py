@@ -27,49 +27,49 @@ def start_job(tmp_path, shell):
     return process, process.stdout.readline()
 
 
-def runs(number):
+def runs(pid):
     """Whether a process runs; the system may reap one that has ended seconds later."""
     try:
-        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
 
-def has_ended(number):
+def has_ended(pid):
     deadline = time.monotonic() + 10
-    while runs(number) and time.monotonic() < deadline:
+    while runs(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return not runs(number)
+    return not runs(pid)
 
 
 def test_a_job_dies_with_its_run(tmp_path):
-    process, number = start_job(tmp_path, "LADDER_PARENT=$$ {}; true")
+    process, pid = start_job(tmp_path, "LADDER_PARENT=$$ {}; true")
     with process:
         os.kill(process.pid, signal.SIGKILL)
-        assert has_ended(int(number))
+        assert has_ended(int(pid))
 
 
 def test_a_program_may_be_between_a_run_and_its_job(tmp_path):
     """Such as a wrapper or a container's runtime, with which the job dies."""
-    process, number = start_job(tmp_path, "export LADDER_PARENT=$$; bash -c 'echo $$; {}; true'; true")
+    process, pid = start_job(tmp_path, "export LADDER_PARENT=$$; bash -c 'echo $$; {}; true'; true")
     with process:
         job = process.stdout.readline()
-        os.kill(int(number), signal.SIGKILL)
+        os.kill(int(pid), signal.SIGKILL)
         assert has_ended(int(job))
 
 
 def test_a_job_whose_run_has_already_died_does_nothing(tmp_path):
     ended = subprocess.Popen(["true"])
     ended.wait()
-    process, number = start_job(tmp_path, f"LADDER_PARENT={ended.pid} {{}} 2>&1; true")
+    process, message = start_job(tmp_path, f"LADDER_PARENT={ended.pid} {{}} 2>&1; true")
     with process:
-        assert number.startswith("ladder: the run that LADDER_PARENT names has ended or didn't start this process")
+        assert message.startswith("ladder: the process that started this one has ended, or LADDER_PARENT names another")
 
 
 @pytest.mark.parametrize("text", ["abc", "1.5", "1 x"])
 def test_an_invalid_ladder_parent_is_refused(monkeypatch, text):
     monkeypatch.setenv("LADDER_PARENT", text)
-    monkeypatch.setattr(processes, "run_parents", {})
+    monkeypatch.setattr(processes, "job_variables", {})
     with pytest.raises(SystemExit, match=rf"^ladder: LADDER_PARENT='{text}' isn't a list of process ids: unset it"):
         processes.join_run()
 
@@ -94,11 +94,11 @@ def test_a_limit_of_threads_is_distinguished_from_other_errors(monkeypatch):
 
 
 def test_a_module_also_runs_without_a_run(tmp_path):
-    process, number = start_job(tmp_path, "{} & wait")
+    process, pid = start_job(tmp_path, "{} & wait")
     with process:
         process.kill()
-        assert psutil.pid_exists(int(number))
-        os.kill(int(number), signal.SIGKILL)
+        assert psutil.pid_exists(int(pid))
+        os.kill(int(pid), signal.SIGKILL)
 
 
 def test_a_program_that_a_process_started_dies_with_it(tmp_path):
@@ -106,9 +106,9 @@ def test_a_program_that_a_process_started_dies_with_it(tmp_path):
     line = [sys.executable, "-c", program]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        number = int(process.stdout.readline())
+        pid = int(process.stdout.readline())
         process.kill()
-        assert has_ended(number)
+        assert has_ended(pid)
 
 
 def test_after_its_timeout_a_program_dies_with_its_children():

@@ -1,7 +1,7 @@
-"""Locks of their own for the processes that tests start: Python runs this as it starts, with this folder on its path.
+"""Locks of their own for the processes that tests start: Python runs this as it starts, if PYTHONPATH has this folder.
 
-So a test waits for no measurement elsewhere on the machine, nor for another test's, while users have no variable that
-would have two measurements run at once.
+So a test waits for no measurement elsewhere on the machine, nor for another test. Only this file reads
+LADDER_TESTS_LOCKS, so users can't let two measurements run at once by setting it.
 """
 
 import os

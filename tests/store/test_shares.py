@@ -6,7 +6,7 @@ import pytest
 
 from ladder.harness.case_arguments import cases_of
 from ladder.machine import description
-from ladder.store import peaks, shares
+from ladder.store import ceiling_rates, shares
 from ladder.verbs.arguments import write_json
 
 COST = SimpleNamespace(flops=2e9, bytes=1e9, precision="float64")
@@ -47,7 +47,7 @@ def test_a_rate_has_its_share_of_the_ceiling(words, unit, share):
 
 def test_the_ceilings_are_those_of_this_machine_s_study(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert shares.of_this_machine() == peaks.NO_CEILINGS
+    assert shares.of_this_machine() == ceiling_rates.NO_CEILINGS
     limits = {"flops": {}, "bandwidth": 0.0, "cache_bytes": 1, "margin": 1.5}
     rows = [row | {"median": 1.0, "unit": "FLOP/s"} for row in CEILINGS["rows"]]
     write_json(f"{shares.FOLDER}/{description.label()}.json", limits | {"rows": rows})

@@ -23,7 +23,7 @@ from ladder.records import files
 
 MEMCHECK = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"
 RACECHECK = "========= RACECHECK SUMMARY: {} hazards displayed ({} errors, 0 warnings)\n"
-# A stand-in for compute-sanitizer and its process; the name of a case says what goes wrong with its run.
+# A stand-in for compute-sanitizer and the process that it watches; a case's name says what goes wrong with its run.
 STAND_IN = r"""#!/bin/sh
 until [ "${1##*/}" = sanitized.py ]; do shift; done; shift
 printf '%s\n' "$@"
@@ -35,7 +35,7 @@ for one do
         silent) echo "{\"cases\": $cases}"; exit 0 ;;
         faulty) errors=2; status=1 ;;
         left_out) cases=$((cases - 1)) ;;
-        last_words) status=3 ;;
+        bad_status) status=3 ;;
     esac
 done
 echo "{\"cases\": $cases}"
@@ -83,7 +83,7 @@ def test_what_a_tool_found(last, errors):
     assert on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()})) == (errors == 0)
 
 
-def test_a_run_that_ended_early_is_not_whole():
+def test_a_run_that_ended_early_is_not_complete():
     found = on_gpu.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
     assert not on_gpu.is_complete(found)
     told = summary(sanitizers={"memcheck": on_gpu.merge([complete(), found], requested=6), "racecheck": complete(2)})
@@ -116,7 +116,7 @@ def test_a_key_names_its_case():
 
 @pytest.fixture
 def named(monkeypatch):
-    """A function that has nothing watched but cases of these names."""
+    """A function that replaces all cases by cases with these names."""
 
     def replace(*names):
         monkeypatch.setattr(sanitized, "cases", lambda own=False: [SimpleNamespace(key=name) for name in names])
@@ -135,7 +135,7 @@ def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, named):
         running.remove(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": ""}
 
-    monkeypatch.setattr(on_gpu, "RUNS", 2)
+    monkeypatch.setattr(on_gpu, "RUN_PROCESSES", 2)
     monkeypatch.setattr(on_gpu, "run_cases", watch)
     named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
     assert on_gpu.run_all_cases("memcheck")["cases"] == 4 * on_gpu.CHUNK
@@ -143,18 +143,21 @@ def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, named):
 
 
 @pytest.fixture
-def played(monkeypatch, tmp_path, named):
-    """A function that runs twenty cases under the stand-in, eight at a time, some named after what goes wrong."""
+def prepared(monkeypatch, tmp_path, named):
+    """A function that has `run_all_cases` run the stand-in on twenty cases, in chunks of eight.
+
+    Its argument is {number of a case: what goes wrong}.
+    """
     path = tmp_path / "compute-sanitizer"
     path.write_text(STAND_IN)
     path.chmod(0o755)
     monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
     monkeypatch.setattr(on_gpu, "CHUNK", 8)
 
-    def play(wrong):
+    def prepare(wrong):
         named(*(wrong.get(place, f"case{place}") for place in range(20)))
 
-    return play
+    return prepare
 
 
 @pytest.mark.parametrize(("tool", "options"), [("memcheck", "--padding 4096 "), ("racecheck", "")])
@@ -171,10 +174,10 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
 @pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
 @pytest.mark.parametrize(
     ("wrong", "errors", "status"),
-    [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("last_words", 0, 3)],
+    [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("bad_status", 0, 3)],
 )
-def test_what_goes_wrong_in_one_of_several_runs_is_reported(played, place, run, wrong, errors, status):
-    played({place: wrong})
+def test_what_goes_wrong_in_one_of_several_runs_is_reported(prepared, place, run, wrong, errors, status):
+    prepared({place: wrong})
     found = on_gpu.run_all_cases("memcheck")
     ended = 20 - len(run) * (wrong in ("early", "killed"))
     assert (found["cases"], found["errors"], found["status"]) == (ended, errors, status)
@@ -183,23 +186,23 @@ def test_what_goes_wrong_in_one_of_several_runs_is_reported(played, place, run, 
     assert re.findall(r"^case(\d+)$", found["output"], re.MULTILINE) == [str(one) for one in run if one != place]
 
 
-def test_a_case_that_was_not_run_is_missed(played):
-    played({19: "left_out"})
+def test_a_case_that_was_not_run_is_noticed(prepared):
+    prepared({19: "left_out"})
     found = on_gpu.run_all_cases("memcheck")
     assert (found["cases"], found["errors"], found["status"]) == (19, None, 0)
     assert not on_gpu.is_complete(found)
 
 
 @pytest.mark.parametrize("wrongs", [*itertools.permutations(["faulty", "killed", "early"])])
-def test_the_worst_status_and_every_output_of_several_runs_are_told(played, wrongs):
-    played(dict(zip((0, 8, 16), wrongs, strict=True)))
+def test_the_worst_status_and_every_output_of_several_runs_are_told(prepared, wrongs):
+    prepared(dict(zip((0, 8, 16), wrongs, strict=True)))
     found = on_gpu.run_all_cases("racecheck")
     assert (found["errors"], found["status"]) == (None, -9)
     assert all(f"{wrong}\n" in found["output"] for wrong in wrongs)
 
 
-def test_errors_of_several_runs_are_summed(played):
-    played({0: "faulty", 19: "faulty"})
+def test_errors_of_several_runs_are_summed(prepared):
+    prepared({0: "faulty", 19: "faulty"})
     found = on_gpu.run_all_cases("memcheck")
     assert (found["cases"], found["errors"], found["status"]) == (20, 4, 1)
 
@@ -222,8 +225,8 @@ def test_tests_that_compare_times_run_alone(monkeypatch):
 
     monkeypatch.setattr(on_gpu, "run_tests", test)
     assert on_gpu.run_all_tests() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
-    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.TESTS)), "gpu and clock": ()}
-    assert 1 <= on_gpu.TESTS <= cpus.cores()
+    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.TEST_PROCESSES)), "gpu and clock": ()}
+    assert 1 <= on_gpu.TEST_PROCESSES <= cpus.cores()
 
 
 @pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (81559, 9), (24576, 3), (4096, 1)])
@@ -251,8 +254,8 @@ def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
 
 
 @pytest.mark.parametrize(("wrong", "status"), [({}, 0), ({19: "early"}, 1)])
-def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch, capsys, tmp_path, wrong, status):
-    played(wrong)
+def test_the_summary_is_written_and_what_was_found_is_shown(prepared, monkeypatch, capsys, tmp_path, wrong, status):
+    prepared(wrong)
     runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
     monkeypatch.setattr(on_gpu.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(on_gpu.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
@@ -299,14 +302,14 @@ def test_pytests_report_is_counted(tmp_path):
     assert on_gpu.count_tests(tmp_path / "none.xml") == {"passed": 0, "failed": 0, "skipped": 0}
 
 
-# On a GPU, only by libraries.
-PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
+# Peers that use a GPU only through libraries.
+LIBRARY_PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():
     watched, own = list(sanitized.cases()), list(sanitized.cases(own=True))
     libraries = {one.key.rsplit("/", 1)[0] for one in watched} - {one.key.rsplit("/", 1)[0] for one in own}
-    assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *PEERS}
+    assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *LIBRARY_PEERS}
     keys = [one.key for one in watched]
     assert len(keys) == len(set(keys))
     for variant in ("cuda_tiled", "cuda_mma"):
@@ -316,7 +319,7 @@ def test_every_kernel_of_ours_is_watched_and_every_variant():
             assert len({one.tuning["splitk"] for one in mine}) > 1
 
 
-def test_without_a_gpu_it_says_what_it_waits_for(tmp_path):
+def test_without_a_gpu_it_says_what_it_requires(tmp_path):
     command = [sys.executable, TESTS / "on_gpu.py", "--out", tmp_path / "summary.json"]
     hidden = os.environ | {"PATH": "", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(command, env=hidden, capture_output=True, text=True)
@@ -329,7 +332,7 @@ def test_without_a_gpu_it_says_what_it_waits_for(tmp_path):
 
 @pytest.fixture
 def planted(monkeypatch):
-    """Variants with faults can be found."""
+    """Have the variants with planted faults on the search path."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ladder.catalogue import literals, workloads
 from ladder.errors import LadderError, did_you_mean
 
-# Tunings that are numbers of something, at least 1.
+# Tunings that are counts, at least 1.
 COUNTS = ("threads", "ranks", "chunks", "gpus")
 # The annotations of tunings: the type that each requires, and its name in messages.
 KINDS: dict[str | None, tuple[Any, str]] = {
@@ -25,8 +25,8 @@ def arguments(workload: str, variant: str) -> list[tuple[ast.arg, ast.expr | Non
         if isinstance(node, ast.FunctionDef) and node.name == "setup":
             return list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
     raise LadderError(
-        f"{path} has no `def setup(problem, *, <tuning>)` at its top, whose tunings are read as text. "
-        "See docs/contracts.md."
+        f"{path} has no `def setup(problem, *, <tuning>)` at its top level, from which its tunings are read as "
+        "text. See docs/contracts.md."
     )
 
 
@@ -69,16 +69,16 @@ def require_defaults(workload: str, variant: str) -> None:
 
 def require_tuning(workload: str, variant: str, tuning: Mapping[str, Any]) -> None:
     """Refuse a tuning that the variant's `setup` doesn't accept."""
-    takes, name = tunings(workload, variant), f"{workload}/{variant}"
-    if unknown := sorted(set(tuning) - set(takes)):
+    accepted, name = tunings(workload, variant), f"{workload}/{variant}"
+    if unknown := sorted(set(tuning) - set(accepted)):
         raise LadderError(
-            f"{name} has no tuning named {', '.join(unknown)}: it takes {', '.join(takes) or 'none'}."
-            f"{did_you_mean(unknown[0], takes)}"
+            f"{name} has no tuning named {', '.join(unknown)}: it takes {', '.join(accepted) or 'none'}."
+            f"{did_you_mean(unknown[0], accepted)}"
         )
-    for key, (kind, is_required) in takes.items():
+    for key, (kind, is_required) in accepted.items():
         if key not in tuning:
             if is_required:
-                raise LadderError(f"{name} needs a value for its tuning {key!r}: it takes {', '.join(takes)}.")
+                raise LadderError(f"{name} needs a value for its tuning {key!r}: it takes {', '.join(accepted)}.")
             continue
         require_value(name, key, kind, tuning[key])
 
@@ -87,6 +87,6 @@ def require_value(name: str, key: str, kind: str | None, value: Any) -> None:
     """Refuse a value of the tuning `key` that isn't of its kind; `name` is that of the variant."""
     if (words := choices(kind)) and value not in words:
         raise LadderError(f"{key}={value!r} of {name} must be one of {', '.join(words)}.")
-    types, need = KINDS.get(kind, (object, "anything"))
+    types, expected = KINDS.get(kind, (object, "anything"))
     if not isinstance(value, types) or (key in COUNTS and value < 1):
-        raise LadderError(f"{key}={value!r} of {name} must be {need}{' of at least 1' * (key in COUNTS)}.")
+        raise LadderError(f"{key}={value!r} of {name} must be {expected}{' of at least 1' * (key in COUNTS)}.")

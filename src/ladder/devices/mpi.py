@@ -43,7 +43,7 @@ SHARED_MEMORY = Path("/dev/shm")
 MB_PER_GROUP, MB_PER_RANK = 8, 6
 # The files required there. MPICH 5 creates 6 for 2 ranks, 10 for 4, 20 for 8 (measured).
 FILES_PER_GROUP, FILES_PER_RANK = 4, 2
-MAX_GROUPS = 8  # groups of ranks that start together
+GROUPS = 8  # workers of a case, each a group of ranks, for which there must be memory if all start at once
 # Launchers' variables for the number of ranks on a node.
 NODE_SIZE_VARIABLES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 ORDER_TAG = 1  # of a message with an order of the harness
@@ -86,11 +86,11 @@ class Mpi(Host):
     def can_start_together(self, case: Case, launcher: str | None) -> bool:
         """Whether all workers of a case, each a group of ranks, may be started at once.
 
-        With mpiexec they may. In a Slurm job, or with launchers such as srun and jsrun, a group would wait for the
-        cores and GPUs of the group before it.
+        With mpiexec or mpirun they may, if there is enough shared memory. In a Slurm job, or with launchers such as
+        srun and jsrun, a group would wait for the cores and GPUs of the group before it.
         """
         program, *_ = shlex.split(launcher or "") or [""]
-        has_memory = free_memory() >= MAX_GROUPS * required_memory(case.ranks)
+        has_memory = free_memory() >= GROUPS * required_memory(case.ranks)
         return case.ranks == 1 or (
             not description.slurm() and Path(program).name in CONCURRENT_LAUNCHERS and has_memory
         )
@@ -156,11 +156,11 @@ class Mpi(Host):
         return list(self.last_seconds)
 
     def flusher(self) -> Callable[[], None]:
-        """A function that flushes a share of the node's caches; all its ranks call theirs at the same time."""
+        """A function that flushes this rank's share of the node's caches; all its ranks must call theirs at once."""
         world = communicator()
         ranks = world.allgather((description.node(), sorted(AFFINITY)))
-        neighbours = sum(node == description.node() for node, _ in ranks)
-        return caches.flusher(share_of_cpus(ranks, world.rank), neighbours)
+        ranks_on_node = sum(node == description.node() for node, _ in ranks)
+        return caches.flusher(share_of_cpus(ranks, world.rank), ranks_on_node)
 
     def read_threads(self) -> dict[str, Any]:
         """The first rank's threads and CPUs, and a list of those of every rank."""
@@ -228,7 +228,7 @@ def required_memory(ranks: int) -> int:
 
 @functools.cache
 def require_memory() -> None:
-    """Raises LadderError, before MPI starts, if the ranks on this node have too little shared memory."""
+    """Raises LadderError, before MPI starts, if shared memory lacks space or inodes for the ranks on this node."""
     ranks = next((int(os.environ[name]) for name in NODE_SIZE_VARIABLES if name in os.environ), 1)
     if ranks == 1:
         return
@@ -245,7 +245,7 @@ def require_memory() -> None:
     files, needed = free_files(), FILES_PER_GROUP + FILES_PER_RANK * ranks
     if files < needed:
         raise LadderError(
-            f"{what} has no room for the {needed} files of {ranks} ranks, but for {files} (its inodes are used up): "
+            f"{what} has room for only {files} of the {needed} files of {ranks} ranks (too few inodes are free): "
             f"allow more (`mount -o remount,nr_inodes=0 {SHARED_MEMORY}`), or delete the files that "
             "killed programs have left there."
         )

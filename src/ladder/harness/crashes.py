@@ -54,7 +54,7 @@ class FaultReport:
 
 def keep(case, text):
     """Write the traceback of a case's worker to a log; the sentence that says where it is, empty in a run's job."""
-    if processes.run_parents:  # the job's standard error is its log
+    if processes.job_variables:  # the job's standard error is its log
         print(text, file=sys.stderr)
         return ""
     path = FOLDER / case.workload / f"{case.variant}.log"

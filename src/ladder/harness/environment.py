@@ -48,4 +48,4 @@ def of_verb(threads):
 def enter(environment):
     """Restart this process in an environment, unless it already has this environment."""
     if environment != dict(os.environ):
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment | processes.run_parents)
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment | processes.job_variables)

@@ -1,4 +1,4 @@
-"""Child processes that die with their parent and inherit its locks, so that no other process times beside them.
+"""Child processes that die with their parent and inherit its locks, so that nothing else is timed while they run.
 
 `python -m ladder.machine.processes MODULE ...` runs a Python module as a job of a run.
 """
@@ -22,9 +22,9 @@ from ladder.records import locks
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 PARENT = "LADDER_PARENT"  # the variable by which a run tells its jobs the ids of its processes
-run_parents: dict[str, str] = {}  # the variable as this job got it, {name: value}
+job_variables: dict[str, str] = {}  # {PARENT: its value} in a job of a run, else empty
 LOST_MESSAGE = (
-    b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
+    b"ladder: the process that started this one has ended, or LADDER_PARENT names another: unset it, then run again.\n"
 )
 AT_LIMIT = (
     "No more processes and threads can be started: raise the limit (`ulimit -u`, pids.max of the control group, "
@@ -41,7 +41,7 @@ def die_with_parent(*parents: int) -> None:
     """
     if LIBC:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if not any(number in parents for number in ancestors()):
+        if not any(pid in parents for pid in ancestors()):
             with contextlib.suppress(OSError):
                 os.write(2, LOST_MESSAGE)
             os._exit(1)
@@ -49,14 +49,14 @@ def die_with_parent(*parents: int) -> None:
 
 def ancestors() -> Iterator[int]:
     """The process ids of the parent, of its parent and so on, as far as Linux shows them."""
-    number = os.getppid()
-    while number:
-        yield number
+    pid = os.getppid()
+    while pid:
+        yield pid
         try:
-            stat = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+            stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-        number = int(stat.rpartition(")")[2].split()[1])  # after the name, which may have blanks and brackets
+        pid = int(stat.rpartition(")")[2].split()[1])  # after the name, which may have blanks and brackets
 
 
 def join_run() -> bool:
@@ -65,12 +65,12 @@ def join_run() -> bool:
     Exits with a message if the variable is invalid, which only a user can have caused.
     """
     if parents := os.environ.pop(PARENT, ""):
-        run_parents[PARENT] = parents  # `exec` of the same program passes it on
+        job_variables[PARENT] = parents  # harness.environment.enter passes it on to the restarted program
         try:
-            numbers = list(map(int, parents.split()))
+            pids = list(map(int, parents.split()))
         except ValueError:
             sys.exit(f"ladder: {PARENT}={parents!r} isn't a list of process ids: unset it, only the workflow sets it.")
-        die_with_parent(*numbers)
+        die_with_parent(*pids)
     return bool(parents)
 
 
@@ -105,12 +105,12 @@ def run(
     return completed
 
 
-def kill_tree(number: int) -> None:
+def kill_tree(pid: int) -> None:
     """Kill a process and its children, at any depth."""
     import psutil
 
     with contextlib.suppress(psutil.Error):
-        process = psutil.Process(number)
+        process = psutil.Process(pid)
         for member in (process, *process.children(recursive=True)):
             with contextlib.suppress(psutil.Error):
                 member.kill()

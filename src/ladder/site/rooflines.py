@@ -4,8 +4,8 @@ from ladder.catalogue import traits
 from ladder.records.case import Case
 from ladder.site.compact import number
 from ladder.store import rates, roofs
+from ladder.store.ceiling_rates import NO_CEILINGS
 from ladder.store.ceilings import stated_ceiling
-from ladder.store.peaks import NO_CEILINGS
 
 COLUMNS = ("machine", "device", "precision", "flops", "bandwidth")
 

@@ -16,14 +16,14 @@ WORDS = AS_CLAIMED, MORE, LESS, NO_EFFECT, OPPOSITE, UNDECIDED, NOT_TESTED
 # The verdicts, and what the interval of the ratio does; the first rule that holds decides. `docs/how-to/verdict.md` has
 # the same words.
 RULES = {
-    OPPOSITE: "has the other direction than a claimed speed-up or, for a claimed equality, lies wholly beyond the "
+    OPPOSITE: "has the direction opposite to a claimed speed-up or, for a claimed equality, lies wholly beyond the "
     "margin of 1",
     NO_EFFECT: "lies within the margin of 1 and has no direction, where a speed-up is claimed",
-    AS_CLAIMED: "agrees with the number within the margin, and isn't wholly short of a bound; without a number, has "
-    "the claimed direction",
-    LESS: "lies wholly short of a bound, or wholly more than the margin short of the number",
+    AS_CLAIMED: "agrees with the number within the margin, and isn't wholly on the wrong side of a bound; without a "
+    "number, has the claimed direction",
+    LESS: "lies wholly on the wrong side of a bound, or wholly more than the margin short of the number",
     MORE: "lies wholly more than the margin beyond the number",
-    UNDECIDED: "says none of these",
+    UNDECIDED: "fits none of these",
 }
 
 
@@ -31,8 +31,8 @@ RULES = {
 class Answer:
     """The verdict, one of WORDS, on the claim that a ratio lies between `lower` and `upper`.
 
-    `ratio` is the measured ratio, None if it was not measured; `detectable` is the smallest relative change that the
-    measurements could have detected.
+    `ratio` is the measured ratio, None if it was not measured; `detectable` is the smallest relative difference that
+    the measurements could have detected.
     """
 
     verdict: str

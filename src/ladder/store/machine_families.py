@@ -1,7 +1,7 @@
 """Campaigns on machines that differ only in the number of their GPUs and cores, pooled for cases on GPUs.
 
-Such a case has its GPUs to itself, whatever else is in the machine. The rows of an experiment on GPUs get one label: that
-of the machine with the most campaigns among those with the same models of GPU and CPU, if it has enough GPUs for all of
+Such a case has its GPUs to itself, whatever else is in the machine. An experiment's rows on GPUs get one label: that of
+the machine with the most campaigns among those with the same models of GPU and CPU, if it has enough GPUs for all of
 them. Rows of the host keep theirs.
 """
 
@@ -30,10 +30,10 @@ def labels(folders: Sequence[Path | str]) -> dict[str, tuple[str, int]]:
     for about in abouts:
         if gpus[about["machine"]]:
             families.setdefault(models(about["description"]), set()).add(about["machine"])
-    result = {}
+    result: dict[str, tuple[str, int]] = {}
     for family in families.values():
         label = max(family, key=lambda machine: (campaigns[machine], gpus[machine], machine))
-        result |= {machine: (label, gpus[label]) for machine in family - {label}}
+        result |= dict.fromkeys(family - {label}, (label, gpus[label]))
     return result
 
 
@@ -43,19 +43,17 @@ def models(description: Mapping[str, Any]) -> tuple[str, ...]:
     return *sorted({gpu["name"] for gpu in description["gpus"]}), cpu.get("Model name"), cpu.get("Vector units")
 
 
-def relabel(
-    frame: pd.DataFrame, folder: Path | str, experiment: str, label: tuple[str, int] | None
-) -> pd.DataFrame:
+def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: tuple[str, int] | None) -> pd.DataFrame:
     """An experiment's rows of a published folder's table, those on GPUs with another machine's label, if given.
 
-    `label` is that label and the number of GPUs that its machine has: if it has too few for one case, all rows keep theirs.
+    `label` is that label and the number of GPUs of its machine; if these are too few for one case, all rows keep theirs.
     """
     if label is None or frame.empty:
         return frame
     samples = stored.published(folder, "samples", experiment)
     gpus = samples["gpu"].str.count(" ") + 1 if "gpu" in samples else pd.Series(pd.NA, samples.index)
-    name, most = label
-    if not gpus.max() <= most:  # NaN on a host
+    name, count = label
+    if not gpus.max() <= count:  # NaN on a host
         return frame
     cases = pd.MultiIndex.from_frame(samples.loc[gpus.notna(), CASE].drop_duplicates())
     return frame.assign(machine=frame["machine"].mask(pd.MultiIndex.from_frame(frame[CASE]).isin(cases), name))

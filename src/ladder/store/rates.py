@@ -1,22 +1,22 @@
 """The rates of a machine that the chapters' models divide by, from its ceilings and copies.
 
-A rate is the best of all samples, as in `roofs`; None, or no entry, where nothing was measured. Here a `machine` is a
-Study whose subject is that machine.
+Rates are those of `roofs`, but that of `link` is the best of all samples; None, or no entry, if nothing was measured.
+Here a `machine` is a Study whose subject is that machine.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ladder.store import peaks, roofs
+from ladder.store import ceiling_rates, roofs
 from ladder.store.study import Study, best_rate
 
-STREAMS = "ceiling_bandwidth"
-LINK = "ceiling_gpu_bandwidth"  # its phase `to device` copies the input to the GPU
+# Experiments of the configuration. The phase `to device` of the second copies the input to the GPU.
+BANDWIDTH_EXPERIMENT, LINK_EXPERIMENT = "ceiling_bandwidth", "ceiling_gpu_bandwidth"
 
 
 def bandwidths(machine: Study, device: str = "host") -> dict[int, float]:
     """{threads: B/s} of a device's memory, from its best stream or matrix-vector product; {} without any."""
-    return peaks.by_threads(machine.ceilings, roofs.STREAMS, device)
+    return ceiling_rates.by_threads(machine.ceilings, roofs.STREAMS, device)
 
 
 def gpu_bandwidth(machine: Study) -> float | None:
@@ -26,12 +26,12 @@ def gpu_bandwidth(machine: Study) -> float | None:
 
 def link(machine: Study) -> float | None:
     """B/s of copies to a GPU: the kernel `read` has one array, which is copied once."""
-    return best_rate(machine.samples(LINK, phase="to device", kernel="read"), "bytes")
+    return best_rate(machine.samples(LINK_EXPERIMENT, phase="to device", kernel="read"), "bytes")
 
 
 def products(machine: Study, precision: str, threads: int | None = None, device: str = "host") -> float | None:
     """FLOP/s of a device's best product in a precision, on `threads` or on any number."""
-    return peaks.best(machine.ceilings, roofs.PRODUCTS, device, threads, precision=precision)
+    return ceiling_rates.best(machine.ceilings, roofs.PRODUCTS, device, threads, precision=precision)
 
 
 def products_of(machine: Study, row: Mapping[str, Any]) -> float | None:
@@ -48,14 +48,19 @@ def memory_of(machine: Study, row: Mapping[str, Any], threads: int | None) -> fl
 
 def products_by_threads(machine: Study, precision: str) -> dict[int, float]:
     """{threads: FLOP/s} of the host's best product in a precision; {} without any."""
-    return peaks.by_threads(machine.ceilings, roofs.PRODUCTS, precision=precision)
+    return ceiling_rates.by_threads(machine.ceilings, roofs.PRODUCTS, precision=precision)
+
+
+def multiply_adds(machine: Study, precision: str, device: str) -> float | None:
+    """FLOP/s of a device's fused multiply-adds in registers."""
+    return ceiling_rates.best(machine.ceilings, roofs.MULTIPLY_ADDS, device, precision=precision)
 
 
 def seconds(machine: Study, row: Any, amounts: Mapping[str, float] | None, threads: int | None = None) -> float | None:
     """Seconds of amounts, {resource: amount}, at a machine's rates under a row's conditions; None without a rate.
 
-    The resources are FLOPs of `products` and of `multiply_adds`, bytes of `memory`, of a host on `threads`, and
-    `seconds` of other kinds.
+    Resources: `products` and `multiply_adds` in FLOPs, `memory` in bytes (on a host, at the rate of `threads`), and
+    `seconds` for anything else.
     """
     rate_of: dict[str, Callable[[], float | None]] = {
         "products": lambda: products_of(machine, row),
@@ -70,8 +75,3 @@ def seconds(machine: Study, row: Any, amounts: Mapping[str, float] | None, threa
             return None
         total += amount / rate
     return total if amounts else None
-
-
-def multiply_adds(machine: Study, precision: str, device: str) -> float | None:
-    """FLOP/s of a device's fused multiply-adds in registers."""
-    return peaks.best(machine.ceilings, roofs.MULTIPLY_ADDS, device, precision=precision)

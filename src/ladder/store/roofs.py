@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ladder.store import peaks
+from ladder.store import ceiling_rates
 from ladder.store.ceilings import BANDWIDTH, FLOPS, FUSED, RAISES_BANDWIDTH, stated_ceiling, work_column
 
 if TYPE_CHECKING:
@@ -87,19 +87,19 @@ def of_study(study: Study) -> dict[str, Any]:
 
 def arithmetic(machine: Study, dtype: str, threads: int | None = None) -> float | None:
     """FLOP/s of the host's products in a precision, on `threads` or on any number."""
-    return peaks.best(machine.ceilings, PRODUCTS, "host", threads, precision=dtype)
+    return ceiling_rates.best(machine.ceilings, PRODUCTS, "host", threads, precision=dtype)
 
 
 def bandwidth(machine: Study, threads: int | None = None, kernel: str | None = None) -> float | None:
     """B/s of the host's memory, on `threads` or on any number, by any stream or by one kernel of the streams."""
-    return peaks.best(machine.ceilings, STREAMS, "host", threads, kernel=kernel)
+    return ceiling_rates.best(machine.ceilings, STREAMS, "host", threads, kernel=kernel)
 
 
 def gpu_arithmetic(machine: Study, dtype: str) -> float | None:
     """FLOP/s of the GPU's products in a precision: a dtype, or one of tensor cores, such as tf32."""
-    return peaks.best(machine.ceilings, PRODUCTS, "cuda", precision=dtype)
+    return ceiling_rates.best(machine.ceilings, PRODUCTS, "cuda", precision=dtype)
 
 
 def gpu_bandwidth(machine: Study, kernel: str | None = None) -> float | None:
     """B/s of the GPU's memory, or the rate of one kernel of the streams in it."""
-    return peaks.best(machine.ceilings, STREAMS, "cuda", kernel=kernel)
+    return ceiling_rates.best(machine.ceilings, STREAMS, "cuda", kernel=kernel)

@@ -10,7 +10,7 @@ from ladder.catalogue import traits
 from ladder.machine import description
 from ladder.records import documents
 from ladder.records.case import Case
-from ladder.store import peaks
+from ladder.store import ceiling_rates
 from ladder.store.ceilings import BANDWIDTH, FLOPS, RAISES_BANDWIDTH, stated_ceiling
 
 FOLDER = "results/ceilings"
@@ -19,7 +19,7 @@ FOLDER = "results/ceilings"
 def of_this_machine() -> dict[str, Any]:
     """The ceilings of this machine, as the verb `ceilings` writes them; without rows if they weren't measured."""
     path = Path(FOLDER, f"{description.label()}.json")
-    return documents.read(path, "ceilings") if path.is_file() else peaks.NO_CEILINGS
+    return documents.read(path, "ceilings") if path.is_file() else ceiling_rates.NO_CEILINGS
 
 
 def rate(
@@ -36,7 +36,7 @@ def rate(
     kinds, precision = ((BANDWIDTH,), None) if is_memory else ((FLOPS,), cost.precision)
     device = devices.of(case).CEILINGS
     threads = case.cores if device == "host" else None
-    best = peaks.best(ceilings, kinds, device, threads, precision=precision)
+    best = ceiling_rates.best(ceilings, kinds, device, threads, precision=precision)
     if not best or (case.cache != "cold" and is_memory):
         return value / seconds, unit, None
     return value / seconds, unit, value / seconds / (best * max(traits.gpus(case), 1))

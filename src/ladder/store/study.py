@@ -23,7 +23,7 @@ import pandas as pd
 from ladder.errors import LadderError
 from ladder.records import documents
 from ladder.statistics import quotients, selection
-from ladder.store import PUBLISHED, peaks, roofs, stored
+from ladder.store import PUBLISHED, ceiling_rates, roofs, stored
 
 NO_ROWS = pd.DataFrame()
 CASE = ["workload", "variant", "case"]
@@ -87,7 +87,7 @@ class Study:
     @functools.cached_property
     def ceilings(self) -> dict[str, Any]:
         """The subject's ceilings, {rows}: those of the file `roofs` if there is one, else from its tables."""
-        return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NO_CEILINGS)
+        return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, ceiling_rates.NO_CEILINGS)
 
     def have_converged(self, cases: Iterable[tuple[str, str, str, str]]) -> bool:
         """Whether all processes of some cases, each (machine, workload, variant, case), converged."""

@@ -35,7 +35,7 @@ def run(options):
     data = data_paths(options.data, case)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
     label = description.label() if options.machine == "auto" else options.machine
-    is_job = bool(processes.run_parents)  # of a workflow, which keeps no parts of results
+    is_job = bool(processes.job_variables)  # of a workflow, which keeps no parts of results
     try:
         measure(
             case,

@@ -53,8 +53,8 @@ def share(chapter, selection):
 
 
 def place(chapter, selection):
-    """The resources of a case, as in `8 threads`."""
-    return lines.place(chapter.rows(selection).iloc[0], lines.LATEX_TIMES)
+    """The resources of a case, as in `8 threads` or `4 ranks of 8 threads`."""
+    return lines.place(chapter.rows(selection).iloc[0], times=None)
 
 
 def count(chapter, selection, column):
@@ -135,7 +135,7 @@ def memory_rate(chapter, role, threads=None):
 
 def reading_rate(chapter, role, threads):
     """The median bandwidth of the stream that only reads, on `threads`."""
-    rows = required(chapter.machine(role).samples(rates.STREAMS, kernel="read", threads=threads))
+    rows = required(chapter.machine(role).samples(rates.BANDWIDTH_EXPERIMENT, kernel="read", threads=threads))
     return bandwidth(rows["bytes"].iloc[0] / study.middle(rows))
 
 
@@ -146,7 +146,8 @@ def link_rate(chapter, role):
 
 def memory_threads(chapter, role):
     """The largest number of threads with a measured bandwidth."""
-    return required(max(study.values(chapter.machine(role).samples(rates.STREAMS), "threads"), default=None))
+    rows = chapter.machine(role).samples(rates.BANDWIDTH_EXPERIMENT)
+    return required(max(study.values(rows, "threads"), default=None))
 
 
 def product_rate(chapter, role, precision):

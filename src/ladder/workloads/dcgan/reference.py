@@ -1,4 +1,4 @@
-"""The pictures of the pool in plain float64 NumPy, and a bound for the effect of rounding.
+"""The pictures of all latents from which a round selects, in plain float64 NumPy, and a bound for rounding errors.
 
 The network is evaluated twice: exactly, and with random errors as large as a precision's rounding, wherever a variant
 rounds. The largest difference of the two, the drift, times CONFIDENCE of `ladder.harness.validation` is the bound.

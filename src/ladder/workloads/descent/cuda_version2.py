@@ -2,7 +2,7 @@
 
 In reductions a thread sums `load` elements per pass. Small solves are bound by the latency of the launches and of two
 host synchronisations per iteration. Large ones are memory-bound: an iteration reads A twice, and twice writes and
-reads n n products: six times the traffic of reading A once.
+reads n * n products: six times the traffic of reading A once.
 """
 
 from typing import Literal

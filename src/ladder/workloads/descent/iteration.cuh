@@ -2,7 +2,7 @@
 // blocks exchange results once per step.
 //
 // At the start of a step all blocks compute the same r and p redundantly from the q = A p of the previous step. That is
-// little work: n elements, compared with n n / gridDim.x elements in a block's share of A. A block writes only the
+// little work: n elements, compared with n * n / gridDim.x elements in a block's share of A. A block writes only the
 // elements of its rows, and a step reads only what the previous step wrote: r, p, q and the parts of p.q are
 // double-buffered. Sums are in a fixed order: r.r is bitwise the same in all blocks, so they stop at the same step.
 //

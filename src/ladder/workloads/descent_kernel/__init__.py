@@ -2,15 +2,15 @@
 
 | kernel | computes | loads | stores |
 | --- | --- | --- | --- |
-| init | A[i, j] = i n + j, its index, as in the earlier study | | n n |
-| hash | A and b from their hashed indices, see `hashed_elements` | | n n + n |
-| product | A[i, j] x[j]: the first half of a matrix-vector product | n n + n | n n |
-| reduction | the sum of each row of a matrix: the second half | n n | n |
+| init | A[i, j] = i * n + j, its index, as in the earlier study | | n * n |
+| hash | A and b from their hashed indices, see `hashed_elements` | | n * n + n |
+| product | A[i, j] x[j]: the first half of a matrix-vector product | n * n + n | n * n |
+| reduction | the sum of each row of a matrix: the second half | n * n | n |
 | transpose | a column as a row: n elements | n | n |
 | scale | alpha x | n | n |
 | vecdif | x - y, as in b - A x | 2 n | n |
 | vecsum | x + y, as in x + alpha p with alpha p by `scale` | 2 n | n |
-| gemv | A x: `product` and `reduction` fused, without an intermediate array | n n + n | n |
+| gemv | A x: `product` and `reduction` fused, without an intermediate array | n * n + n | n |
 | dot | x.y in one kernel | 2 n | 1 |
 
 Loads and stores are the minimal traffic in elements; kernels on large arrays are memory-bound. Inputs are uniform in

@@ -1,13 +1,13 @@
-// Every kernel by a linear index, except `gemv`, which has a block for each row.
+// Every kernel uses a linear index, except `gemv`, which has a block for each row.
 //
-// Launch: at least n n threads along x for `init`, n n + n for `hash`; for `gemv` a block per row, of whole warps and at
-// most MAX_GEMV_THREADS. No dynamic shared memory. elementary.cuh and elementary_parts.cuh describe the others.
+// Launch: at least n * n threads along x for `init`, n * n + n for `hash`; for `gemv` a block per row, of whole warps
+// and at most MAX_GEMV_THREADS. No dynamic shared memory. elementary.cuh and elementary_parts.cuh describe the others.
 #include "elementary.cuh"
 #include "elementary_parts.cuh"
 #include "hashed_element.cuh"
 #include "warp.cuh"
 
-// matrix[i] = i, for n n elements.
+// matrix[i] = i, for n * n elements.
 extern "C" __global__ void init(REAL *matrix, unsigned n) {
   const unsigned i = linear_index();
   if (i < n * n) matrix[i] = i;
@@ -20,7 +20,7 @@ extern "C" __global__ void hash(const unsigned *key, REAL *matrix, REAL *b, unsi
   (i < n * n ? matrix[i] : b[i - n * n]) = hashed_element(i, *key);
 }
 
-// The maximum threads of a block: few enough for the registers of two Parts per thread.
+// The maximum number of threads of a block: few enough for the registers of two Parts per thread.
 constexpr unsigned MAX_GEMV_THREADS = 512;
 
 // y (gridDim.x) = matrix (gridDim.x, columns) times x (columns).

@@ -7,8 +7,8 @@ row. Kernels on large arrays are bound by the bandwidth at which the matrix is r
 sizes of the study, by the latency of a launch per pass. `dot`, with a single block, is always latency-bound.
 
 With `launch=study` every launch is the study's: grid and block are exchanged, so that there are `block` blocks of as
-many threads as the elements require, at most 1024, and `transpose` and `vecsum` have n n threads. The study copied the
-result of each pass back outside its timed events; ours has nothing to copy.
+many threads as the elements require, at most 1024, and `transpose` and `vecsum` have n * n threads. The study copied
+the result of each pass back outside its timed events; ours has nothing to copy.
 """
 
 from typing import Literal
@@ -23,7 +23,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_version2.cu"
 MACROS = ("load",)
 TILES = ({"load": 4}, {"load": 8}, {"load": 12})
-# The n n + n elements have 32-bit indices.
+# The n * n + n elements have 32-bit indices.
 LIMITS = {"n": (1, 32768), "block": (32, 512)}
 
 

@@ -16,7 +16,7 @@ from ladder.workloads.descent_kernel.passes import lengths, load_of
 
 WARP = 32
 MAX_THREADS = 1024  # threads of a block
-# The kernels that the study launched with grid and block exchanged, and those on n elements that had n n threads.
+# The kernels that the study launched with grid and block exchanged, and those on n elements that had n * n threads.
 EXCHANGED = "init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"
 SQUARED = "transpose", "vecsum"
 

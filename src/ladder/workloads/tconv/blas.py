@@ -22,7 +22,7 @@ LIMITS = {"block": (1, 1048576)}
 def convolve(image, weights, bias, out, scratch, count):
     """Convolve blocks of `count` images.
 
-    Shapes as in `ladder.workloads.tconv`, except weights (25 k, c); scratch (threads, count h h, 25 k).
+    Shapes as in `ladder.workloads.tconv`, except weights (25 k, c); scratch (threads, count * h * h, 25 k).
     """
     images, h, _, c = image.shape
     for block in numba.prange(-(-images // count)):
@@ -38,7 +38,7 @@ def convolve(image, weights, bias, out, scratch, count):
 
 @numba.njit(cache=True, error_model="numpy")
 def add_up(products, bias, out):
-    """Write one image of the result, out (2 h, 2 h, k), from the products of its pixels (h h, 25 k)."""
+    """Write one image of the result, out (2 h, 2 h, k), from the products of its pixels (h * h, 25 k)."""
     height, width, k = out.shape
     h = height // 2
     for y in range(height):

@@ -4,7 +4,7 @@ ORDER = 35
 TITLE = "Back-propagation, loop by loop"
 CATEGORY = "Backprop"
 TABLES = ("programs", "memories", "kernels")
-LOOKS = {
+LOOKS = {  # {method: (label, colour, marker, dashes)}
     "before": ("before tuning", "grey", (4, 0, 22), ""),
     "loop_order": ("loop order", "red", (3, 0, 90), ""),
     "contiguous": ("contiguous rows", "sky", (3, 0, 45), ""),

@@ -4,7 +4,7 @@ ORDER = 40
 TITLE = "Steepest descent"
 CATEGORY = "Descent"
 TABLES = ("elements", "bandwidth")
-LOOKS = {
+LOOKS = {  # {method: (label, colour, marker, dashes)}
     "cuda_version1": ("CUDA version 1", "grey", (7, 1, 0), ""),
     "cuda_version2": ("CUDA version 2", "red", (5, 0, 0), ""),
     "cuda_fused": ("CUDA fused", "green", (7, 0, 0), ""),

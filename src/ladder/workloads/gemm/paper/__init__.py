@@ -3,7 +3,7 @@
 ORDER = 21
 TITLE = "Matrix products"
 TABLES = ("square", "threads", "gpu", "gpu_mixed", "gpu_training")
-LOOKS = {
+LOOKS = {  # {method: (label, colour, marker, dashes)}
     "openmp": ("openmp", "red", "o", ""),
     "interchanged": ("interchanged", "orange", "^", (5, 1.5)),
     "tiled": ("tiled", "green", "s", (3, 1, 1, 1)),

@@ -5,7 +5,7 @@ TITLE = "Matrix-vector products"
 CATEGORY = "GEMV"
 TABLES = ("sizes", "break_even", "threads", "ranks", "gpu", "gpus")
 # Variants that `gemm` has too look as they do there.
-LOOKS = {
+LOOKS = {  # {method: (label, colour, marker, dashes)}
     "openmp_bound": ("openmp_bound", "orange", ">", (5, 1.5)),
     "mpi": ("mpi", "pink", (4, 1, 0), (6, 1, 1, 1)),
     "mpi_openmp": ("mpi_openmp", "sky", (4, 1, 45), (2, 1)),

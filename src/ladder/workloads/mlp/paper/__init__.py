@@ -6,7 +6,7 @@ CATEGORY = "MLP"
 TABLES = ("peers", "gpu", "earlier", "earlier_gpu")
 # Trainings are compared by the variant of `gemm` that computes their products.
 METHOD = ("product",)
-LOOKS = {
+LOOKS = {  # {method: (label, colour, marker, dashes)}
     "numpy_loop": ("numpy_loop", "pink", "P", ""),
     "pytorch": ("pytorch", "sky", "X", ""),
     "pytorch_cuda": ("pytorch_cuda", "sky", "h", ""),

@@ -75,7 +75,7 @@ def table(rows, width, groups):
 
 def link(machine, direction):
     """The best B/s at which STREAM's arrays were copied to or from the GPU, or None."""
-    frame, byte_counts = machine.samples(rates.LINK, phase=direction), {}
+    frame, byte_counts = machine.samples(rates.LINK_EXPERIMENT, phase=direction), {}
     for slug in values(frame, "case"):
         arrays = stream.arrays(Case.parse("stream", "cuda", slug).sizes)[TRANSFERS.index(direction)]  # inputs, results
         byte_counts[slug] = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in arrays.values())

@@ -1,4 +1,4 @@
-"""Queries of ceilings for figures, tables and text: rates by kind, device and threads, from rows of `roofs`."""
+"""Queries of ceilings for figures, tables and text: rates by kind, device, threads, from `ceilings` or `roofs`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,8 @@ def rates(
 ) -> list[tuple[int, float]]:
     """[(threads, best rate in FLOP/s or B/s)] of the ceilings on a device, of all variants.
 
-    `kinds` are values of CEILING in `ladder.store.ceilings`; `precision` and a stream's `kernel` select further.
+    `kinds` are values of a workload's CEILING (see `ladder.store.ceilings`); `precision` and a stream's `kernel`
+    select further.
     """
     points = []
     for row in ceilings["rows"]:
@@ -48,6 +49,6 @@ def best(
     threads: int | None = None,
     **filters: str | None,
 ) -> float | None:
-    """The best rate on `threads`, or on any number of threads; arguments as in `rates`; None without one."""
+    """The best rate on `threads`, or on any number of threads; arguments as in `rates`; None without a rate."""
     maxima = by_threads(ceilings, kinds, device, **filters)
     return maxima.get(threads) if threads else max(maxima.values(), default=None)
