@@ -378,7 +378,7 @@ def test_every_key_has_the_documented_default():
         "keep_published": False,
     }
     others |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
-    others |= {"claims": ["config/claims.yaml"]}
+    others |= {"claims": ["config/claims.yaml"], "overlap_starts": False}
     assert config == dict.fromkeys(auto, "auto") | {key: [] for key in empty} | others
 
 

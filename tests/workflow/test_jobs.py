@@ -27,9 +27,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def resources_of(nodes=None):
+def resources_of(nodes=None, **changes):
     """The JobResources, and the wildcards of a job of every variant."""
-    study = planned({"one": experiment(VARIANTS, "gemv", {"n": 7, "m": 5})}, nodes)
+    study = planned({"one": experiment(VARIANTS, "gemv", {"n": 7, "m": 5})}, nodes, **changes)
     return JobResources(study), {item.case.variant: job_of(item.case) for item in study.cases}
 
 
@@ -46,6 +46,14 @@ def test_on_this_machine_one_job_is_timed_at_a_time_or_one_on_a_gpu():
     assert [resources.threads(jobs[name]) for name in ("blas", "mpi_openmp", "cublas")] == [2, 2, 1]
     assert resources.granted(jobs["mpi_openmp"], 2) == 2
     assert resources.describing == {}
+
+
+def test_toy_sizes_may_start_while_another_case_is_timed_and_are_timed_on_all_cores():
+    resources, jobs = resources_of(overlap_starts=True)
+    assert values(resources.measuring, jobs["blas"]) == {"mpi": "", "timing": 0, "card": 0}
+    assert [resources.threads(jobs[name]) for name in ("blas", "cublas")] == [1, 1]
+    assert resources.granted(jobs["blas"], 1) == 2
+    assert resources_of(CLUSTER, overlap_starts=True)[0].threads(jobs["blas"]) == 8
 
 
 def test_on_a_cluster_a_rank_gets_its_cores_and_a_job_its_kind_of_nodes():

@@ -46,7 +46,7 @@ def models(description: Mapping[str, Any]) -> tuple[str, ...]:
 def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: tuple[str, int] | None) -> pd.DataFrame:
     """An experiment's rows of a published folder's table, those on GPUs with another machine's label, if given.
 
-    `label` is that label and the number of GPUs of its machine; if these are too few for one case, all rows keep theirs.
+    `label` is that label and the number of its machine's GPUs; if these are too few for one case, all rows keep theirs.
     """
     if label is None or frame.empty:
         return frame

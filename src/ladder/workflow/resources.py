@@ -14,6 +14,7 @@ class JobResources:
     def __init__(self, plan, case_of=case_of):
         self.plan = plan
         self.case_of = case_of
+        self.overlaps = plan.config["overlap_starts"] and not plan.site
         # One rank needs no launcher. An empty `mpi` also keeps Snakemake from choosing the cores of a Slurm step.
         self.measuring = {"mpi": self.launcher}
         self.describing = {}
@@ -35,9 +36,9 @@ class JobResources:
                 "tasks_per_gpu": 0,
             }
         else:
-            # On this machine one job is timed at a time, or one per GPU.
+            # On this machine one job is timed at a time, or one per GPU; it also holds the machine's lock.
             self.measuring |= {
-                "timing": lambda wildcards: 0 if self.is_on_gpu(wildcards) else 1,
+                "timing": lambda wildcards: 0 if self.is_on_gpu(wildcards) or self.overlaps else 1,
                 "card": lambda wildcards: traits.gpus(self.case_of(wildcards)),
             }
 
@@ -54,17 +55,25 @@ class JobResources:
         return self.target_of(wildcards).launcher if self.ranks_of(wildcards) > 1 else ""
 
     def threads(self, wildcards):
-        """The cores of a job: 1 for a case on this machine's GPU, one rank's on a cluster, else all."""
+        """The cores of a job: 1 for a case on this machine's GPU, one rank's on a cluster, else all or half of them."""
         case = self.case_of(wildcards)
         if self.plan.site and case.ranks > 1:
             return case.threads
         if self.plan.site and self.shares_node(wildcards):
             return self.target_of(wildcards).cores // self.target_of(wildcards).gpus
-        return 1 if self.is_on_gpu(wildcards) and not self.plan.site else self.plan.target_of(case).cores
+        if self.is_on_gpu(wildcards) and not self.plan.site:
+            return 1
+        cores = self.plan.target_of(case).cores
+        return -(-cores // 2) if self.overlaps else cores
 
     def granted(self, wildcards, threads):
-        """The cores granted to a job; `threads` is Snakemake's number, which is wrong on a cluster."""
-        return self.threads(wildcards) * self.ranks_of(wildcards) if self.plan.site else threads
+        """The cores granted to a job; `threads` is Snakemake's number, which is wrong on a cluster.
+
+        A job that overlaps with another one may still use all cores while it is timed.
+        """
+        if self.plan.site:
+            return self.threads(wildcards) * self.ranks_of(wildcards)
+        return self.plan.target_of(self.case_of(wildcards)).cores if self.overlaps else threads
 
     def shares_node(self, wildcards):
         """Whether a job leaves the other GPUs of its node to others."""
