@@ -156,7 +156,7 @@ def test_a_compiler_that_fails_gives_its_reason_and_leaves_nothing(tmp_path, put
 
 @NEEDS_GCC
 def test_a_wrapper_around_a_compiler_shares_no_library_with_it(put_gcc_first):
-    """A wrapper prints the version of the compiler that it calls; its text may depend on variables."""
+    """A wrapper prints the version of the compiler that it calls; the options that it adds may depend on variables."""
     real, hosts = shutil.which("gcc"), [libraries.host_label()]
     for script in (f'exec {real} "$@" -O0', f'exec {real} "$@" $EXTRA'):
         put_gcc_first(script)

@@ -1,4 +1,4 @@
-"""Published artefacts: compressed with their SHA-256 sums, and unpacked only if these match."""
+"""Published artefacts: compressed with their SHA-256 checksums, and unpacked only if these match."""
 
 import hashlib
 import json
@@ -30,8 +30,8 @@ def contents(tmp_path, monkeypatch):
 
 def test_a_published_artefact_is_unpacked_unchanged(contents):
     assert published.packed("dcgan", FILE).stat().st_size < 0.55 * len(contents)
-    assert published.sum_of("dcgan", FILE) == hashlib.sha256(contents).hexdigest()
-    assert published.sum_of("dcgan", "pictures.png") is None
+    assert published.checksum_of("dcgan", FILE) == hashlib.sha256(contents).hexdigest()
+    assert published.checksum_of("dcgan", "pictures.png") is None
     main(UNPACK)
     assert Path(UNPACK[-1]).read_bytes() == contents
     check = ["sha256sum", "--check", Path(published.FOLDER, "dcgan", "learned.bin.sha256").absolute()]
@@ -49,26 +49,26 @@ def changed(path, text):
     path.write_bytes(lzma.compress(b"another network"))
 
 
-def without_sum(path, text):
+def without_checksum(path, text):
     text.unlink()
 
 
-def with_empty_sum(path, text):
+def with_empty_checksum(path, text):
     text.write_text("\n")
 
 
 FAULTS = [
     (truncated, "can't be unpacked"),
-    (changed, "has the SHA-256 sum"),
-    (without_sum, "says nothing"),
-    (with_empty_sum, "says nothing"),
+    (changed, "has the SHA-256 checksum"),
+    (without_checksum, "says nothing"),
+    (with_empty_checksum, "says nothing"),
 ]
 
 
 @pytest.mark.parametrize(("fault", "words"), FAULTS)
-def test_an_artefact_that_does_not_match_its_sum_is_not_unpacked(contents, capsys, fault, words):
-    fault(published.packed("dcgan", FILE), published.sum_path("dcgan", FILE))
-    assert published.sum_of("dcgan", FILE)
+def test_an_artefact_that_does_not_match_its_checksum_is_not_unpacked(contents, capsys, fault, words):
+    fault(published.packed("dcgan", FILE), published.checksum_path("dcgan", FILE))
+    assert published.checksum_of("dcgan", FILE)
     with pytest.raises(SystemExit):
         main(UNPACK)
     assert words in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A measurement depends on the code that its variant imports, and on no other code."""
+"""A measurement depends on the code that it runs, and on no other code."""
 
 import ast
 
@@ -14,7 +14,7 @@ MLP = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1
 
 @pytest.fixture(autouse=True)
 def clear_caches():
-    """All caches are cleared."""
+    """The caches of code are empty before and after every test."""
     sources.forget()
     yield
     sources.forget()
@@ -35,16 +35,16 @@ def code(case):
 
 def test_a_variant_depends_on_what_it_imports():
     assert code(Case("gemm", "blas", GEMM, {})) == {"gemm/__init__.py", "gemm/blas.py"}
-    launched = {"gemm/__init__.py", "gemm/launch.py", "gemm/operands.cuh"}
-    assert code(Case("gemm", "cuda_naive", GEMM, {})) == launched | {"gemm/cuda_naive.py", "gemm/cuda_naive.cu"}
-    staged = {"gemm/cuda_mma.py", "gemm/cuda_mma.cu", "gemm/split_k.cuh", "include/vector.cuh"}
+    shared_files = {"gemm/__init__.py", "gemm/launch.py", "gemm/operands.cuh"}
+    assert code(Case("gemm", "cuda_naive", GEMM, {})) == shared_files | {"gemm/cuda_naive.py", "gemm/cuda_naive.cu"}
+    mma_files = {"gemm/cuda_mma.py", "gemm/cuda_mma.cu", "gemm/split_k.cuh", "include/vector.cuh"}
     # Headers in include/ptx include each other as "ptx/...".
     instructions = ("arithmetic", "async_copy", "cluster", "mma", "math", "shared_address")
-    staged |= {f"include/ptx/{name}.cuh" for name in instructions}
-    assert code(Case("gemm", "cuda_mma", GEMM, {})) == launched | staged
+    mma_files |= {f"include/ptx/{name}.cuh" for name in instructions}
+    assert code(Case("gemm", "cuda_mma", GEMM, {})) == shared_files | mma_files
     workload = {"mlp/__init__.py", "mlp/reference.py"}
     assert code(Case("mlp", "numpy_loop", MLP, {})) == workload | {"mlp/numpy_loop.py"}
-    # One variant imports another; a module imports the next.
+    # One variant imports another; a helper imports another helper.
     assert code(Case("mlp", "pytorch_cuda", MLP, {})) == workload | {"mlp/pytorch_cuda.py", "mlp/pytorch.py"}
     modules = {f"mlp/{name}.py" for name in ("host", "products", "blas_threads", "elementwise", "exponential")}
     assert code(Case("mlp", "host", MLP, {"product": "c_openmp"})) == workload | modules | {
@@ -87,26 +87,28 @@ def test_every_way_to_import_is_followed(folder, line, modules):
         ("from ladder import errors\nerror = errors.LadderError", True),
         ("import ladder.errors\nerror = ladder.errors.LadderError", True),
         ("import ladder.errors as errors\nerror = errors.LadderError", True),
+        # An import alone refers to no definition.
         ("import ladder.errors", False),
         ("from ladder import errors", False),
-        # Local names that hide an import.
+        # A local name hides the import.
         ("from ladder import errors\ndef run(errors):\n    return errors.LadderError", False),
         ("from ladder import errors\ndef run():\n    errors = len\n    return errors.LadderError", False),
         ("from ladder import errors\nrun = lambda errors: errors.LadderError", False),
         ("from ladder import errors\nrun = [errors.LadderError for errors in ()]", False),
+        # No local name hides it where it is used.
         ("from ladder import errors\ndef run(error=errors.LadderError):\n    errors = 1", True),
         ("from ladder import errors\ndef run():\n    global errors\n    errors = errors.LadderError", True),
         ("from ladder import errors\ndef run(error):\n    return errors.LadderError", True),
     ],
 )
-def test_a_definition_is_followed_unless_a_local_name_hides_it(folder, text, follows):
+def test_a_definition_is_followed_if_a_name_refers_to_it(folder, text, follows):
     (folder / "mine.py").write_text(f"{text}\n")
     nodes = [node for node in imports.reachable("ladder.workloads.gemm.mine") if isinstance(node, imports.Definition)]
     assert ("LadderError" in {name for node in nodes for name in syntax.bound_names(node.node)}) == follows
 
 
 def test_a_reference_depends_on_its_code(folder):
-    fingerprints = [sources.reference_fingerprint("gemm")]
+    fingerprints = [sources.reference_fingerprint("gemm")]  # gemm has no reference: the digest of no code
     assert fingerprints[0] == sources.digest()
     for text in ("x = 1\n", "x = 2\n"):
         (folder / "reference.py").write_text(text)
@@ -142,7 +144,7 @@ def test_invalid_code_and_a_missing_root_are_refused(tmp_path):
 
 
 def test_the_harness_of_every_measurement_counts():
-    """The environment, the clock, the flush and the checks count; lookups of names and reports don't."""
+    """The environment, the clock, the flush and the checks count; reports and the lookup of names don't."""
     case = Case("gemm", "blas", GEMM, {})
     roots = [*sources.HARNESS, "ladder.devices.host", *sources.roots_of(case)]
     names = {
@@ -164,7 +166,7 @@ def test_the_harness_of_every_measurement_counts():
     assert not [name for name in names if name.startswith(unexpected)]
 
 
-DEVICES = {
+MODULES = {
     "base": "from ladder.tools import flush\nclass Base:\n    def flush(self):\n        flush(1)\n",
     "derived": "from ladder.base import Base\nclass Derived(Base):\n    def stop(self):\n        return 1\n",
     "other": "from ladder import base\nclass Other(base.Base):\n    def stop(self):\n        return 2\n",
@@ -180,20 +182,20 @@ def changed_by(tmp_path, monkeypatch):
     """A function that edits a module of a small package and returns the modules whose fingerprints change."""
     home = tmp_path / "ladder"
     home.mkdir()
-    for name, text in DEVICES.items():
+    for name, text in MODULES.items():
         (home / f"{name}.py").write_text(text)
     monkeypatch.setattr(imports, "PACKAGE", home)
 
     def fingerprints():
         sources.forget()
-        return {name: sources.digest(f"ladder.{name}") for name in DEVICES}
+        return {name: sources.digest(f"ladder.{name}") for name in MODULES}
 
     def edit(name, old, new):
         before = fingerprints()
-        assert old in DEVICES[name]
-        (home / f"{name}.py").write_text(DEVICES[name].replace(old, new))
+        assert old in MODULES[name]
+        (home / f"{name}.py").write_text(MODULES[name].replace(old, new))
         after = fingerprints()
-        return {name for name in DEVICES if before[name] != after[name]}
+        return {name for name in MODULES if before[name] != after[name]}
 
     return edit
 
@@ -223,7 +225,7 @@ def test_a_class_counts_with_its_bases_and_what_they_use(changed_by, name, old, 
         ),
     ],
 )
-def test_hints_count_outside_of_workloads_for_nothing(changed_by, old, new):
+def test_hints_outside_of_workloads_do_not_count(changed_by, old, new):
     assert changed_by("tools", old, new) == set()
 
 
@@ -240,7 +242,7 @@ def test_a_hint_of_a_workload_counts_but_refers_to_nothing(folder):
     assert len(set(nodes)) == 1
 
 
-def test_the_order_of_two_modules_functions_of_one_name_counts(changed_by):
+def test_the_order_of_calls_of_two_functions_of_one_name_counts(changed_by):
     assert changed_by("both", "start.go()\n    stop.go()", "stop.go()\n    start.go()") == {"both"}
 
 

@@ -108,12 +108,12 @@ def mirror_folder(tmp_path):
 
 
 def fetch_and_verify(folder, *mirrors, names=(FIRST,)):
-    """Download files, and assert that the folder then has exactly them and their sums."""
+    """Download files, and assert that the folder then has exactly them and their checksums."""
     mnist.write(
         folder, [getattr(mirror, "url", mirror) for mirror in mirrors], {name: EXPECTED[name] for name in names}
     )
-    sums = "".join(f"{EXPECTED[name].sha256}  {name}\n" for name in names).encode()
-    expected = {name: CONTENTS[name] for name in names} | {"SHA256SUMS": sums}
+    checksums = "".join(f"{EXPECTED[name].sha256}  {name}\n" for name in names).encode()
+    expected = {name: CONTENTS[name] for name in names} | {"SHA256SUMS": checksums}
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
 
 

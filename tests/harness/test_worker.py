@@ -82,7 +82,7 @@ def test_the_time_of_the_set_up_includes_preparation_but_not_the_inputs(monkeypa
 
 
 def test_a_workload_with_state_starts_from_its_inputs_although_the_set_up_has_changed_them(monkeypatch):
-    """As a set-up does that records a training as a graph."""
+    """A set-up that captures a training as a CUDA graph changes them."""
     gemm = workloads.load("gemm")
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
 

@@ -80,8 +80,8 @@ def test_a_cache_with_missing_properties_is_ignored(report_caches, tmp_path):
     assert caches.last_level() == 32 * MIB
 
 
-def record_writes(monkeypatch, flush_of):
-    """Flush twice: [(bytes, CPUs of the writing thread)] of every write; the two flushes write different values."""
+def record_writes(monkeypatch, make_flush):
+    """Flush twice, with different values, and return [(bytes, CPUs of the writing thread)] of every write."""
     writes, values = [], []
 
     def buffer(size, dtype):
@@ -92,7 +92,7 @@ def record_writes(monkeypatch, flush_of):
         return SimpleNamespace(fill=fill)
 
     monkeypatch.setattr(caches, "np", SimpleNamespace(zeros=buffer, uint8=np.uint8))
-    flush = flush_of()
+    flush = make_flush()
     flush()
     flush()
     assert len(set(values)) == 2
@@ -116,7 +116,7 @@ def test_a_process_writes_its_part_of_the_shared_cache(monkeypatch, report_cache
 
 @pytest.mark.parametrize("device", ["host", "mpi"])
 def test_a_device_empties_the_caches_of_all_its_cpus(monkeypatch, report_caches, device):
-    """The ranks, here only one, do so together."""
+    """With `mpi`, the ranks, here only one, empty them together."""
     report_caches(of_four_cpus())
     monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value], rank=0))
     cpus = sorted(host.AFFINITY)
@@ -138,7 +138,7 @@ def test_ranks_empty_their_share_of_the_caches_of_their_node(monkeypatch):
 
 
 @pytest.mark.parametrize("device", ["cuda", "mpi_cuda", "offload"])
-def test_a_gpu_writes_other_bytes_to_twice_its_cache_in_every_flush(monkeypatch, device):
+def test_every_flush_of_a_gpu_fills_twice_its_cache_size_with_a_new_value(monkeypatch, device):
     writes = []
 
     def make_buffer(size, dtype):

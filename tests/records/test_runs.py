@@ -1,4 +1,4 @@
-"""The lock that allows one run per working directory: locks of a killed run are removed, those of a live one stay."""
+"""The lock that allows one run per folder: Snakemake's locks of a killed run are removed, those of a live one stay."""
 
 import contextlib
 import json
@@ -21,21 +21,21 @@ runs.begin(sys.argv[1])
 print("began", flush=True)
 time.sleep(60)
 """
-REMOTE = "36 35 0:31 / / rw,relatime - {} server:/home rw,vers=4.2{}\n"
+MOUNT_LINE = "36 35 0:31 / / rw,relatime - {} server:/home rw,vers=4.2{}\n"
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Snakemake's folder with a lock in it, on the file system that a test sets by `set_mount`."""
     (tmp_path / "locks").mkdir()
-    lock(tmp_path).touch()
+    snakemake_lock(tmp_path).touch()
     monkeypatch.setattr(runs, "held_files", [])
     monkeypatch.setattr(runs, "PATIENCE", 0.2)
     monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mounts")
     return tmp_path
 
 
-def lock(folder):
+def snakemake_lock(folder):
     return folder / "locks/0.input.lock"
 
 
@@ -45,7 +45,7 @@ def sign_last_run(folder, **signature):
 
 
 def set_mount(kind, options=""):
-    mounts.MOUNTS.write_text(REMOTE.format(kind, options), encoding="utf-8")
+    mounts.MOUNTS.write_text(MOUNT_LINE.format(kind, options), encoding="utf-8")
 
 
 @pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"rule": "\xff"}', b"\0\0", b'{"rule": 1}'])
@@ -56,7 +56,7 @@ def test_damaged_metadata_is_removed_unless_a_run_is_alive(folder, note):
     for path, text in zip(notes, (b'{"rule": "plan", "starttime": 1.5}', note), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text)
-    lock(folder).unlink()
+    snakemake_lock(folder).unlink()
     runs.begin(folder)
     runs.remove_invalid_metadata(MetadataRecord.model_validate, folder)
     assert all(path.exists() for path in notes)
@@ -67,8 +67,8 @@ def test_damaged_metadata_is_removed_unless_a_run_is_alive(folder, note):
 
 def test_a_stale_lock_that_is_a_folder_is_reported(folder):
     sign_last_run(folder)
-    lock(folder).unlink()
-    lock(folder).mkdir()
+    snakemake_lock(folder).unlink()
+    snakemake_lock(folder).mkdir()
     with pytest.raises(LadderError, match=r"0.input.lock, a stale lock, can't be deleted: .*\. Delete it"):
         runs.remove_stale_locks(folder)
 
@@ -77,10 +77,10 @@ def test_locks_of_a_killed_run_are_removed_whatever_the_host_name(folder):
     sign_last_run(folder, host="a container that is gone")
     assert not runs.may_be_running(folder)
     runs.remove_stale_locks(folder)
-    assert not lock(folder).exists()
-    lock(folder).touch()
+    assert not snakemake_lock(folder).exists()
+    snakemake_lock(folder).touch()
     runs.begin(folder)
-    assert not lock(folder).exists()
+    assert not snakemake_lock(folder).exists()
     assert runs.may_be_running(folder)
     assert json.loads((folder / runs.LOCK_NAME).read_text())["host"] == os.uname().nodename
 
@@ -100,9 +100,7 @@ def test_locks_of_a_killed_run_are_removed_whatever_the_host_name(folder):
     ],
 )
 @pytest.mark.parametrize("text", [None, "", "another\n", "{"])
-def test_a_run_on_another_machine_counts_as_ended_if_the_file_system_shows_locks(
-    folder, kind, options, is_removed, text
-):
+def test_a_run_of_another_boot_counts_as_ended_if_the_file_system_shows_locks(folder, kind, options, is_removed, text):
     set_mount(kind, options)
     sign_last_run(folder, boot="another", host=os.uname().nodename)
     if text is not None:  # truncated, or written by an earlier version
@@ -114,9 +112,9 @@ def test_a_run_on_another_machine_counts_as_ended_if_the_file_system_shows_locks
         with pytest.raises(LadderError, match=r"may still be at work: .* by `snakemake --unlock`"):
             runs.begin(folder)
         runs.remove_stale_locks(folder)
-    assert lock(folder).exists() is not is_removed
+    assert snakemake_lock(folder).exists() is not is_removed
     if not is_removed:
-        lock(folder).unlink()
+        snakemake_lock(folder).unlink()
         runs.begin(folder)
 
 
@@ -133,9 +131,9 @@ def test_a_live_run_is_reported_and_its_death_frees_the_folder(folder):
     with subprocess.Popen(line, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True) as run:
         try:
             assert run.stdout.readline() == "began\n"
-            lock(folder).touch()
+            snakemake_lock(folder).touch()
             runs.remove_stale_locks(folder)
-            assert lock(folder).exists()
+            assert snakemake_lock(folder).exists()
             assert runs.may_be_running(folder)
             with pytest.raises(LadderError, match=rf"Another run is at work .* process {run.pid} in .* on .*, since "):
                 runs.begin(folder)
@@ -143,7 +141,7 @@ def test_a_live_run_is_reported_and_its_death_frees_the_folder(folder):
             run.kill()
     assert not runs.may_be_running(folder)
     runs.begin(folder)
-    assert not lock(folder).exists()
+    assert not snakemake_lock(folder).exists()
 
 
 def test_a_run_waits_for_a_process_that_tests_the_lock(folder):
@@ -180,14 +178,14 @@ def test_a_lock_that_vanishes_while_snakemake_reads_it_is_no_error(tmp_path):
     events = []
 
     @contextlib.contextmanager
-    def of_snakemake():
+    def make_lock():
         events.append("entered")
         if len(events) == 1:
             (tmp_path / "0.input.lock").open()
         yield
         events.append("left")
 
-    with runs.hold_snakemake_lock(of_snakemake):
+    with runs.hold_snakemake_lock(make_lock):
         assert events == ["entered", "entered"]
     assert events == ["entered", "entered", "left"]
 

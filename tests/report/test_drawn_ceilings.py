@@ -139,7 +139,7 @@ WORDS = {
     "mlp": ("time", "products at the best rate"),
     "gemv": ("time of a gigabyte", "memory of all GPUs"),
     "descent": ("time of an iteration", "A read once"),
-    "dcgan": ("time of a picture", "products alone"),
+    "dcgan": ("time of a picture", "work without zeros"),
     "backprop": ("time of an epoch", "products and images alone"),
 }
 

@@ -125,7 +125,7 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     )
     assert confirmed[-2:] == ["as claimed", "a cause"]
     assert undecided[-2] == "undecided"
-    assert "detectable change" in undecided[-1]
+    assert "detectable: " in undecided[-1]
     assert untested[2:] == ["--", "--", "not tested", "needs a measurement"]
     unconverged = replace(claim(Ratio(3.0, 2.9, 3.1, (), Spread(3, 0.01, 0.02))), place="2.1", converged=False)
     assert verdict_table.cells(unconverged) == [
@@ -137,9 +137,9 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
         "a cause",
     ]
     cells = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
-    assert cells[-1] == "too few processes to detect any change"
+    assert cells[-1] == "too few processes to detect any difference"
     noisy = verdict_table.cells(claim(Ratio(2.0, 0.05, 80.0)))
-    assert noisy[-1] == "times of processes differ too much to detect any change"
+    assert noisy[-1] == "times of processes differ too much to detect any difference"
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,11 @@ def test_a_place_is_where_a_case_runs(row, words):
     assert place(row) == words
 
 
+@pytest.mark.parametrize(("ranks", "words"), [(1, "1 rank of 8 threads"), (4.0, "4 ranks of 8 threads")])
+def test_a_sentence_has_the_place_in_words(ranks, words):
+    assert place({"device": "mpi", "ranks": ranks, "threads": 8}, times=None) == words
+
+
 @pytest.fixture(scope="module")
 def full_study():
     return made.whole("gemv")
@@ -284,7 +289,7 @@ def test_values_of_a_text(study):
     ask = functions.of_chapter(study)
     assert ask["speedup"]("serial", "openmp").startswith(r"\num{24}\,$\times$")
     assert ask["count"]("openmp", "threads") == r"\num{24}"
-    assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
+    assert ask["place"]("hybrid") == "2 ranks of 8 threads"
     assert ask["machine"]("host") == code(MACHINE)
     described = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
     assert functions.gpu(chapter_study.of_chapter("gemv", described), "gpu") == "NVIDIA H200"

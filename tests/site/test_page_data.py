@@ -79,7 +79,7 @@ def test_a_process_has_its_own_campaign_and_commit(study, rows):
         first = rows_of(study, row).drop_duplicates("process").sort_values("process")
         campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
         found = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
-        assert found == [*zip(campaigns, first["commit"], first["process"] % collect.APART, strict=True)]
+        assert found == [*zip(campaigns, first["commit"], first["process"] % collect.PROCESS_OFFSET, strict=True)]
 
 
 def test_the_file_of_every_process_has_its_samples(study, rows):

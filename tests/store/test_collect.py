@@ -156,7 +156,7 @@ def test_the_cache_and_the_variables_of_a_case_are_columns_in_every_table(local)
         assert rows.fillna(-1).values.tolist() == expected
 
 
-def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(local):
+def test_a_gpu_s_state_becomes_columns_and_energy_is_that_of_whole_runs(local):
     phases, throttled = [{"gather": 0.5}], {"reasons": ["sw_power_cap"], "joules": 0.75, "sustained": 2.5}
     local.add(case_of(1), samples=[1.0, 2.0], phases=phases, state=throttled, setup=3.0, first=0.5)
     local.add(case_of(2), samples=[1.0], state={"reasons": []})

@@ -1,4 +1,4 @@
-"""What explains the published measurements: it is up to date, complete, and right about every table."""
+"""The description of the published measurements is up to date, complete, and right about every table."""
 
 import gzip
 import json

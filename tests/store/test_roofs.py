@@ -15,7 +15,7 @@ from ladder.store.study import Study
 
 PUBLISHED = sorted(ROOT.glob("results/published/*/samples.csv.gz"))
 COLUMNS = {*roofs.COLUMNS, "machine", "phase"}
-MOST = 1.02
+MAX_SHARE = 1.02
 
 
 def call(workload, seconds, device="host", precision="float64", threads=1, kernel=None, cache="cold", **more):
@@ -36,7 +36,7 @@ def study(*calls):
     return Study({"one": {"samples": samples.iloc[:-1]}, "other": {"samples": samples.iloc[-1:]}}, "here")
 
 
-def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_so_many_threads():
+def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_a_number_of_threads():
     machine = study(
         call("gemm", 2.0),
         call("gemm", 0.5, threads=2),
@@ -52,7 +52,7 @@ def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_so_many_thread
     assert roofs.gpu_arithmetic(machine, "float64") is None
 
 
-def test_a_card_has_a_ceiling_for_each_precision_and_multiply_adds_beside_it():
+def test_a_gpu_has_a_ceiling_for_each_precision_and_multiply_adds_beside_it():
     machine = study(
         call("gemm", 1.0, "cuda", "float32"),
         call("gemm", 0.125, "cuda", "tf32", dtype="float32"),
@@ -99,26 +99,26 @@ def two_machines():
     return Study({"one": {"samples": pd.DataFrame([*other_calls, *calls])}}, "here")
 
 
-def shares(machine):
+def roofs_of(machine):
     """A machine's ceilings: arithmetic on one, two and any number of threads, bandwidth, and arithmetic on a GPU."""
     on_threads = (roofs.arithmetic(machine, "float64", threads) for threads in (1, 2, None))
     return [*on_threads, roofs.bandwidth(machine), roofs.gpu_arithmetic(machine, "float64")]
 
 
 def test_of_two_machines_each_has_its_own_ceilings():
-    """From the tables and from a file, in any order."""
+    """Whether they come from the tables or from a file, and in any order."""
     both_machines = two_machines()
     slow, fast = [1000, 4000, 4000, 2000, 8000], [3000, 12000, 12000, 6000, 24000]
     names = "here", "there (published)"
-    assert [shares(both_machines.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
+    assert [roofs_of(both_machines.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
     by_name = {name: both_machines.of(name).ceilings for name in names[::-1]}
     from_file = Study({}, None, roofs=by_name)
-    assert [shares(from_file.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
-    assert shares(from_file.of("nowhere")) == [None] * 5
+    assert [roofs_of(from_file.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
+    assert roofs_of(from_file.of("nowhere")) == [None] * 5
 
 
 def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_path):
-    """Those of a published machine are over all of its cases, not only the ones in tables of ceiling experiments."""
+    """The ceilings of a published machine use all its cases, not only those in tables of ceiling experiments."""
     samples = two_machines().tables["one"]["samples"].assign(process=0, sample=0)
     with_gpus = samples[samples["machine"] == "here"].assign(
         machine="with-gpus", seconds=lambda rows: rows["seconds"] / 9
@@ -188,4 +188,4 @@ def test_no_published_share_of_a_ceiling_exceeds_one(published, workload, device
             top = roofs.bandwidth(published, threads) if threads else roofs.gpu_bandwidth(published)
         if top:
             shares.append(getattr(case, ceilings.work_column(workload)) / case.seconds / top)
-    assert 0.3 < max(shares, default=1.0) <= MOST
+    assert 0.3 < max(shares, default=1.0) <= MAX_SHARE

@@ -190,7 +190,7 @@ def artefacts(monkeypatch):
     """A workload `net` with artefacts, none of them published."""
     monkeypatch.setattr(data.datasets, "artefacts", lambda workload: ARTEFACTS if workload == "net" else {})
     monkeypatch.setattr(data.datasets.workloads, "names", lambda: ["net"])
-    monkeypatch.setattr(data.published, "sum_of", lambda workload, file: None)
+    monkeypatch.setattr(data.published, "checksum_of", lambda workload, file: None)
     monkeypatch.setattr(data.datasets, "fingerprint", lambda workload: "code")
 
 
@@ -207,17 +207,17 @@ def test_an_artefact_is_built_from_its_origin(artefacts):
 
 
 def test_a_published_artefact_is_not_built(artefacts, monkeypatch):
-    monkeypatch.setattr(data.published, "sum_of", lambda workload, file: "sum")
+    monkeypatch.setattr(data.published, "checksum_of", lambda workload, file: "checksum")
     assert data.files_of_origin(artefact("pictures.npz")) == []
     assert data.origin_option(artefact("pictures.npz")) == ""
-    assert data.artefact_fingerprint(artefact("pictures.npz")) == "sum"
+    assert data.artefact_fingerprint(artefact("pictures.npz")) == "checksum"
 
 
 def test_data_are_available_if_they_exist_or_are_built_from_what_is_published(artefacts, monkeypatch):
     assert data.is_available("net/noise.npz")
     assert not data.is_available("mnist")
     assert not data.is_available("net/pictures.npz")
-    monkeypatch.setattr(data.published, "sum_of", lambda workload, file: "sum" if file == "weights.npz" else None)
+    monkeypatch.setattr(data.published, "checksum_of", lambda _, file: "checksum" if file == "weights.npz" else None)
     assert data.is_available("net/pictures.npz")
 
 

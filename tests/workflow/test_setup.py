@@ -218,7 +218,7 @@ def test_new_pins_are_installed_beside_what_a_user_added(machine):
     assert added.exists()
 
 
-def test_what_a_card_needs_is_installed_once_there_is_one(machine):
+def test_what_a_gpu_needs_is_installed_once_there_is_one(machine):
     machine.setup()
     assert machine.calls()[0] == "install --require-hashes -r requirements.txt"
     machine.command("nvidia-smi", "echo No devices were found; exit 6")
@@ -236,7 +236,7 @@ def test_what_a_card_needs_is_installed_once_there_is_one(machine):
     assert machine.installations() == 2
 
 
-def test_what_a_card_needs_agrees_with_the_other_pins():
+def test_what_a_gpu_needs_agrees_with_the_other_pins():
     pinned, more = (
         {line.rstrip(" \\") for line in (ROOT / name).read_text().splitlines() if "==" in line}
         for name in ("requirements.txt", "requirements-gpu.txt")
@@ -272,7 +272,7 @@ def test_pins_taken_back_after_a_failed_update_are_installed_again(machine):
     assert machine.installations() == 2
 
 
-def test_what_a_card_needs_is_installed_where_it_is_asked_for_and_stays(machine):
+def test_what_a_gpu_needs_is_installed_where_it_is_asked_for_and_stays(machine):
     machine.setup()
     machine.calls()
     assert machine.setup(GPU="1").returncode == 0
@@ -324,7 +324,7 @@ def test_packages_are_chosen_for_another_python_and_machine(machine):
     assert f"{numpy} ; python_full_version >= '3.12'" in pins
 
 
-def test_packages_are_for_this_machine_by_default_and_without_those_of_a_card(machine):
+def test_packages_are_for_this_machine_by_default_and_without_those_of_a_gpu(machine):
     output = machine.wheelhouse(WHEELHOUSE="elsewhere").stdout
     assert "Python {}.{} on {}, into elsewhere".format(*sys.version_info[:2], next(platform_tags())) in output
     assert "cupy" not in (machine.folder / "pins.log").read_text()

@@ -48,7 +48,7 @@ rule artefact:
     threads: STUDY.targets["cpu"].cores
     params:
         sources=data.artefact_fingerprint,
-        unpack=lambda wildcards: "--unpack" if data.published_sum(wildcards) else "",
+        unpack=lambda wildcards: "--unpack" if data.published_checksum(wildcards) else "",
         data=data.origin_option,
     shell:
         ladder(

@@ -20,7 +20,7 @@ LIMITS = {
 WARP = 32
 # A multiprocessor's registers are in four partitions. A warp's registers are allocated in one of them, in units of 256.
 REGISTERS, PARTITIONS, REGISTER_UNIT = 64 * 1024, 4, 256
-# Bytes: the unit of allocation of shared memory, and the part of a block's that the system reserves.
+# Bytes of shared memory: the unit of its allocation, and what the system reserves of it per block.
 SHARED_UNIT, SYSTEM_SHARED = 128, 1024
 # In a kernel's section .nv.info: the format EIFMT_SVAL, a size with so many bytes after it, and the attribute
 # EIATTR_MAX_THREADS, the launch bounds.
@@ -66,14 +66,14 @@ def sections(binary: bytes) -> Iterator[tuple[str, bytes]]:
     (table,) = struct.unpack_from("<Q", binary, 0x28)
     size, count, names_index = struct.unpack_from("<3H", binary, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", binary, table + i * size) for i in range(count)]
-    names = headers[names_index][4]
-    for name, _, _, _, start, length in headers:
-        end = binary.index(b"\0", names + name)
-        yield binary[names + name : end].decode(), binary[start : start + length]
+    names_start = headers[names_index][4]
+    for name_offset, _, _, _, start, length in headers:
+        end = binary.index(b"\0", names_start + name_offset)
+        yield binary[names_start + name_offset : end].decode(), binary[start : start + length]
 
 
 def entries(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the entries of a section .nv.info as (format, attribute, value); empty unless the format is SIZED_VALUE."""
+    """Yield a section .nv.info as (format, attribute, value); the value is empty unless the format is SIZED_VALUE."""
     offset = 0
     while offset < len(content):
         value_format, attribute, size = struct.unpack_from("<BBH", content, offset)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ladder.errors import LadderError, did_you_mean
 
-# What a mistake in code raises. An error of the system, such as a full disk, isn't the code's.
+# What a mistake in code raises. An error of the system, such as a full disk, is no such mistake.
 MISTAKES = (
     ArithmeticError,
     AssertionError,
@@ -47,7 +47,7 @@ def line_of(error: BaseException, folder: Path) -> tuple[Path, int | None] | Non
 
 
 def sentence(error: BaseException, what: str, path: Path | None) -> str:
-    """A sentence on an error of `what`, with the innermost place in the folder of its file, `path` (None: unknown)."""
+    """A sentence on an error of `what`, whose file is `path` (None: unknown), with the innermost line in its folder."""
     text = f"{what} stopped with {type(error).__name__}: {summary(error)}"
     if path is None:
         return text
@@ -61,7 +61,7 @@ def is_numba(error: BaseException) -> bool:
 
 
 def summary(error: BaseException) -> str:
-    """The message of an error; of Numba's, which fills a screen, the sentence that says what can't be compiled."""
+    """The message of an error; if it is Numba's, only the sentence that says what can't be compiled."""
     if not is_numba(error):
         return str(error)
     lines = [line.strip() for line in str(error).splitlines()]
@@ -82,7 +82,7 @@ def advice_on_import(error: BaseException, is_variant: bool = False) -> str:
 
 
 def advice_on_keyword(error: BaseException) -> str:
-    """The keyword most like an unknown one of a call, with a space before it; empty for any other error."""
+    """A question with one or two keywords like an unknown one, and a space before it; empty if there are none."""
     if not isinstance(error, TypeError) or not (match := UNKNOWN_KEYWORD.search(str(error))):
         return ""
     caller = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1]

@@ -1,10 +1,10 @@
-"""What is published: where it is, and artefacts, made once on a machine with a GPU and committed with their sums.
+"""What is published, and where; artefacts, made once on a machine with a GPU, are committed with their checksums.
 
-What a folder of one's own doesn't publish itself is taken from the project, whose workflow runs there.
+Where the project's workflow runs in a user's folder, what isn't published there is taken from the project.
 A study unpacks a published artefact instead of making it. In results/published/artefacts/<workload>/ lie
 
     <file>.xz        the compressed artefact
-    <file>.sha256    the sum of the artefact, in the format of `sha256sum`
+    <file>.sha256    the checksum of the artefact, in the format of `sha256sum`
     <file>.json      the commit, the GPUs and the libraries that made it
 """
 
@@ -26,8 +26,8 @@ VARIABLE = "LADDER_PROJECT"  # the project whose workflow this process or its pa
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 1, "lp": 2, "pb": 2}]
 
 
-def search_project(root: Path | str) -> None:
-    """Search the project in the folder `root` too, in this process and those that it starts."""
+def also_search(root: Path | str) -> None:
+    """Look for what is published also in the project at `root`, in this process and those that it starts."""
     os.environ[VARIABLE] = str(root)
 
 
@@ -49,24 +49,27 @@ def packed(workload: str, file: Path | str) -> Path:
     return path_of(f"artefacts/{workload}/{file}.xz")
 
 
-def sum_path(workload: str, file: Path | str) -> Path:
-    """The path of a published artefact's sum."""
+def checksum_path(workload: str, file: Path | str) -> Path:
+    """The path of a published artefact's checksum."""
     return path_of(f"artefacts/{workload}/{file}.sha256")
 
 
-def sum_of(workload: str, file: Path | str) -> str | None:
-    """The sum of a published artefact from its .sha256, or "nothing" if that is unreadable; None if unpublished."""
+def checksum_of(workload: str, file: Path | str) -> str | None:
+    """The checksum of a published artefact, from its .sha256; None if it isn't published.
+
+    If the .sha256 can't be read, it is "nothing", which no checksum equals.
+    """
     if not packed(workload, file).is_file():
         return None
     try:
-        return sum_path(workload, file).read_text(encoding="utf-8").split()[0]
+        return checksum_path(workload, file).read_text(encoding="utf-8").split()[0]
     except (OSError, IndexError, UnicodeDecodeError):
         return "nothing"
 
 
 def unpack(workload: str, file: Path | str, out: Path | str) -> None:
-    """Unpack a published artefact to the path `out` after checking its sum. Raises LadderError if that fails."""
-    path, expected = packed(workload, file), sum_of(workload, file)
+    """Unpack a published artefact to the path `out` after checking its checksum. Raises LadderError if that fails."""
+    path, expected = packed(workload, file), checksum_of(workload, file)
     if expected is None:
         raise LadderError(f"{path} doesn't exist: {workload}/{file} is not published.")
     try:
@@ -75,14 +78,14 @@ def unpack(workload: str, file: Path | str, out: Path | str) -> None:
         raise LadderError(f"{path} can't be unpacked ({error}): restore it, or rebuild {file}.") from None
     if (actual := hashlib.sha256(contents).hexdigest()) != expected:
         raise LadderError(
-            f"The unpacked {path} has the SHA-256 sum {actual}, but {sum_path(workload, file)} says {expected}: "
-            f"restore both, or rebuild {file}."
+            f"The unpacked {path} has the SHA-256 checksum {actual}, but {checksum_path(workload, file)} says "
+            f"{expected}: restore both, or rebuild {file}."
         )
     write_atomically(out, contents)
 
 
 def publish(workload: str, file: Path | str, path: Path | str) -> None:
-    """Publish the artefact at a path, made on this machine, in the working directory; replace an earlier one there."""
+    """Publish in the working directory the artefact at `path`, made on this machine, replacing an earlier one."""
     folder = Path(FOLDER, workload)
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]

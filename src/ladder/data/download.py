@@ -1,4 +1,4 @@
-"""Download a gzip-compressed file from the first mirror that has it, and check its size and SHA-256 sum."""
+"""Download a gzip-compressed file from the first mirror that has it, and check its size and SHA-256 checksum."""
 
 import contextlib
 import gzip
@@ -26,7 +26,7 @@ RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=TRANSIENT, respect
 
 
 class ExpectedFile(NamedTuple):
-    """Size in bytes and SHA-256 sum (hexadecimal) of a decompressed file."""
+    """Size in bytes and SHA-256 checksum (hexadecimal) of a decompressed file."""
 
     size: int
     sha256: str
@@ -116,7 +116,7 @@ def decompress(packed: bytes, size: int) -> bytes:
 
 
 def require_expected(contents: bytes, expected: ExpectedFile) -> bytes:
-    """Return the contents. Raises UnusableFile if their size or sum isn't the expected one."""
+    """Return the contents. Raises UnusableFile if their size or checksum isn't the expected one."""
     if len(contents) != expected.size:
         amount = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
         raise UnusableFile(f"holds {amount} {expected.size} bytes")

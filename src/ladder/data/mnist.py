@@ -1,4 +1,4 @@
-"""MNIST, downloaded from mirrors and checked by the SHA-256 sums of its files."""
+"""MNIST, downloaded from mirrors and checked by the SHA-256 checksums of its files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ EXPECTED = {
 
 
 def write(folder: Path, mirrors: Sequence[Path | str], expected: Mapping[str, ExpectedFile] = EXPECTED) -> None:
-    """Download the four files of MNIST into `folder`, decompressed, and write their sums.
+    """Download the four files of MNIST into `folder`, decompressed, and write their checksums.
 
     `mirrors` are tried in order; a mirror that had a file is tried first for the next file. Raises LadderError like
     `download.fetch`.

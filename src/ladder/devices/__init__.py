@@ -16,7 +16,7 @@ from ladder.records.case import Case
 if TYPE_CHECKING:
     from ladder.devices.host import Host
 
-# The classes of the devices by name, which is also that of their modules.
+# {name of a device, and of its module: its class}.
 CLASSES = {"host": "Host", "cuda": "Cuda", "mpi": "Mpi", "mpi_cuda": "MpiCuda", "offload": "Offload"}
 
 

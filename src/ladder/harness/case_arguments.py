@@ -129,7 +129,7 @@ def require_value(workload, variants, name, value):
 
 
 def parsed(pairs, names):
-    """The values of those pairs whose name is among the names."""
+    """{name: value} of the pairs whose name is in `names`."""
     return {name: value_of(name, text) for name, text in pairs.items() if name in names}
 
 

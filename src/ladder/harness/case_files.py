@@ -30,7 +30,7 @@ def make_data(name, path, say):
 
         say(f"Writes scikit-learn's digits to {path}.")
         digits.write(path)
-    elif datasets.is_artefact(name) and published.sum_of(workload, file):
+    elif datasets.is_artefact(name) and published.checksum_of(workload, file):
         say(f"Unpacks {name} to {path}.")
         published.unpack(workload, file, path)
     else:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Sizes: TypeAlias = Mapping[str, Any]  # all sizes of a case, by name
 Kinds: TypeAlias = Mapping[str, tuple[tuple[int, ...], str]]  # shape and dtype of each array
 Arrays: TypeAlias = Mapping[str, np.ndarray]  # in the host's memory
-Round: TypeAlias = tuple[list[Check], Any]  # of a checked round, with its points of the curve: None, one or a list
+Round: TypeAlias = tuple[list[Check], Any]  # its checks, and its points of the curve: None, one or a list
 Run: TypeAlias = Callable[[], object] | Sequence[tuple[str | None, Callable[[], object]]] | Steps  # what is timed
 
 

@@ -43,7 +43,7 @@ def start_workers(case, protocol, data, reference, launcher, prelude=()):
 
 
 def results_of(workers, protocol, variables, start_worker):
-    """Yield the results of these workers in order, and of further ones from `start_worker()` until it converges."""
+    """Yield the results of these workers in order, and of further ones from `start_worker()` until they converge."""
     results = []
     deadline = time.monotonic() + protocol["cap"]
     for worker in workers:  # the loop appends to this list
@@ -78,7 +78,7 @@ def require_phases(results):
 
 
 def cost_of_results(case, results):
-    """The cost of a run; if it depends on facts that a run finds, by the minimum of each over the processes."""
+    """The cost of a run; if it depends on facts that a run finds, that of each fact's minimum over the processes."""
     workload, facts = workloads.load(case.workload), [result["facts"] for result in results]
     minima = {name: min(process[name] for process in facts) for name in facts[0]}
     cost = workload.cost(case.sizes, minima) if minima else workload.cost(case.sizes)
@@ -110,7 +110,7 @@ def measure(
     require_met(case, reference)
     sources, revision_before = fingerprint(case), revision.of_files(code(case))
     job = case, protocol, data, reference, launcher, prelude
-    # GPUs are leased once the workers are ready, so that other jobs can use them while these start.
+    # GPUs are leased once the workers are ready, so that other jobs can use them until then.
     with hold_machine(case):
         if compilation.is_needed(case):
             precompile(case, protocol, prelude)

@@ -11,7 +11,7 @@ from ladder.records.files import read_json, write_atomically
 
 
 def precompile(case, protocol, prelude=()):
-    """Have Numba compile the functions for a case's kind of problem, unless that is done; returns the note about it.
+    """Have Numba compile the functions for a case's kind of problem, unless a note says that it has; returns the note.
 
     If the variant fails, nothing is raised: the note holds the error as `failed`, and a measurement will report it.
     """

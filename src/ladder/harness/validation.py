@@ -57,12 +57,12 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """A NaN on either side fails."""
+        """Whether the error is at most the bound; false if either is NaN."""
         return bool(self.error <= self.bound)
 
 
 def unit_roundoff(dtype: DTypeLike) -> float:
-    """u of a floating-point dtype, or of a precision's operands (OPERAND_BITS): half its spacing at 1."""
+    """u of a floating-point dtype, or of a precision's operands (OPERAND_BITS): half the spacing of numbers at 1."""
     return 2.0 ** -OPERAND_BITS[dtype] if dtype in OPERAND_BITS else float(np.finfo(dtype).eps) / 2
 
 
@@ -165,7 +165,7 @@ def hint_on_poison(outputs: Mapping[str, np.ndarray]) -> str:
 
 
 def is_near(array: np.ndarray, value: float) -> bool:
-    """Whether an element of an integer array is nearer to the value, its dtype's limit, than to 0."""
+    """Whether an element of an integer array is nearer to `value`, a limit of its dtype, than to 0."""
     return bool((array < value // 2).any() if value < 0 else (array > value // 2).any())
 
 
@@ -203,7 +203,7 @@ def compare(
 
 
 def hint_on_precision(dtype: np.dtype, difference: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> str:
-    """A sentence on float32, with a space before it, if an error has its size where float64 is expected; else empty.
+    """A sentence on float32, with a space before it, if an error has the size of float32's in float64; else empty.
 
     `dtype` is that of the output.
     """

@@ -68,7 +68,7 @@ def flusher(cpus: Sequence[int], processes: int = 1) -> Callable[[], None]:
     """A function that flushes these CPUs' private caches and, together with other processes, the shared ones.
 
     A thread on each CPU writes a buffer of twice the L2 cache, and sleeps otherwise. The caller then writes a buffer of
-    twice the last level, divided by the number of processes. It comes last so that the caller is awake when the timed
+    twice the last level, divided by the number of processes. The caller writes last, so that it is awake when the timed
     call begins: Linux might wake it on a CPU that a thread of the timed call needs, which costs milliseconds.
     """
     threads = [ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {cpu})) for cpu in cpus]

@@ -1,4 +1,4 @@
-"""The SHA-256 sums of files that the project has made, stored beside them in the format of `sha256sum`.
+"""The SHA-256 checksums of files that the project has made, stored beside them in the format of `sha256sum`.
 
 They detect bytes that a disk has changed: such a file may still be valid, with another pixel or another time.
 """
@@ -19,12 +19,12 @@ def sha256(path: Path | str) -> str:
 
 
 def write(folder: Path | str, names: Iterable[str]) -> None:
-    """Write the sums of these files of a folder."""
+    """Write the checksums of these files of a folder."""
     write_atomically(Path(folder, NAME), "".join(f"{sha256(Path(folder, name))}  {name}\n" for name in names))
 
 
 def mismatch(path: Path | str) -> str | None:
-    """Why a file doesn't match its sum; None if it does, or if the sum or the file is missing."""
+    """Why a file doesn't match its checksum; None if it does, or if the checksum or the file is missing."""
     path = Path(path)
     try:
         lines = path.with_name(NAME).read_text(encoding="utf-8", errors="replace").splitlines()

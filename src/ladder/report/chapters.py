@@ -4,7 +4,7 @@
 | --- | --- |
 | `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
 | `lines.py`, `claims.py` | data: machines, sources, the lines of the ladder, claims (`report/telling/lines.py`) |
-| `model.py` | `predict(machine, row)`: the minimum time of a case, in the ladder's unit; `floor` of a waterfall |
+| `model.py` | `predict(machine, row)`: the predicted time of a case, in the ladder's unit; `floor` of a waterfall |
 | `text.tex`, `appendix.tex` | templates of the chapter in the paper and of its part in the supplement (`texts`) |
 | `text.py` | further functions and constants for these templates (`report/telling/functions.py`) |
 | `earlier.py` | the results that an earlier study reported |

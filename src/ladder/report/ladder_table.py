@@ -25,9 +25,9 @@ class Rung:
 
 
 def table(rungs, unit):
-    """The ladder as LaTeX, or a sentence without any measurement; `unit` is the head of the times.
+    """The ladder as LaTeX, or a sentence if nothing was measured; `unit` heads the column of measured times.
 
-    None among the rungs is a horizontal rule.
+    A None in `rungs` becomes a horizontal rule.
     """
     if all(rung.rows.empty for rung in rungs if rung):
         return latex.table("", (), ())

@@ -93,7 +93,7 @@ def enumeration(items):
 
 
 def table(columns, head, rows, empty="There is no measurement for this table."):
-    """A tabular of LaTeX cells, or the sentence `empty` without rows; None among the rows is a horizontal rule."""
+    """A tabular of LaTeX cells, or the sentence `empty` if there are no rows; a None in `rows` becomes a rule."""
     if not rows:
         return f"\\emph{{{empty}}}\n"
     lines = [" & ".join(row) + r" \\" if row else r"\midrule" for row in rows]

@@ -189,12 +189,12 @@ def detectable(ratio):
 
 
 def detectable_from(change):
-    """The smallest relative change that would have been detected, as a short clause for a table."""
+    """The smallest relative difference that would have been detected, as a short clause for a table."""
     if change > MAX_PRINTED_CHANGE:
-        return f"{obstacle(change)} to detect any change"
-    return f"detectable change: {percent(change, 2)}"
+        return f"{obstacle(change)} to detect any difference"
+    return f"detectable: {percent(change, 2)}"
 
 
 def obstacle(change):
-    """Why no change below MAX_PRINTED_CHANGE would have been detected: without an interval, or with a wide one."""
+    """Why no difference below MAX_PRINTED_CHANGE would have been detected: without an interval, or with a wide one."""
     return "too few processes" if change == math.inf else "times of processes differ too much"

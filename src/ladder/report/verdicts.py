@@ -37,7 +37,7 @@ def rows(study):
 
     `group` is one of GROUPS, and `place` where a study claims it. The claim is of a ratio from `least` to `most`, which
     are empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
-    interval, empty where nothing was measured; `detectable` is the smallest change that could have been seen;
+    interval, empty where nothing was measured; `detectable` is the smallest difference that could have been seen;
     The ratio rests on so many `campaigns`, in which and between which its logarithm has the standard deviations
     `within` and `between`, and on the `cases` of the `machines`, a space between, which all `converged` or not.
     """

@@ -77,7 +77,7 @@ def process_sources(calls):
     for (*key, process), row in sorted(
         zip(*first_rows(calls, [*RECORD, "process"]), strict=True), key=lambda pair: pair[0]
     ):
-        number_in_file = int(process) % collect.APART
+        number_in_file = int(process) % collect.PROCESS_OFFSET
         by_record.setdefault(tuple(key), []).append((*(row[name] for name in OF_PROCESS), number_in_file))
     return by_record
 

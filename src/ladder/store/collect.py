@@ -8,8 +8,8 @@
 | traces.csv | one event of a trace, in one lane | process, lane, name, start, end (seconds) |
 | missing.csv | a case of the plan without a record | why |
 
-The columns of a case in all tables: machine (with " (published)" if it is), experiment, workload, variant, case, cache,
-and every size and tuning by its name. `columns` says what each column means; early publications lack some of them.
+The columns of a case in all tables: machine (with " (published)" if its rows are), experiment, workload, variant, case,
+cache, and every size and tuning by its name. `columns` says what each means; early publications lack some of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ KEY = ["machine", "workload", "variant", "case"]
 RUN_AVERAGES = ("joules", "sustained")
 # Entries of a record that say where, and in which stretch of measuring, it was made.
 PLACE = ("campaign", "host")
-# The distance between the numbers of the processes of one campaign and of the next, so that they never mix in a case.
-APART = 1000
+# Added once more to the numbers of processes for each further campaign, so that no two processes of a case share one.
+PROCESS_OFFSET = 1000
 
 
 def collect(plan: Mapping[str, Any], folder: Path | str, published: Sequence[Path | str] = ()) -> None:
@@ -132,14 +132,16 @@ def key_of(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
 def published_parts(
     folders: Sequence[Path | str], name: str, experiment: str, new_keys: set[tuple[str, str, str, str]]
 ) -> list[pd.DataFrame]:
-    """An experiment's rows of a published table by folder; a published case that campaigns measured is of these alone.
+    """An experiment's rows of a published table, a frame per folder; of a case that campaigns measured, only theirs.
 
-    Those of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns.
+    Rows of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns.
     """
     of_campaigns = [folder for folder in folders if is_campaign(folder)]
     labels = machine_families.labels(of_campaigns)
     parts = [published_rows(folder, name, experiment, set(), labels) for folder in of_campaigns]
-    parts = [part.assign(process=part["process"] + APART * number) for number, part in enumerate(parts) if len(part)]
+    parts = [
+        part.assign(process=part["process"] + PROCESS_OFFSET * number) for number, part in enumerate(parts) if len(part)
+    ]
     measured_again = {
         (machine.removesuffix(PUBLISHED), *key) for part in parts for machine, *key in part[KEY].to_numpy()
     }
@@ -161,7 +163,7 @@ def published_rows(
 ) -> pd.DataFrame:
     """An experiment's rows of a published table, with the mark of publication after the machine; empty without any.
 
-    Cases whose keys are in `new_keys` are skipped. Cases on GPUs of a machine in `labels` get its label.
+    Cases whose keys are in `new_keys` are skipped. Cases on GPUs get the label of their machine in `labels`, if any.
     """
     frame = stored.published(folder, name, experiment)
     if frame.empty:
@@ -188,7 +190,7 @@ def write_table(folder: Path | str, name: str, frame: pd.DataFrame) -> None:
 
 
 def join(folders: Sequence[Path | str], out: Path | str) -> None:
-    """The one tidy table of the study: the samples of all experiments, a row per sample."""
+    """Write the one tidy table of the study, with the samples of all experiments, a row per sample."""
     frames = [
         frame for frame in (stored.read(Path(folder) / "samples.csv", "samples") for folder in folders) if len(frame)
     ]

@@ -103,7 +103,7 @@ def read(systems: Collection[str], machines: Collection[str] = ()) -> dict[str, 
     for number, (origin, frame) in enumerate([*recorded(systems, machines), *published(systems, machines)]):
         if len(frame):
             calls = frame[frame["phase"] == "total"].assign(origin=origin)
-            apart = calls["process"] + collect.APART * number * (origin == OF_CAMPAIGNS)
+            apart = calls["process"] + collect.PROCESS_OFFSET * number * (origin == OF_CAMPAIGNS)
             parts.setdefault(calls["machine"].iloc[0], []).append(calls.assign(process=apart))
     return parts
 

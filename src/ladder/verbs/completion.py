@@ -10,7 +10,7 @@ from ladder.catalogue import workloads
 from ladder.verbs import command_line
 
 SHELLS = ("bash", "zsh", "tcsh")
-# What the scripts call to complete a name, and the arguments of verbs that are such names.
+# {names that the scripts get from this verb: the arguments of verbs that are such names}.
 NAMES = {"workloads": ("workload",), "variants": ("words", "a", "b", "name")}
 EXAMPLES = """\
   ladder completion bash > ~/.local/share/bash-completion/completions/ladder

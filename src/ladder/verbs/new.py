@@ -1,4 +1,4 @@
-"""Write a variant to start from, a copy of the plainest one on a device, or a new workload; both run at once."""
+"""Write a new variant (by default a copy of the plainest one on a device) or a new workload; either runs as it is."""
 
 import os
 from pathlib import Path
@@ -13,8 +13,8 @@ EXAMPLES = """\
 
 
 def add_arguments(parser):
-    parser.add_argument("name", help="workload/variant, or `workload/` and the name of a new workload")
-    parser.add_argument("--device", default="host", help="where its arrays live: host (default), cuda, mpi, ...")
+    parser.add_argument("name", help="such as gemm/mine, a new variant of gemm, or workload/spmv, a new workload")
+    parser.add_argument("--device", default="host", help="where its arrays are: host (default), cuda, mpi, ...")
     parser.add_argument(
         "--from", dest="origin", metavar="VARIANT", help="the variant to copy (default: the first rung)"
     )

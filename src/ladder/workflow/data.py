@@ -40,17 +40,17 @@ def is_available(name):
         return False
     workload, _, file = name.partition("/")
     origin = datasets.artefacts(workload)[file]
-    return bool(published.sum_of(workload, file) or origin is None or is_available(origin))
+    return bool(published.checksum_of(workload, file) or origin is None or is_available(origin))
 
 
-def published_sum(wildcards):
-    """The sha256 of a published artefact, which is unpacked instead of built; None for other artefacts."""
-    return published.sum_of(wildcards.workload, wildcards.artefact)
+def published_checksum(wildcards):
+    """The checksum of a published artefact, which is unpacked instead of built; None for other artefacts."""
+    return published.checksum_of(wildcards.workload, wildcards.artefact)
 
 
 def origin_of(wildcards):
     """The name of the data that an artefact is built from; None without data, or for a published artefact."""
-    return None if published_sum(wildcards) else datasets.artefacts(wildcards.workload).get(wildcards.artefact)
+    return None if published_checksum(wildcards) else datasets.artefacts(wildcards.workload).get(wildcards.artefact)
 
 
 def files_of_origin(wildcards):
@@ -66,8 +66,8 @@ def origin_option(wildcards):
 
 
 def artefact_fingerprint(wildcards):
-    """The sha256 of a published artefact, or the fingerprint of the code that builds it."""
-    return published_sum(wildcards) or datasets.fingerprint(wildcards.workload)
+    """The checksum of a published artefact, or the fingerprint of the code that builds it."""
+    return published_checksum(wildcards) or datasets.fingerprint(wildcards.workload)
 
 
 def reference_path(workload, sizes):

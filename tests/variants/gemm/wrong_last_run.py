@@ -1,4 +1,4 @@
-"""Wrong on purpose: returns the last run's result for whatever inputs."""
+"""Wrong on purpose: returns the first run's result, whatever the inputs."""
 
 DEVICE = "host"
 RUNTIME = "blas"

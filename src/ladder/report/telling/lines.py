@@ -221,15 +221,16 @@ class Then:
 
 
 def place(row, times="×"):
-    """The resources of a case: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`; `times` is the sign between them."""
+    """The resources of a case: `8 threads`, `2 GPUs`, `4 ranks`, `4 × 8 threads` or, without `times`, in words."""
     ranks, threads = (count_or_one(row, name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
         return formats.gpus(ranks)
     if row["device"] == "host":
         return formats.threads(threads)
-    if pd.notna(row.get("threads")):
-        return f"{ranks} {times} {formats.threads(threads)}"
-    return "1 rank" if ranks == 1 else f"{ranks} ranks"
+    in_words = "1 rank" if ranks == 1 else f"{ranks} ranks"
+    if pd.isna(row.get("threads")):
+        return in_words
+    return f"{ranks} {times} {formats.threads(threads)}" if times else f"{in_words} of {formats.threads(threads)}"
 
 
 def count_or_one(row, name):

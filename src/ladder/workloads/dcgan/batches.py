@@ -26,7 +26,7 @@ class Generator:
     """The layers and buffers of a batch of at most `batch` images; `prepare` has the steps that load a network.
 
     The first `split` transposed convolutions are of the variant `first`, the others of `last`. `problem` has `network`,
-    `sizes`, `device` and `pictures`, the type of a picture's elements. `operations`, those on that device, has
+    `sizes`, `device` and `pictures`, the type of a picture's elements. `operations` has, for that device,
 
     - `project(latents, weights, bias, out, activation)`;
     - `epilogue(values, norm, activation, out)`, where `norm` is an array (2, channels) or None;
@@ -80,7 +80,7 @@ class Generator:
     def steps(self, latents, pictures):
         """The steps of a group's batches: for each batch, a list of (phase, function).
 
-        `latents` are those of the whole group, at most `batch`; `pictures` has an array per batch. The steps of the
+        `latents` has those of the whole group, at most `batch`; `pictures` has an array per batch. The steps of the
         first batch begin with the layers that are computed for the whole group.
         """
         shared = self.layer_steps(self.layers[:SHARED_LAYERS], slice(0, len(latents)), None)

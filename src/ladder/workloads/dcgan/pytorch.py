@@ -1,7 +1,7 @@
 """Peer: PyTorch's transposed convolutions on the CPU, batch by batch, with folded batch norms.
 
-`compiled` applies `torch.compile`, which fuses the operations between the convolutions. `turned` avoids the copies that
-cut off an additional row and column (see `torch_generator`).
+`compiled` applies `torch.compile`, which fuses the operations between the convolutions. `turned` computes pictures
+rotated by 180 degrees, which saves the copies that cut off a row and a column (see `torch_generator`).
 """
 
 from typing import Literal

@@ -1,8 +1,9 @@
 """Peer: PyTorch's transposed convolutions on a GPU, by cuDNN's fastest algorithms, batch by batch.
 
 Batch norms are folded, and the memory format is channels last. `math` is the precision. `graph` makes all batches one
-CUDA graph. `compiled` applies `torch.compile`, which fuses the operations between the convolutions. `turned` avoids the
-copies that cut off an additional row and column (see `torch_generator`).
+CUDA graph. `compiled` applies `torch.compile`, which fuses the operations between the convolutions. `turned`
+computes pictures rotated by 180 degrees, which saves the copies that cut off a row and a column (see
+`torch_generator`).
 """
 
 from typing import Literal
@@ -30,7 +31,7 @@ def setup(
     compiled: Literal["off", "on"] = "off",
     turned: Literal["off", "on"] = "off",
 ) -> Run:
-    """The timed batches, and the loading of the network."""
+    """The timed batches, and the loading of the network: as a step, or with a graph only once, here."""
     latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
     generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)
     draw = torch_generator.draw_function(generator, latents, batch, compiled)
@@ -42,6 +43,7 @@ def setup(
 
     if graph == "off":
         return Steps([(None, run)], prepare=[("load", generator.load)])
+    # A graph holds the addresses of the loaded filters; later rounds only change the latents.
     generator.load()
     replay = captured(run)
     return Steps([(None, replay)])

@@ -1,6 +1,7 @@
 """Peer: PyTorch on a GPU, from latents to pictures in the caller's page-locked array on the host.
 
-Like `pytorch_cuda`, but a separate stream copies a batch's pictures to the host while the next batch is drawn.
+Like `pytorch_cuda`, with the same tunings except `graph`, but a separate stream copies a batch's pictures to the host
+while the next batch is drawn.
 """
 
 from typing import Literal

@@ -1,6 +1,7 @@
 // A thread computes a column of a block's tile, with its BM sums in registers. A tile of op(A), BM x BK, is transposed
 // in shared memory; an element of op(B) is loaded from global memory to a register and multiplied by the BM elements of
-// a column of that tile, which all threads read at once, in vectors. So one operand of every FMA is in a register.
+// a column of that tile, which all threads read at once, in vectors. So only one factor of every FMA is loaded from
+// shared memory.
 //
 // While a tile is multiplied, the next one is copied asynchronously into the other of two buffers; an element of op(B)
 // is replaced by that BK further along k as soon as it has been used.
@@ -10,7 +11,7 @@
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
 
-constexpr int A_ROW = BM / V + 1;  // vectors in a row of a tile, padded by one: the transposition has no bank conflicts
+constexpr int A_ROW = BM / V + 1;  // vectors in a row of a tile, padded by one against bank conflicts of the copies
 constexpr int DATA_REGISTERS = (BM + BK) * sizeof(REAL) / 4;  // for a thread's sums and its elements of op(B)
 
 static_assert(BM % V == 0 && BK % V == 0, "BM and BK must be multiples of 16 bytes: 4 for float32, 2 for float64.");

@@ -6,10 +6,10 @@ from numba.core import cgutils
 
 
 def register_block():
-    """Bytes of a vector register, MR, and vectors in NR.
+    """The bytes of a vector register, and the tile of sums: its rows, MR, and the vectors of a row, NR_VECTORS.
 
-    MR × vectors sums, the vectors of B and one of A must fit in the registers, or the compiler spills sums to
-    memory; and there must be enough sums to hide the latency of a multiply-add.
+    The tile, the vectors of a row of B and one of A must fit in the registers, or the compiler spills sums to memory;
+    and the tile must have enough sums to hide the latency of a multiply-add.
     """
     features = numba.config.CPU_FEATURES
     if features is None:
@@ -25,7 +25,7 @@ def register_block():
 
 
 VECTOR_BYTES, MR, NR_VECTORS = register_block()
-HAS_MASKS = VECTOR_BYTES == 64  # AVX-512 has registers for masks: a masked load is as fast as another
+HAS_MASKS = VECTOR_BYTES == 64  # AVX-512 has registers for masks: a masked load is as fast as an unmasked one
 NR_BYTES = VECTOR_BYTES * NR_VECTORS  # NR = NR_BYTES / itemsize
 
 
@@ -42,7 +42,7 @@ class Vectors:
         self.zero = ir.Constant(self.type, None)
 
     def load(self, pointer, mask=None):
-        """The vector at `pointer`; with a mask, lanes without it are zero, and their memory isn't read."""
+        """The vector at `pointer`; with a mask, the lanes that it excludes are zero, and their memory isn't read."""
         pointer = self.builder.bitcast(pointer, self.type.as_pointer())
         if mask is None:
             return self.builder.load(pointer, align=self.align)
@@ -82,7 +82,7 @@ class Vectors:
         return self.builder.gep(pointer, [ir.IntType(64)(count * self.lanes)])
 
     def sum(self, value):
-        """The sum of the lanes, in pairs."""
+        """The sum of the lanes, by halving."""
         lanes = self.lanes
         while lanes > 1:
             lanes //= 2

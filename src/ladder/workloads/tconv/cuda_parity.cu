@@ -1,5 +1,5 @@
-// Iterates only over the taps with a pixel: loops begin at the element's parity and step by two. direct.cuh has shapes
-// and launch.
+// Iterates only over the taps with a pixel: loops begin at the parity of y + 1 or x + 1 and step by two. direct.cuh
+// has shapes and launch.
 #include "direct.cuh"
 
 // out (images, 2 h, 2 h, k), an element and channel per thread.

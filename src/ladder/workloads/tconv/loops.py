@@ -15,7 +15,10 @@ RUNTIME = "numba"
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def convolve(image, weights, bias, out):
-    """Write out; shapes as in `ladder.workloads.tconv`. `row` counts the rows of all images."""
+    """Compute `out` with the filter `weights`; shapes as in `ladder.workloads.tconv`.
+
+    `row` counts the rows of all images.
+    """
     images, height, width, k = out.shape
     h, c = image.shape[1], image.shape[3]
     for row in numba.prange(images * height):

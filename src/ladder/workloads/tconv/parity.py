@@ -1,7 +1,7 @@
 """The transposed convolution with loops over only those taps of the filter that have a pixel.
 
-The loops begin at the parity of the element and step by two, and need no branch inside. Sums over channels may be
-reordered, so that the compiler vectorises them. Bound by loads: each multiply-add has two.
+The loops begin at the parity of y + 1 or x + 1 and step by two; the only branches left are for the border. Sums over
+channels may be reordered, so that the compiler vectorises them. Bound by loads: each multiply-add has two.
 """
 
 import numba
@@ -15,7 +15,10 @@ RUNTIME = "numba"
 
 @numba.njit(parallel=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def convolve(image, weights, bias, out):
-    """Write out; shapes as in `ladder.workloads.tconv`. `row` counts the rows of all images."""
+    """Compute `out` with the filter `weights`; shapes as in `ladder.workloads.tconv`.
+
+    `row` counts the rows of all images.
+    """
     images, height, width, k = out.shape
     h, c = image.shape[1], image.shape[3]
     for row in numba.prange(images * height):
