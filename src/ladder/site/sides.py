@@ -25,9 +25,9 @@ class Side:
 
     @property
     def name(self):
-        """The name by which a reader picks the side."""
-        when = self.campaign.removeprefix(f"{self.machine.removesuffix(PUBLISHED)}_").partition("_")[0]
-        return f"{self.machine}, campaign {when}, commit {self.commit[:7]}" if self.campaign else self.machine
+        """The name by which a reader picks the side; several campaigns may begin in the same second."""
+        campaign = self.campaign.removeprefix(f"{self.machine.removesuffix(PUBLISHED)}_")
+        return f"{self.machine}, campaign {campaign}, commit {self.commit[:7]}" if campaign else self.machine
 
 
 def sides(cases):
