@@ -54,6 +54,8 @@ rule overview:
         ),
     log:
         "results/logs/overview.log",
+    # The paper waits for it, and for few other jobs.
+    priority: 1
     localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT

@@ -12,6 +12,7 @@ PARTS = {"CUDA runtime": (1000, 10), "CUDA driver": (1000, 10)} | dict.fromkeys(
     ("cuBLAS", "cuDNN", "NCCL"), (10000, 100, 1)
 )
 LIBRARIES = ("numpy", "scipy", "numba", "torch", "cupy-cuda13x")
+ENTRIES = ("System", "Python", "GPU driver", *PROGRAMS, *LIBRARIES)
 
 
 def campaigns(study):
@@ -40,20 +41,39 @@ def campaigns(study):
 
 
 def environments(study):
-    """What each campaign was measured with: compilers, libraries, the driver and Python's packages, a column each."""
-    abouts = list(study.campaigns.values())
-    if not abouts:
+    """What campaigns were measured with: compilers, libraries, the driver and Python's packages.
+
+    Campaigns with the same software share a column.
+    """
+    columns = {}
+    for number, about in enumerate(study.campaigns.values(), 1):
+        columns.setdefault(software(about), []).append(number)
+    if not columns:
         return latex.table("l", ["Software"], [], "No campaign is published.")
-    entries = {
-        "System": [about["description"]["system"] for about in abouts],
-        "Python": [about["description"]["python"] for about in abouts],
-        "GPU driver": [next((gpu["driver"] for gpu in about["description"]["gpus"]), NONE) for about in abouts],
-        **{name: [version(name, about["campaign"].get("software", {})) for about in abouts] for name in PROGRAMS},
-        **{name: [about["description"]["libraries"].get(name, NONE) for about in abouts] for name in LIBRARIES},
-    }
-    rows = [[escape(name), *map(escape, values)] for name, values in entries.items() if {*values} != {NONE}]
-    column = r">{\raggedright\arraybackslash}p{" + f"{0.8 / len(abouts):.2f}" + r"\linewidth}"
-    return latex.table("l" + column * len(abouts), ["Campaign", *map(str, range(1, len(abouts) + 1))], rows)
+    rows = [[name, *values] for name, *values in zip(ENTRIES, *columns, strict=True) if {*values} != {NONE}]
+    column = r">{\raggedright\arraybackslash}p{" + f"{0.8 / len(columns):.2f}" + r"\linewidth}"
+    head = ["Campaigns", *map(ranges, columns.values())]
+    return latex.table("l" + column * len(columns), head, [[*map(escape, row)] for row in rows])
+
+
+def software(about):
+    """The versions of ENTRIES that a campaign was measured with."""
+    described, installed = about["description"], about["campaign"].get("software", {})
+    driver = next((gpu["driver"] for gpu in described["gpus"]), NONE)
+    programs = [version(name, installed) for name in PROGRAMS]
+    libraries = [described["libraries"].get(name, NONE) for name in LIBRARIES]
+    return described["system"], described["python"], driver, *programs, *libraries
+
+
+def ranges(numbers):
+    """Ascending integers as text, with a dash for each run of three or more."""
+    runs = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}--{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
 def version(name, software):
