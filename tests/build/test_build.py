@@ -118,6 +118,7 @@ def empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workload", "variant", "dtype", "choice", "architecture"), CHOICES)
 def test_every_kernel_compiles_without_spilling(empty_folder, workload, variant, dtype, choice, architecture):
     slug = binaries.slug(workload, variant, dtype, binaries.choices(workload, variant, dtype)[choice])

@@ -109,6 +109,7 @@ def test_the_report_has_the_options_and_the_vectorised_loops(tmp_path, monkeypat
         assert report["warnings"] == []
 
 
+@pytest.mark.slow
 @NEEDS_GCC
 @pytest.mark.parametrize("flags", libraries.FLAGS)
 def test_no_flags_change_how_the_process_computes(flags):

@@ -346,6 +346,7 @@ def test_a_measurement_without_a_plan_is_refused_with_the_same_message(axpy):
         soundness.require_sound(case)
 
 
+@pytest.mark.slow
 def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path, monkeypatch):
     """`mlp` defines `rounds`, `fma` uses the default; no workload of the project compares by the default."""
     home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))

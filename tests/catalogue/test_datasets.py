@@ -118,6 +118,7 @@ CASE = "n=700,dtype=float64,weights=weights,seed=1,cache=warm,threads=1"
 WEIGHTS, PICTURE = "results/data/scaling/weights.npy", "results/data/scaling/picture.npy"
 
 
+@pytest.mark.slow
 def test_cases_read_artefacts_of_their_workload(scaling, capsys):
     assert datasets.files("scaling/weights.npy") == [WEIGHTS]
     write_digits("results/data/digits")

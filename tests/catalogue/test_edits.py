@@ -129,12 +129,8 @@ AFFECTING = {
 }
 
 
-QUICK = "the flush of a GPU"  # the other edits are in `make test-slow`
-
-
-@pytest.mark.parametrize(
-    "subject", [name if name == QUICK else pytest.param(name, marks=pytest.mark.slow) for name in AFFECTING]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("subject", AFFECTING)
 def test_an_edit_invalidates_the_measurements_that_reach_it(tree, cases, before, subject):
     name, old, new, devices = AFFECTING[subject]
     edit(tree / name, old, new)

@@ -598,6 +598,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("result", "sentence"), CHECKS)
 def test_what_a_check_returns_is_checked_when_planning_and_in_a_worker(spmv, monkeypatch, result, sentence):
     path = spmv / "__init__.py"

@@ -34,6 +34,7 @@ def rung_devices():
         yield from sorted({(workload, values["DEVICE"]) for values in constants if not values.get("PEER")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workload", "device"), list(rung_devices()))
 def test_a_copy_of_every_ladder_s_first_rung_keeps_the_contract(workload, device, folder):
     paths, words = scaffolding.create(f"{workload}/mine", device)

@@ -46,6 +46,7 @@ def test_one_figure_asks_for_no_more_than_it_needs(project, described):
     assert {variant for _, workload, variant in found if workload == "gemm"} <= {"blas"}
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, described):
     described()
     project.add("products", {"blas": {"threads": [1, 2, 64]}})

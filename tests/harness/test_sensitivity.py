@@ -155,6 +155,7 @@ def test_workloads_declare_their_cases_for_every_dtype(known_workload):
     assert {item.workload for item in first} == {item.workload for item in declared}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("k", [1, 3, 17, 64, 1000])
 @pytest.mark.parametrize("workload", ["gemm", "gemv"])

@@ -67,6 +67,7 @@ def test_a_literal_of_another_kind_is_refused(write, literal, kind):
         chapters.chapters()
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_a_mistake_in_a_chapter_ends_the_run_with_a_sentence(study):
     literals = study.folder / "src/ladder/workloads/gemm/paper/__init__.py"

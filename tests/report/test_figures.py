@@ -66,6 +66,7 @@ def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
                 assert handle.get_color() == colours[label.get_text()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TIERED)
 def test_one_process_that_has_not_converged_is_hollow_and_has_no_interval(name):
     figure = draw(name, tables(name, processes=1, converged=False), is_laid_out=True)

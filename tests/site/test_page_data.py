@@ -48,6 +48,7 @@ def rows_of(study, row):
     return frame[(frame[["machine", *CASE]] == [row[name] for name in ("machine", *CASE)]).all(axis=1)]
 
 
+@pytest.mark.slow
 def test_every_case_of_the_tables_is_on_the_page_once(study, rows):
     frames = [tables["samples"][RECORD] for tables in study.tables.values() if len(tables["samples"])]
     expected = set(pd.concat(frames).itertuples(index=False, name=None))

@@ -229,7 +229,8 @@ def test_the_cases_that_are_compared_are_written_out():
         assert case.variant in workloads.variants(case.workload)
 
 
-@pytest.mark.parametrize("form", [*(pytest.param(form, marks=pytest.mark.slow) for form in ("nn", "tn")), "nt"])
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["nn", "tn", "nt"])
 def test_the_example_of_a_variant_measures(form, tmp_path):
     (module,) = fenced("README.md", "python")
     (line,) = fenced("README.md", "yaml")

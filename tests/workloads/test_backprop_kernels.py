@@ -130,6 +130,7 @@ def test_a_fault_in_a_kernel_is_detected(tmp_path, emulate, fault):
         assert epochs.emulated(epochs.case_of("cuda_kernels", tuning, layers="784-9-5-10", images=40))
 
 
+@pytest.mark.slow
 @elementary.needs_compiler
 def test_the_eleven_kernels_are_phases(emulate):
     emulate(kernels("cuda_kernels", "float32"))

@@ -83,6 +83,7 @@ CAUSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", EXPECTED)
 def test_the_claims_are_decided_as_the_times_say(workload):
     answers, ratios = chapter.answers(workload, chapter.whole(workload)), {}

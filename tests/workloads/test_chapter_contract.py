@@ -102,6 +102,7 @@ EVERY_OTHER = [(workload, names[1::2]) for workload, names in EXPERIMENTS.items(
 EACH = [pytest.param(key, [name], marks=pytest.mark.slow) for key, names in EXPERIMENTS.items() for name in names]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workload", "experiments"), EVERY_OTHER + EACH)
 def test_dropping_experiments_adds_no_new_number(workload, experiments):
     kept = made_up_chapters.study(workload, change=lambda row: None if row.experiment in experiments else row)

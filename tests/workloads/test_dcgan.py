@@ -328,6 +328,7 @@ def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
     assert not has_failed(problem)
 
 
+@pytest.mark.slow
 @elementary.needs_compiler
 @pytest.mark.parametrize("images", [1, 199])
 @pytest.mark.parametrize(("math", "kind"), [("tf32", np.float32), ("bfloat16", np.uint16)])

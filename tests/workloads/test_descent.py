@@ -168,6 +168,7 @@ def test_a_residual_of_zero_ends_a_solve(algorithm, dtype):
         check_host_variants(n=n, kappa=kappa, start=start, algorithm=algorithm, dtype=dtype, iterations=300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kappa", [1.5, 10.0, 100.0, 1000.0])
 def test_steepest_descent_is_as_slow_as_theory_says_and_conjugate_gradients_are_faster(kappa):
     for n in (64, 65, 1000):
@@ -194,6 +195,7 @@ def test_jacobi_takes_fewer_steps_if_the_diagonal_varies():
     assert steps_to(equations, "jacobi", 1e-3) < 0.7 * steps_to(equations, "cg", 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaling", descent.SIZES["scaling"])
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 64, 257])
 def test_the_system_has_its_documented_properties(monkeypatch, n, scaling):

@@ -75,6 +75,7 @@ def is_right(problem, round=0):
     return all(check.passed for check in checks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_wrong_element_is_noticed(kernel, dtype):

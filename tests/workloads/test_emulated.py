@@ -134,6 +134,7 @@ def emulation(request, emulations):
     return emulations(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_products_are_right_at_every_edge(emulation, form):
     assert emulation.faults(cases(form)) == []

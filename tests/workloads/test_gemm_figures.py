@@ -1,5 +1,6 @@
 """The figures of matrix products."""
 
+import pytest
 from matplotlib.collections import PathCollection
 
 from drawings import MACHINES, ceilings, draw, tables, words
@@ -16,6 +17,7 @@ def test_roofs_are_on_the_fewest_and_on_the_best_number_of_threads():
     assert roofs_of_threads(Study({}, MACHINES[0], roofs={})) == []
 
 
+@pytest.mark.slow
 def test_a_gpu_has_a_panel_with_roofs_with_and_without_tensor_cores():
     figure = draw("gemm_roofline", tables("gemm_roofline"))
     titles = [part.get_suptitle() for part in figure.subfigs]
@@ -28,6 +30,7 @@ def test_a_gpu_has_a_panel_with_roofs_with_and_without_tensor_cores():
     assert [part.get_suptitle() for part in figure.subfigs] == [MACHINES[0]]
 
 
+@pytest.mark.slow
 def test_the_roofline_has_the_matrix_vector_product_at_a_quarter_flop_per_byte():
     figure = draw("gemm_roofline", tables("gemm_roofline"))
     points = [collection for collection in figure.axes[0].collections if isinstance(collection, PathCollection)]
@@ -35,6 +38,7 @@ def test_the_roofline_has_the_matrix_vector_product_at_a_quarter_flop_per_byte()
     assert "matrix-vector" in words(figure)
 
 
+@pytest.mark.slow
 def test_a_gpu_without_measured_products_has_no_roofline():
     inputs, gpu = tables("gemm_roofline", MACHINES[:2]), f"{layout.marked(MACHINES[1])}, GPU"
     assert gpu in " ".join(words(draw("gemm_roofline", inputs)))

@@ -250,6 +250,7 @@ def emulated(request, tmp_path_factory):
     return emulate
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 17), (17, 1), (4, 4), (5, 3), (17, 13), (8, 12)])
 def test_indices_are_right_at_every_edge_and_nothing_beyond_is_written(emulated, n, m):

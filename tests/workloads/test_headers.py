@@ -20,6 +20,7 @@ def test_ptx_instructions_are_only_in_their_folder():
     assert folders == {INCLUDE / "ptx"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", HEADERS, ids=str)
 def test_a_header_includes_what_it_needs(tmp_path, header):
     source = tmp_path / "alone.cu"

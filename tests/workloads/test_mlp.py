@@ -190,6 +190,7 @@ def test_odd_trainings(digits, exact, product, changes):
     assert_right(Training(digits, sizes, product=product), exact(sizes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("product", [*PRODUCTS, "c_openmp"])
 def test_the_deep_network_of_the_claims_is_trained_right(digits, exact, product):
     sizes = complete(layers="784-1000-1000-1000-10", activation="relu", images=20, batch=20, epochs=1, rate=0.1)

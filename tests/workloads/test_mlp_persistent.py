@@ -94,7 +94,8 @@ def train(dtype="float32", tile=TILE, device=None, **changes):
     return failed, b"".join(array.tobytes() for array in (*inputs.values(), *outputs.values()))
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_every_epoch_is_that_of_the_reference(gpu, dtype):
     assert train(dtype)[0] == set()
 

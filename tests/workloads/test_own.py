@@ -62,6 +62,7 @@ def test_what_is_wrong_is_refused(own):
         case("vectorised", elements=2**31)
 
 
+@pytest.mark.slow
 def test_a_mistake_is_in_a_line_of_the_file_if_the_folder_is_relative(own, monkeypatch):
     monkeypatch.setenv("LADDER_VARIANTS", "./own/../own")
     locations.split_folders.cache_clear()

@@ -93,6 +93,7 @@ def test_every_edge_of_the_micro_tile(dtype):
         check("tn", mr + 1, n, 3, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("form", FORMS)
@@ -106,6 +107,7 @@ def test_every_edge_of_the_cache_blocks(form, dtype, offset):
     check(form, tiled.MC + offset, tiled.NC + offset, kc + offset, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("form", FORMS)
 def test_any_alignment_and_nothing_outside_out_is_written(form):
