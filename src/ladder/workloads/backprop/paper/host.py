@@ -14,9 +14,9 @@ from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 
 TITLE = "Flags against techniques, and threads"
 CAPTION = """\
-Left: time of an epoch on one thread, of more images than in the ladder; each row is a technique, each mark a set of
-compiler flags. Right: rates by the number of threads; the lines of `openmp` differ in how they sum the weight changes.
-Medians with 95 % intervals, hollow if not converged.
+By technique: time of an epoch on one thread, with more images than in the ladder; each mark is a set of compiler flags.
+By threads: rates; the lines of `openmp` differ in how they sum the weight changes, and the wide line is the rate of the
+best product. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("backprop_flags", "backprop_flags_before", "backprop_steps", "backprop_ladder", "backprop_gpu")
 USES_CEILINGS = True

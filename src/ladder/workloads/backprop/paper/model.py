@@ -1,4 +1,4 @@
-"""The minimum time of an epoch, by the resource that limits a rung.
+"""The predicted time of an epoch: the sum of the times of the resources that limit a rung.
 
 The model charges C loops by what a core does per cycle or by the assumed rate of its L2 cache, and all other rungs
 by the rates that the machine has reached. Peers have no model.

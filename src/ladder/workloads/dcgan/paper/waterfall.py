@@ -8,12 +8,12 @@ TITLE = "What each rung of the generator gains"
 CAPTION = """\
 The time of a picture, rung by rung, peers below; `home` and `pytorch_home` also copy it to the host. A dot is the
 median of a process, a tick the model's time, the wide line the time of the work without zeros at the machine's best
-rate in any precision. On the right: the median of the dots, the speed-up over the rung above if that is of the same
-kind, with its 99 % interval, and the shares of the layers where these were timed separately.
+rate in any precision. On the right: the median of the dots, the speed-up over the rung above if both are of one
+ladder, with its 99 % interval, and the shares of the layers where these were timed separately.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_rungs", "dcgan_gpu", "dcgan_home", "dcgan_peers")
 USES_CEILINGS = True
 COLOURS = {part: looks.COLOURS[name] for part, name in zip(PHASES, methods.PALETTE, strict=False)}
 COLOURS |= {"epilogues": theme.GREY}
 
-draw = waterfall_of("{channels} channels", "time of a picture", "products alone", colours=COLOURS)
+draw = waterfall_of("{channels} channels", "time of a picture", "work without zeros", colours=COLOURS)

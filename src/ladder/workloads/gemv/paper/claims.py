@@ -12,11 +12,11 @@ COMPUTE, COMMUNICATE = "compute", ("scatter", "broadcast", "gather")
 SHIP, RESIDENT = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
 ONE = select("resident", "ranks", ranks=1)  # which sends nothing
 HYBRID = select("hybrid-ship", "ranks")
-# The parts of products on the ranks of one host or of several nodes, and of those with threads.
+# The parts of products on the ranks of one host or of several, and of those with threads.
 SENDING, COMPUTING = (SHIP.part(*phases) for phases in (COMMUNICATE, [COMPUTE]))
 OVER_NODES = [select("ship", "nodes").part(*phases) for phases in (COMMUNICATE, [COMPUTE])]
 HYBRID_SENDING = HYBRID.part(*COMMUNICATE)
-NODES, RANKS = "several nodes, linked by a network", "one rank and several"
+NODES, RANKS = "several hosts, linked by a network", "one rank and several"
 FEWER_RANKS, CALLS = "Threads in ranks reduce communication, in one host", Cause("whole product:", SHIP, HYBRID)
 
 

@@ -7,10 +7,11 @@ from ladder.workloads.mlp.paper.lines import BEST
 
 TITLE = "A batch by all methods, on the CPU and on the GPU"
 CAPTION = """\
-A batch of the deep network by the products of the earlier study, those of the CPU on one thread and on twelve,
-stacked by operation: `nn` is the forward pass, `tn` the gradient of the weights, `nt` the delta. Each panel has its own
-scale. A dot is the whole call with its 95 % interval, hollow if not converged. On the GPU, kernels are launched one by
-one. If the sum of the operations, timed one by one, differs from the call by more than a fifth, only the dot is shown.
+The time of a batch of the deep network with each product of the earlier study (on the CPU, on one thread and on
+twelve), stacked by operation: `nn` is the forward pass, `tn` the gradient of the weights, `nt` the delta. Each panel
+has its own scale. A dot is the whole call with its 95 % interval, hollow if not converged. On the GPU, kernels are
+launched one by one. If the sum of the operations, timed one by one, differs from the call by more than a fifth, only
+the dot is shown.
 """
 EXPERIMENTS = ("mlp_deep",)
 OPERATIONS = {"nn": "blue", "tn": "green", "nt": "pink", "activation": "orange", "update": "red", "bias": "brown"}

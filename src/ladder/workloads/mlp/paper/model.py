@@ -1,7 +1,7 @@
-"""The predicted time of a product or a batch of the training, by the resource that limits a rung.
+"""The predicted time of a product, by the resource that limits it, and of a batch of the training.
 
 The model charges loops by assumed rates of a core or its L2 cache, and all other rungs by the rates that the machine
-has reached. Peers have no model.
+has reached. A batch on a GPU takes its products and its dependent kernels. Peers have no model.
 """
 
 from ladder.report.assumptions import LOADS, NODE, SECOND_CACHE
