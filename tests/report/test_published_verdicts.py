@@ -53,9 +53,9 @@ def samples():
     frames = [pd.read_csv(folder / "samples.csv.gz", low_memory=False) for folder in CAMPAIGNS]
     frame = pd.concat(frames)
     frame = frame[frame["phase"] == "total"]
-    # Cases on one GPU are pooled over machines with the same models of GPU and CPU.
-    is_on_one_gpu = (frame["gpu"].str.count(" ") == 0) & (frame["machine"] == "nvidia-h200")
-    frame = frame.assign(machine=frame["machine"].mask(is_on_one_gpu, "nvidia-h200-x2"))
+    # Cases on GPUs are pooled over machines with the same models of GPU and CPU.
+    is_pooled = frame["gpu"].notna() & frame["machine"].isin(["nvidia-h200", "nvidia-h200-quarter"])
+    frame = frame.assign(machine=frame["machine"].mask(is_pooled, "nvidia-h200-x2"))
     return frame.assign(key=frame["workload"] + "/" + frame["variant"] + "/" + frame["case"])
 
 

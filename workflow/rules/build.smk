@@ -50,6 +50,8 @@ rule precompile:
         "results/compiled/{fingerprint}/{workload}/{variant}/{case}.json",
     log:
         "results/logs/compiled/{fingerprint}/{workload}/{variant}/{case}.log",
+    # Before measurements, which wait for jobs that run beside them, and compiling takes long.
+    priority: 2
     localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT

@@ -45,7 +45,7 @@ rule artefact:
         artefact="[^/]+",
     conda:
         ENVIRONMENT
-    threads: STUDY.targets["cpu"].cores
+    threads: lambda wildcards: 1 if data.published_checksum(wildcards) else STUDY.targets["cpu"].cores
     params:
         sources=data.artefact_fingerprint,
         unpack=lambda wildcards: "--unpack" if data.published_checksum(wildcards) else "",

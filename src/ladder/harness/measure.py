@@ -33,7 +33,8 @@ def start_workers(case, protocol, data, reference, launcher, prelude=()):
         # All start together, so that their imports overlap; then one measures while the others wait.
         count = protocol["processes"] if devices.of(case).can_start_together(case, launcher) else 1
         workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(count)]
-        intervals.student_quantile()  # its slow imports overlap with those of the workers
+        if protocol["most_processes"] > 1:
+            intervals.student_quantile()  # its slow imports overlap with those of the workers
         for worker in workers:
             worker.wait_ready()
         yield workers
