@@ -34,6 +34,12 @@ def test_the_machine_is_shared_only_if_every_device_shares_it(device, kinds, sha
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
+def test_the_machine_is_shared_if_the_protocol_says_so(device):
+    (descriptor,) = locks.open_machine_lock("timing")
+    with leases.hold_machine(SimpleNamespace(device=device(False)), shared=True):
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
 @pytest.mark.parametrize(
     ("device", "shares"), [("host", False), ("mpi", False), ("offload", False), ("cuda", True), ("mpi_cuda", False)]
 )
@@ -83,7 +89,7 @@ def without_gpu(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(gpus.nvidia, "gpus", list)
     for module in (comparison, measure, profiling, ranking_session, turns):
-        monkeypatch.setattr(module, "hold_machine", lambda *cases: pytest.fail("waits for the machine"))
+        monkeypatch.setattr(module, "hold_machine", lambda *cases, **options: pytest.fail("waits for the machine"))
 
 
 @pytest.mark.parametrize("words", VERBS, ids=lambda words: words[0])

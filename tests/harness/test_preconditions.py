@@ -30,7 +30,7 @@ def working_folder(monkeypatch, tmp_path):
     """A working directory with right and wrong references; the test fails if a worker is started."""
     monkeypatch.chdir(tmp_path)
     for module in (measure, comparison):
-        monkeypatch.setattr(module, "hold_machine", lambda *cases: pytest.fail("the case is measured"))
+        monkeypatch.setattr(module, "hold_machine", lambda *cases, **options: pytest.fail("the case is measured"))
     write_reference()
     write_reference("other.npz", epochs=3)
     Path("text.npz").write_text("foo", encoding="utf-8")

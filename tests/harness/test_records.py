@@ -72,7 +72,7 @@ def measure_case(monkeypatch):
     for name, stand_in in {
         "Worker": SimulatedWorker,
         "require_met": lambda *case: None,
-        "hold_machine": lambda case: contextlib.nullcontext(),
+        "hold_machine": lambda case, shared: contextlib.nullcontext(),
         "lease_devices": lambda case: contextlib.nullcontext({"GPUS": "3"}),
         "fingerprint": lambda case: f"of {case.variant} at {next(ticks)}",
         "time": SimpleNamespace(monotonic=lambda: 100.0 + next(ticks)),

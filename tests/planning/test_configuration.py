@@ -367,7 +367,8 @@ def test_every_key_has_the_documented_default():
     """They are the same as in config/README.md."""
     config = configuration.validate({"experiments": {}})
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
-    assert config.pop("protocol") == protocol | {"phase_passes": 3, "energy": False, "cold_start": True}
+    protocol |= {"phase_passes": 3, "energy": False, "cold_start": True, "share_machine": False}
+    assert config.pop("protocol") == protocol
     auto, empty = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders", "only")
     others = {
         "measure": True,
@@ -378,7 +379,7 @@ def test_every_key_has_the_documented_default():
         "keep_published": False,
     }
     others |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
-    others |= {"claims": ["config/claims.yaml"], "overlap_starts": False}
+    others |= {"claims": ["config/claims.yaml"]}
     assert config == dict.fromkeys(auto, "auto") | {key: [] for key in empty} | others
 
 

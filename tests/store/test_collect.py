@@ -59,14 +59,14 @@ class Machine:
     def plan(self, experiment="small"):
         return {"experiment": experiment, "cases": self.cases}
 
-    def add(self, case, left_out=None, recorded=True, commit=None, cold_start=True, **process):
+    def add(self, case, left_out=None, recorded=True, commit=None, protocol=None, **process):
         """Plan a case and, if it is `recorded`, write its record; `process` changes values of the first process."""
         about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
         self.cases.append(about)
         if recorded and not left_out:
             document = copy.deepcopy(self.template) | {"machine": self.name, **case_keys(case)}
             document["processes"][0] |= process
-            document["protocol"]["cold_start"] = cold_start
+            document["protocol"] |= {"cold_start": True} | (protocol or {})
             document["source"] = {"commit": commit, "dirty": False} if commit else document["source"]
             record.write(record.path_of(self.name, case.key), document)
         return self
@@ -170,7 +170,7 @@ def test_a_gpu_s_state_becomes_columns_and_energy_is_that_of_whole_runs(local):
 
 
 def test_processes_that_were_set_up_together_have_no_cold_start(local):
-    local.add(case_of(1)).add(case_of(2), cold_start=False)
+    local.add(case_of(1)).add(case_of(2), protocol={"cold_start": False})
     samples = tables(local.plan())["samples"]
     starts = samples[samples["phase"] == "total"].groupby("threads")["cold_start"]
     assert starts.count().astype(bool).to_dict() == {1: True, 2: False}
@@ -611,6 +611,13 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
         | {"end": 2.0 + 2 * number}
         for number in (0, 1)
     ]
+
+
+def test_a_case_that_was_timed_beside_other_jobs_is_not_published(local):
+    local.add(case_of(1)).add(case_of(2), protocol={"share_machine": True})
+    with pytest.raises(LadderError, match="1 case can't be published, because other jobs ran meanwhile"):
+        local.publish()
+    assert not Path("published").exists()
 
 
 def test_two_machines_that_share_the_results_keep_their_records_apart(local, other_machine):

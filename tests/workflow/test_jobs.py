@@ -48,12 +48,12 @@ def test_on_this_machine_one_job_is_timed_at_a_time_or_one_on_a_gpu():
     assert resources.describing == {}
 
 
-def test_toy_sizes_may_start_while_another_case_is_timed_and_are_timed_on_all_cores():
-    resources, jobs = resources_of(overlap_starts=True)
+def test_a_case_that_shares_the_machine_is_timed_beside_others_on_all_cores():
+    resources, jobs = resources_of(protocol={"share_machine": True})
     assert values(resources.measuring, jobs["blas"]) == {"mpi": "", "timing": 0, "card": 0}
     assert [resources.threads(jobs[name]) for name in ("blas", "cublas")] == [1, 1]
     assert resources.granted(jobs["blas"], 1) == 2
-    assert resources_of(CLUSTER, overlap_starts=True)[0].threads(jobs["blas"]) == 8
+    assert resources_of(CLUSTER, protocol={"share_machine": True})[0].threads(jobs["blas"]) == 8
 
 
 def test_on_a_cluster_a_rank_gets_its_cores_and_a_job_its_kind_of_nodes():

@@ -1,5 +1,5 @@
-# Every case is a separate job. On the CPU it takes all cores, so that no other job runs, unless the configuration has
-# `overlap_starts`; on a GPU it takes the GPU.
+# Every case is a separate job. On the CPU it takes all cores, so that no other job runs, unless its protocol has
+# `share_machine`; on a GPU it takes the GPU.
 
 
 # The fingerprint and the protocol of measurements, in a file: see `ladder.workflow.stamps`.

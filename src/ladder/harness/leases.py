@@ -8,9 +8,9 @@ from ladder.machine import variables
 from ladder.records.locks import timing_lock
 
 
-def hold_machine(*cases):
-    """Hold the machine while cases are timed: exclusively, or shared if their devices allow that."""
-    return timing_lock(shared=all(devices.of(case).SHARES_MACHINE for case in cases))
+def hold_machine(*cases, shared=False):
+    """Hold the machine while cases are timed: exclusively, or `shared` if the protocol or their devices allow that."""
+    return timing_lock(shared=shared or all(devices.of(case).SHARES_MACHINE for case in cases))
 
 
 def require_devices(case):

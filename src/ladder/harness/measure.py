@@ -112,7 +112,7 @@ def measure(
     sources, revision_before = fingerprint(case), revision.of_files(code(case))
     job = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them until then.
-    with hold_machine(case):
+    with hold_machine(case, shared=protocol.get("share_machine", False)):
         if compilation.is_needed(case):
             precompile(case, protocol, prelude)
         with start_workers(*job) as workers, lease_devices(case) as leases:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ladder.errors import LadderError
+from ladder.errors import LadderError, pluralize
 from ladder.machine import revision
 from ladder.records import kinds, record
 from ladder.records.files import write_atomically
@@ -31,8 +31,9 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
 
     With `keep`, only cases that have a record now are replaced, in every experiment that has them. All other published
     rows stay, including those of cases that are no longer planned and of missing cases. The result of the tests on a
-    GPU is published too. Raises LadderError without any record, if rows to be kept can't be read or lack their commits,
-    and if other hardware is published under the machine's label; then the folder stays untouched.
+    GPU is published too. Raises LadderError without any record, for cases that were timed beside other jobs, if rows to
+    be kept can't be read or lack their commits, and if other hardware is published under the machine's label; then the
+    folder stays untouched.
     """
     folder = Path(folder)
     plans = [dict(plan) | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]
@@ -48,8 +49,13 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
             f"{folder} was published before the commit of each case was recorded, so its cases can't be kept: "
             "publish it whole."
         )
-    frames = merge(kept, collect_tables(add_published(plans, earlier, measured)))
     records = [record.read(record.path_of(machine, key)) for key in measured]
+    if disturbed := [entry for entry in records if entry["protocol"].get("share_machine")]:
+        raise LadderError(
+            f"{pluralize(len(disturbed), 'case')} can't be published, because other jobs ran meanwhile: measure again "
+            "with `share_machine: false` in the protocol."
+        )
+    frames = merge(kept, collect_tables(add_published(plans, earlier, measured)))
     records.sort(key=lambda entry: entry["started"])
     kinds.require_published_kind(machine, records[-1]["description"], replaced=None if keep else folder)
     commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]

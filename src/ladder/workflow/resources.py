@@ -1,5 +1,7 @@
 """The cores, GPUs and Slurm resources of the jobs that run on nodes: measurements, and descriptions of machines."""
 
+import json
+
 from ladder.catalogue import traits
 from ladder.planning import targets
 from ladder.workflow.study_plan import case_of
@@ -14,7 +16,6 @@ class JobResources:
     def __init__(self, plan, case_of=case_of):
         self.plan = plan
         self.case_of = case_of
-        self.overlaps = plan.config["overlap_starts"] and not plan.site
         # One rank needs no launcher. An empty `mpi` also keeps Snakemake from choosing the cores of a Slurm step.
         self.measuring = {"mpi": self.launcher}
         self.describing = {}
@@ -36,9 +37,9 @@ class JobResources:
                 "tasks_per_gpu": 0,
             }
         else:
-            # On this machine one job is timed at a time, or one per GPU; it also holds the machine's lock.
+            # On this machine one job is timed at a time, or one per GPU.
             self.measuring |= {
-                "timing": lambda wildcards: 0 if self.is_on_gpu(wildcards) or self.overlaps else 1,
+                "timing": lambda wildcards: 0 if self.is_on_gpu(wildcards) or self.shares_machine(wildcards) else 1,
                 "card": lambda wildcards: traits.gpus(self.case_of(wildcards)),
             }
 
@@ -64,16 +65,20 @@ class JobResources:
         if self.is_on_gpu(wildcards) and not self.plan.site:
             return 1
         cores = self.plan.target_of(case).cores
-        return -(-cores // 2) if self.overlaps else cores
+        return -(-cores // 2) if self.shares_machine(wildcards) else cores
 
     def granted(self, wildcards, threads):
         """The cores granted to a job; `threads` is Snakemake's number, which is wrong on a cluster.
 
-        A job that overlaps with another one may still use all cores while it is timed.
+        A job that shares this machine may use all of its cores.
         """
         if self.plan.site:
             return self.threads(wildcards) * self.ranks_of(wildcards)
-        return self.plan.target_of(self.case_of(wildcards)).cores if self.overlaps else threads
+        return self.target_of(wildcards).cores if self.shares_machine(wildcards) else threads
+
+    def shares_machine(self, wildcards):
+        """Whether a case is timed beside other jobs of this machine, by its protocol."""
+        return not self.plan.site and json.loads(self.plan.protocols[self.case_of(wildcards).key])["share_machine"]
 
     def shares_node(self, wildcards):
         """Whether a job leaves the other GPUs of its node to others."""
@@ -124,6 +129,10 @@ class BlockResources(JobResources):
 
     def shares_node(self, wildcards):
         """A block has its nodes to itself, since its cases may differ in what they need."""
+        return False
+
+    def shares_machine(self, wildcards):
+        """A block has the machine to itself."""
         return False
 
     def threads(self, wildcards):
