@@ -46,7 +46,7 @@ def test_the_command_that_gets_missing_data_is_named():
 
 
 def test_a_published_artefact_is_unpacked(monkeypatch):
-    monkeypatch.setattr(case_files.published, "sum_of", lambda workload, file: "0")
+    monkeypatch.setattr(case_files.published, "checksum_of", lambda workload, file: "0")
     unpacked, sentences = [], []
     monkeypatch.setattr(case_files.published, "unpack", lambda *arguments: unpacked.append(arguments))
     case_files.make_data("dcgan/learned.bin", "out", sentences.append)
