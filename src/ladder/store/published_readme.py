@@ -27,8 +27,9 @@ Questions need no code: from a clone, `ladder show gemv --machine nvidia-h200` r
 A folder of a machine holds what was measured on it over time, by several commits. A folder below `campaigns/` is one
 campaign: one commit, one host, one set of GPUs, cases in turns. Ratios are taken within a campaign; between cases of a
 machine's folder that were measured at different times they only indicate an order. If campaigns measured a case, use
-only these. For cases on one GPU, the paper pools campaigns on machines with the same models of GPU and CPU, under the
-name of the machine with the most GPUs.
+only these. For cases on GPUs, the paper pools campaigns on machines with the same models of GPU and CPU, under the name
+of the machine with the most campaigns. Those on `nvidia-h200-quarter` ran at the same time, each on a GPU and cores of
+its own.
 
 A campaign's name is its machine, the time in UTC at which it began, and a suffix, which only keeps names apart: six
 digits of the commit, or of a digest of machine, commit, host and GPUs. The commit is in the table below, in
