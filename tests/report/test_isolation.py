@@ -85,9 +85,9 @@ def expected(tmp_path_factory):
     return draw(tmp_path_factory.mktemp("plain"), {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "surroundings",
-    [everything, *(pytest.param(settings, marks=[pytest.mark.slow, pytest.mark.surroundings]) for settings in EACH)],
+    "surroundings", [everything, *(pytest.param(settings, marks=pytest.mark.surroundings) for settings in EACH)]
 )
 def test_a_figure_is_the_same_in_all_surroundings(expected, surroundings, tmp_path):
     assert draw(tmp_path, surroundings(tmp_path)) == expected

@@ -148,9 +148,8 @@ def papers(tmp_path_factory):
 
 
 @needs_latex
-@pytest.mark.parametrize(
-    "name", ["nothing", *(pytest.param(name, marks=pytest.mark.slow) for name in ("one thread", "everything"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nothing", "one thread", "everything"])
 def test_the_paper_fits_the_page_whatever_was_measured(papers, name):
     pdf, log = papers(name)
     assert re.findall(r"Overfull \\[hv]box \((?:[2-9]|\d\d+)\.?\d*pt.*", log) == []

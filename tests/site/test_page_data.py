@@ -26,6 +26,8 @@ from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD, Study
 from made_up import chapters as made
 
+# All of it needs the study of everything published, which is loaded once.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("test_page_data")]
 EMPTY = Study({}, None)
 CLOSE = 1e-5  # the page has six significant digits
 VIEWS = 30
@@ -48,7 +50,6 @@ def rows_of(study, row):
     return frame[(frame[["machine", *CASE]] == [row[name] for name in ("machine", *CASE)]).all(axis=1)]
 
 
-@pytest.mark.slow
 def test_every_case_of_the_tables_is_on_the_page_once(study, rows):
     frames = [tables["samples"][RECORD] for tables in study.tables.values() if len(tables["samples"])]
     expected = set(pd.concat(frames).itertuples(index=False, name=None))
