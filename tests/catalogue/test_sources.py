@@ -137,9 +137,9 @@ def test_invalid_code_and_a_missing_root_are_refused(tmp_path):
     (tmp_path / "broken.py").write_text("import")
     with pytest.raises(LadderError, match=r"broken\.py isn't valid Python"):
         literals.read(tmp_path / "broken.py")
-    with pytest.raises(LadderError, match=r"There is no ladder\.harness\.nothing"):
+    with pytest.raises(LadderError, match=r"ladder\.harness\.nothing, .* doesn't exist"):
         sources.digest("ladder.harness.nothing")
-    with pytest.raises(LadderError, match=r"There is no ladder\.harness\.worker\.nothing"):
+    with pytest.raises(LadderError, match=r"ladder\.harness\.worker\.nothing, .* doesn't exist"):
         sources.digest("ladder.harness.worker:nothing")
 
 

@@ -14,8 +14,9 @@ from ladder.workloads.dcgan.paper.lines import SPLIT_IMAGES
 from ladder.workloads.gemv.paper import model as gemv_model
 from ladder.workloads.mlp.paper import sample_digits
 
-NUMBER = r"\d+(?: %)?|\b(?:two|three|four|five|six|ten|sixteen|hundred|fifth|tenth|half)\b"
+NUMBER = r"\d+(?: %)?|\b(?:two|twice|three|four|five|six|ten|sixteen|hundred|fifth|tenth|half)\b"
 WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 16: "sixteen", 100: "hundred"}
+TIMES = {2: "twice"}
 MEDIAN = "95 %"  # by `intervals.summary`
 RATIO = f"{100 * quotients.LEVEL:.0f} %"
 # Phrases with digits or number words that don't come from the code.
@@ -32,7 +33,7 @@ def of_code():
     return {
         "backprop_host": [MEDIAN],
         "backprop_variations": [str(backprop_lines.MEMORIES["block"]), RATIO],
-        "backprop_waterfall": [WORDS[len(at_o2)], WORDS[backprop_model.IMAGES], RATIO],
+        "backprop_waterfall": [WORDS[len(at_o2)], TIMES[backprop_model.IMAGES], RATIO],
         "dcgan_splits": [WORDS[SPLIT_IMAGES], WORDS[sum(map(int, first.split(" + ")))]],
         "dcgan_waterfall": [RATIO],
         "descent_solution": [MEDIAN],

@@ -6,7 +6,7 @@ import pytest
 
 from ladder.errors import LadderError
 from ladder.report.telling import templates
-from ladder.report.telling.chapter_study import NotMeasured, nearest
+from ladder.report.telling.chapter_study import NotMeasured, look_up
 
 KNOWN = {"openmp": "25 ms"}
 
@@ -15,7 +15,7 @@ def time(line):
     """The time of a line; some lines weren't measured."""
     if line in ("warp", "graph"):
         raise NotMeasured("no time" if line == "graph" else r"\nomeasurement{}")
-    return nearest("line", line, KNOWN)
+    return look_up("line", line, KNOWN)
 
 
 def render(tmp_path, text):

@@ -1,14 +1,15 @@
 """What code depends on, found by following the imports of ladder's modules from definition to definition.
 
 Of a module outside of the workloads, only the definitions that are reached count: top-level functions, classes and
-assignments whose names are used, even if a function imports them. An edit of other definitions changes no fingerprint.
-A class is one definition, which refers to its bases: all their methods count, even overridden ones. Statements that
-bind no name (a call, an `if`) count whenever their module is reached, and so do those of the enclosing packages. A
-module in a workload's folder, the project's or a user's, counts as a whole, with its native sources and their headers.
+assignments whose names are used, even if they are imported inside a function. An edit of other definitions changes no
+fingerprint. A class is one definition, which refers to its bases: all their methods count, even overridden ones.
+Statements that bind no name (a call, an `if`) count whenever their module is reached, and so do those of the enclosing
+packages. A module in a workload's folder, the project's or a user's, counts as a whole, with its native sources and
+their headers.
 
-The digest of a definition doesn't depend on its module: it is that of its syntax tree without docstrings and imports of
-ladder's modules, and with `module.name` shortened to `name`. So moving or renaming a module changes no fingerprint.
-Annotations of functions refer to nothing; those outside of the workloads don't count at all.
+The local digest of a definition doesn't depend on its module: it is that of its syntax tree without docstrings and
+imports of ladder's modules, and with `module.name` shortened to `name`. So moving or renaming a module changes no
+fingerprint. Annotations of functions refer to nothing; those outside of the workloads don't count at all.
 Imports by a computed name (a device, a workload, a variant) aren't followed: the caller passes them as roots.
 """
 
@@ -47,7 +48,7 @@ def fingerprint(*roots: str) -> tuple[str, set[Path]]:
 
 
 def files_of_workloads(*roots: str) -> tuple[list[str], set[Path]]:
-    """The files in workloads' folders that modules import, directly or indirectly: (sorted texts, set of paths)."""
+    """The files in workloads' folders that modules import, at any depth: (sorted paths as strings, set of paths)."""
     paths: set[Path] = set()
     pending: list[Node] = [*filter(None, map(find_module, roots))]
     while pending:
@@ -68,7 +69,7 @@ def reachable(*roots: str) -> set[Node]:
     for root in roots:
         name, _, attribute = root.partition(":")
         if not (module := find_module(name)) or (attribute and attribute not in {**module.bound, **module.imported}):
-            raise LadderError(f"There is no {root.replace(':', '.')} to follow the imports of.")
+            raise LadderError(f"{root.replace(':', '.')}, whose imports are to be followed, doesn't exist.")
         pending += targets(f"{name}.{attribute}") if attribute else [module]
     while pending:
         node = pending.pop()
@@ -147,7 +148,7 @@ class Module:
     names that it imports, {name: dotted name}.
     """
 
-    local_digest = digest = ""
+    local_digest = digest = ""  # a module adds nothing to a digest, but its definitions do
 
     def __init__(self, name: str, path: Path) -> None:
         self.name, self.path = name, path
@@ -156,7 +157,7 @@ class Module:
         self.imported: dict[str, str] = {}
         self.bound: dict[str, list[Definition]] = {}
         self.unnamed: list[Definition] = []
-        for node in itertools.filterfalse(syntax.is_for_checkers, literals.parse(path)):
+        for node in itertools.filterfalse(syntax.is_for_type_checkers, literals.parse(path)):
             names = syntax.bound_names(node)
             if not names:
                 self.imported |= syntax.imported_names(node, self.package)

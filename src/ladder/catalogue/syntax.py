@@ -37,8 +37,8 @@ def is_definition(node: ast.AST) -> bool:
     return not isinstance(node, ast.Import | ast.ImportFrom) and not is_docstring(node)
 
 
-def is_for_checkers(node: ast.stmt) -> bool:
-    """Whether a statement is `if TYPE_CHECKING:`, which only checkers of types execute."""
+def is_for_type_checkers(node: ast.stmt) -> bool:
+    """Whether a statement is `if TYPE_CHECKING:`, which only type checkers execute."""
     return isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
 
 

@@ -1,4 +1,4 @@
-"""The environment of a worker, built from scratch instead of inherited.
+"""The environment of a worker: it inherits only what every process needs.
 
 It holds the variables that every process needs (`machine/variables.py`), those of the device and the variant, and those
 that the configuration sets for the case. All other variables of the user, a login shell or a notebook are dropped.
@@ -47,5 +47,5 @@ def of_verb(threads):
 
 def enter(environment):
     """Restart this process in an environment, unless it already has this environment."""
-    if environment != dict(os.environ):
+    if environment != dict(os.environ):  # which no longer has LADDER_PARENT
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment | processes.job_variables)

@@ -18,7 +18,7 @@ from ladder.catalogue import blame
 from ladder.report import chapters, ratios
 from ladder.report.latex import Missing
 from ladder.report.telling import functions, templates
-from ladder.report.telling.chapter_study import NotMeasured, nearest
+from ladder.report.telling.chapter_study import NotMeasured, look_up
 from ladder.store.study import Study
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -74,18 +74,18 @@ def shared_functions(study, values):
 
     def result(key):
         """A number by its key."""
-        value = nearest("number", key, values)
+        value = look_up("number", key, values)
         if isinstance(value, Missing):
             raise NotMeasured(value)
         return value
 
     def claimed_ratio(key):
         """The ratio that a claim is about, as measured."""
-        return ratios.prose(nearest("claim", key, claims).answer.ratio)
+        return ratios.prose(look_up("claim", key, claims).answer.ratio)
 
     def verdict(key):
         """The verdict on a claim."""
-        return nearest("claim", key, claims).answer.verdict
+        return look_up("claim", key, claims).answer.verdict
 
     with_lines = [chapter for chapter in chapters.chapters() if chapter.has_lines]
     namespaces = {

@@ -14,7 +14,8 @@ def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, flo
     """The size above which one cost is below another, as (size, low, high), or a word; `points` as in `crossing`.
 
     The word is EVERYWHERE if all intervals lie below 1, NOWHERE if all lie above 1, and UNDECIDED if the ratio doesn't
-    cross 1 or no interval lies below 1: then the cost is significantly lower at no size. None without points.
+    fall below 1 from one size to the next, or if no interval lies below 1, so that the cost is significantly lower at
+    no size. None without points.
     """
     if not points:
         return None
@@ -29,9 +30,9 @@ def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, flo
 def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | None:
     """The size at which a ratio falls below 1, and its interval, by log-log interpolation: (size, low, high).
 
-    `points` are (size, ratio) in ascending order of sizes. The low end of the ratio's interval falls below 1 at `low`,
-    or never: then it is 0. The high end falls below 1 at `high`, or never: then it is inf. None if the ratio doesn't
-    fall below 1.
+    `points` are (size, ratio) in ascending order of sizes. `low` and `high` are where the low and the high end of the
+    ratio's interval fall below 1: 0 if the low end is below it from the first size on, inf if the high end never is.
+    None if the ratio doesn't fall below 1 from one size to the next, or can't be interpolated.
     """
     value = first_fall([(size, ratio.value) for size, ratio in points])
     if value is None:
@@ -42,7 +43,10 @@ def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float
 
 
 def first_fall(points: Sequence[tuple[float, float]]) -> float | None:
-    """The first size at which a value falls below 1, interpolated between (size, value) pairs; None without one."""
+    """The first size at which a value falls below 1, interpolated between (size, value) pairs.
+
+    None without one, or if an infinite value or a zero makes interpolation impossible.
+    """
     for (size, value), (next_size, next_value) in itertools.pairwise(points):
         if value >= 1 > next_value:
             if not (next_value > 0 and value < math.inf):

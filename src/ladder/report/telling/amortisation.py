@@ -35,7 +35,7 @@ def calls_to_pay(chapter, prepared, other):
     measured.
     """
     rows, other_times = study.first_case(chapter.find(prepared)), study.processes(chapter.find(other))
-    before = chapter.phases(prepared, before=True)
+    before = chapter.phases(prepared, outside=True)
     if rows.empty or before.empty or not other_times:
         return None
     preparation, calls = before.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]

@@ -16,11 +16,14 @@ from ladder.report.telling.lines import COMMON, FLOOR, Selection
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
-CLOSE = 1.2  # the largest factor between a call and the sum of its phases at which they are parts of it
+CLOSE = 1.2  # phases are parts of a call if their sum and its time differ by less than this factor
 
 
 class NotMeasured(Exception):
-    """A value has no measurement. The block of text around it vanishes; outside of blocks `words` replace the value."""
+    """A value has no measurement. The block of text around it vanishes; outside of blocks `words` replace the value.
+
+    `needs` is what testing a claim then needs, instead of the claim's own `needs`.
+    """
 
     def __init__(self, words=r"\nomeasurement{}", needs=None):
         super().__init__(words)
@@ -49,7 +52,7 @@ def module(workload, name):
     return importlib.import_module(full_name) if importlib.util.find_spec(full_name) else None
 
 
-def nearest(kind, name, values):
+def look_up(kind, name, values):
     """The value of a name. Raises LadderError for an unknown name, with the nearest one; `kind` is for its message."""
     if name not in values:
         raise LadderError(f"There is no {kind} {name!r}.{did_you_mean(name, values)}")
@@ -59,9 +62,9 @@ def nearest(kind, name, values):
 def pick_machines(study, needs, sources):
     """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
 
-    The best machine has all shared roles that it meets: preferably one that meets the first two, this build's before a
-    published one, and one with many campaigns. Other roles go to the machine that meets them, this build's before a
-    published one, with the most campaigns of that role, and then of all. A machine with only toy sizes meets none.
+    One machine gets all shared roles (neither `separate` nor `widest`) that it meets. Machines rank by: meeting the
+    first two, being this build's, the number of campaigns, the number of roles met. Any other role goes to the machine
+    that meets it, this build's before a published one, with the most campaigns of that role, and then of all.
     """
     machines = [study.of(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
@@ -101,7 +104,7 @@ class ChapterStudy:
         self.table = getattr(data, "TABLE", [list(data.LINES)])
         self.figure, self.panels = getattr(data, "FIGURE", list(data.LINES)), getattr(data, "PANELS", {})
         self.rungs = getattr(data, "RUNGS", getattr(workloads.load(workload), "RUNGS", {}))
-        self.method = methods.columns(workload)
+        self.method_columns = methods.columns(workload)
         self.per_unit, self.outside = getattr(data, "per_unit", None), getattr(data, "OUTSIDE", {"phase": ()})
         self.part_of = getattr(data, "part_of", None)
         self.model = module(workload, "model")  # None in a chapter without a model
@@ -110,11 +113,11 @@ class ChapterStudy:
 
     def machine(self, role):
         """The study about the machine of a role; its subject is None if no machine has the role."""
-        return nearest("machine", role, self.machines)
+        return look_up("machine", role, self.machines)
 
     def machine_of(self, selection):
         """The study about the machine of a selection's source."""
-        return self.machine(nearest("source", self.source_of(selection), self.sources).machine)
+        return self.machine(look_up("source", self.source_of(selection), self.sources).machine)
 
     def source_of(self, selection):
         """The name of the source of a selection: its own, or that of its line."""
@@ -124,24 +127,24 @@ class ChapterStudy:
     def line(self, selection):
         """The line of a selection, with the selection's changes of the tuning."""
         selection = selection_of(selection)
-        line = nearest("line", selection.line, self.lines)
+        line = look_up("line", selection.line, self.lines)
         return replace(line, tuning=line.tuning | selection.tuning)
 
     def frame(self, name):
         """All timed calls of a source."""
         if name not in self.frames:
-            source = nearest("source", name, self.sources)
+            source = look_up("source", name, self.sources)
             self.frames[name] = source.rows(self.machine(source.machine))
         return self.frames[name]
 
     def find(self, selection):
         """The times of a selection, maybe none; on the ladder in seconds of its unit.
 
-        There are none of the parts of calls whose phases overlap, as in a phase named `a and b`.
+        Phases that overlap, as a phase named `a and b` shows, have no times.
         """
         selection = selection_of(selection)
         if selection.phases:
-            phases = self.phases(selection, before=False if selection.others else None)
+            phases = self.phases(selection, outside=False if selection.others else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
                 return queries.NO_ROWS
             return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.others])
@@ -168,7 +171,7 @@ class ChapterStudy:
         return ratios.of(*map(self.rows, self.paired(slower, faster)))
 
     def paired(self, *selections):
-        """The selections, COMMON replaced by the largest number with all of them measured; or raises NotMeasured."""
+        """The selections, COMMON replaced by the largest number at which all were measured; or raises NotMeasured."""
         sides = list(map(selection_of, selections))
         common = [{name for name, value in self.line(side).tuning.items() if value == COMMON} for side in sides]
         for name in set.intersection(*common):
@@ -185,17 +188,17 @@ class ChapterStudy:
         """The predicted seconds for a selection's rows; None without rows, or without a rate that the model needs."""
         return self.model.predict(self.machine_of(selection), rows.iloc[0]) if self.model and len(rows) else None
 
-    def phases(self, selection, before=False):
-        """The rows of the phases of a selection's calls, or of those before the first call, or with None of both."""
-        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.calls(selection), before))
+    def phases(self, selection, outside=False):
+        """The rows of the phases of a selection's calls; if `outside`, of those outside of calls; if None, of both."""
+        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.calls(selection), outside))
 
-    def phases_of(self, machine, rows, before=False):
+    def phases_of(self, machine, rows, outside=False):
         """As `phases`, of the case of some rows on a machine."""
         if (calls := machine.of_case("samples", rows)).empty:
             return queries.NO_ROWS
         phases = calls[calls["phase"] != "total"]
-        is_before = phases.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
-        phases = phases if before is None else phases[is_before == before]
+        is_outside = phases.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
+        phases = phases if outside is None else phases[is_outside == outside]
         return phases.assign(phase=self.part_of(phases["phase"])) if self.part_of and len(phases) else phases
 
     def traces(self, experiment, selections, machines=None):

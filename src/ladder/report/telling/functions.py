@@ -13,7 +13,7 @@ from ladder.report import chapters, latex, ratios, verdict_table
 from ladder.report.latex import code, percent, seconds
 from ladder.report.telling import amortisation, chapter_study, lines
 from ladder.report.telling import claims as chapter_claims
-from ladder.report.telling.chapter_study import NotMeasured, nearest, required, selection_of
+from ladder.report.telling.chapter_study import NotMeasured, look_up, required, selection_of
 from ladder.report.telling.claims import with_code
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
 from ladder.store import rates, study
@@ -70,8 +70,8 @@ def largest(chapter, source, column):
 
 def size(chapter, source, *columns):
     """The size of a source's problem: a number, a power, or a product."""
-    conditions = nearest("source", source, chapter.sources).conditions
-    sizes = [latex.num(nearest(f"condition of the source {source!r} named", name, conditions)) for name in columns]
+    conditions = look_up("source", source, chapter.sources).conditions
+    sizes = [latex.num(look_up(f"condition of the source {source!r} named", name, conditions)) for name in columns]
     if len(sizes) == 1:
         return sizes[0]
     product = f"{sizes[0]}^{len(sizes)}" if len({*sizes}) == 1 else r" \times ".join(sizes)
@@ -104,7 +104,7 @@ def phase_share(chapter, selection, name):
 
 def preparation(chapter, selection):
     """The median time of the preparation before the first call."""
-    return seconds(required(study.middle(chapter.phases(selection, before=True))), 2)
+    return seconds(required(study.middle(chapter.phases(selection, outside=True))), 2)
 
 
 def beyond(chapter, selection):
@@ -181,7 +181,7 @@ def gpu(chapter, role, about="name"):
 def claim(chapter, key):
     """A claim with its answer, by its key."""
     groups = chapter_claims.verdicts(chapter)
-    return nearest("claim", key, {claim.key: claim for group in groups.values() for claim in group})
+    return look_up("claim", key, {claim.key: claim for group in groups.values() for claim in group})
 
 
 def claimed_ratio(chapter, key):
@@ -196,7 +196,7 @@ def verdict(chapter, key):
 
 def tally(chapter, group):
     """The numbers of a group's claims by verdict, in words."""
-    return required(verdict_table.tally(nearest("group of claims", group, chapter_claims.verdicts(chapter))))
+    return required(verdict_table.tally(look_up("group of claims", group, chapter_claims.verdicts(chapter))))
 
 
 def of_chapter(chapter):

@@ -93,7 +93,7 @@ def rung(chapter, key, rows, above, colours=None):
     """A line of the waterfall, named by its method, with its speed-up over the rows of the one above."""
     line = chapter.line(key)
     is_peer = chapter.rungs.get(line.variant, "").startswith(PEER)
-    method = " ".join(line.tuning[name] for name in chapter.method if name in line.tuning)
+    method = " ".join(line.tuning[name] for name in chapter.method_columns if name in line.tuning)
     resources = [place(rows.iloc[0])] if shows_place(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(

@@ -40,7 +40,7 @@ def bar(study, name, selection, with_before):
     rows = study.find(selection)
     (case,) = medians.summaries(rows, ["case"]).itertuples()
     is_one_rank = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # which distributes nothing before
-    before = study.phases(selection, before=True) if with_before and not is_one_rank else queries.NO_ROWS
+    before = study.phases(selection, outside=True) if with_before and not is_one_rank else queries.NO_ROWS
     return {
         "name": name or place(rows.iloc[0]),
         "value": 1e3 * case.median,

@@ -21,7 +21,7 @@ from ladder.catalogue import blame
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import chapter_code, chapters
 from ladder.report.latex import Missing
-from ladder.report.telling.chapter_study import NotMeasured, nearest, required
+from ladder.report.telling.chapter_study import NotMeasured, look_up, required
 
 DELIMITERS = ("<%", "%>", "<<", ">>", "<#", "#>")  # of blocks, of values, and of comments
 UNKNOWN = re.compile(r"'(\w+)' is undefined")  # Jinja's message on an unknown name
@@ -81,7 +81,7 @@ class Namespace:
         self._environment, self._members = environment, members
 
     def __getattr__(self, name):
-        return printable(self._environment, nearest("name", name, self._members))
+        return printable(self._environment, look_up("name", name, self._members))
 
 
 def printable(environment, function):

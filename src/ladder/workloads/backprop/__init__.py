@@ -59,6 +59,7 @@ SIZES = {
     "seed": 1,
 }
 CURVE = ("epoch", "loss", "reference_loss", "loss_bound", "accuracy")
+# Cases in which errors are injected, to see what the checks detect.
 SENSITIVITY = [
     (
         "numpy_loop",

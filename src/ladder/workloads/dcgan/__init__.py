@@ -42,6 +42,7 @@ SIZES = {
     "dtype": ("float32",),
     "seed": 1,
 }
+# Cases in which errors are injected, to see what the checks detect.
 SENSITIVITY = [("host", {"threads": 1}, {"images": 3, "channels": 16})]
 # Images that a thread compares at once. It bounds the memory of their float64 copies.
 CHUNK = 64

@@ -61,6 +61,7 @@ SIZES = {
 CURVE = ("step", "residual", "reference", "bound")
 FACTS = ("steps",)
 GENERATED = ("matrix",)
+# Cases in which errors are injected, to see what the checks detect.
 SENSITIVITY = [
     ("numpy_loop", {"threads": 1}, {"n": 65, "kappa": 10.0, "iterations": 20}),
     (

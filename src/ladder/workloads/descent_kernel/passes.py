@@ -14,6 +14,6 @@ def lengths(n, load):
 def load_of(n):
     """The elements that a thread sums in the earlier study: the largest of LOADS of which n is a power, else 4.
 
-    There n had to be such a power; 16 elements a thread were never reached.
+    In the study, n had to be such a power; its branch for 16 elements per thread was never reached.
     """
     return next((load for load in LOADS if load ** len(lengths(n, load)) == n), LOADS[-1])

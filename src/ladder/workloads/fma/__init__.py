@@ -20,7 +20,7 @@ RUNGS = {
     "cuda": "several recurrences in the registers of each GPU thread",
 }
 # The ceiling that the results set.
-CEILING = "multiply-adds"
+CEILING = "multiply-adds"  # can raise the ceiling `flops`, which another workload sets
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
 
 

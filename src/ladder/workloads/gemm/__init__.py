@@ -7,8 +7,8 @@
 | nt | out = A B^T + C | M x K | N x K | back-propagated delta, with an addend C of M x N |
 
 Inputs are drawn uniformly from [-1, 1) by the seed. If `source` is a data set, A is cut from its images: a row per
-image, a column per pixel, scaled to [0, 1]. In the second round random inputs are whole numbers, scaled by a power of
-two; the result is then exact in every order of summation, and must be equal.
+image, a column per pixel, scaled to [0, 1]. In the second of the two checked rounds, random inputs are whole numbers,
+scaled by a power of two; the result is then exact in every order of summation, and must be equal.
 
 A variant's module may have a function `product(form)`, which returns `multiply(a, b, out, c=None)`; other workloads
 use it for their products. Arrays are C-contiguous and of one dtype, float64 or float32.
@@ -56,6 +56,7 @@ SIZES = {
 }
 CEILING = "flops"
 ARRAYS = ("a", "b", "c", "out")
+# Cases in which errors are injected, to see what the checks detect.
 SENSITIVITY = [
     ("blas", {"threads": 1}, {"form": "nt", "m": 37, "n": 29, "k": 17}),
     ("blas", {"threads": 1}, {"form": "nn", "m": 37, "n": 29, "k": 64}),

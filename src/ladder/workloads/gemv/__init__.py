@@ -1,9 +1,9 @@
 """GEMV, the product of a matrix and a vector: y = M x.
 
 Inputs are drawn uniformly from [-1, 1) by the seed; in large arrays the numbers repeat (`ladder.devices.chunked`). In
-the second round they are whole numbers, scaled by a power of two; the result is then exact in every order of summation,
-and must be equal. Every element of the matrix is used once, for two FLOPs: a large product is bound by the bandwidth at
-which the matrix is read.
+the second of the two rounds that are checked (`round` = 1), they are whole numbers, scaled by a power of two; the
+result is then exact in every order of summation, and must be equal. Every element of the matrix is used once, for two
+FLOPs: a large product is bound by the bandwidth at which the matrix is read.
 
 Shapes: matrix (n, m), x (m,) and y (n,), row-major and all of one dtype, float64 or float32.
 """
@@ -33,8 +33,9 @@ RUNGS = {
     "mpi_cublas": "cuBLAS on several GPUs, rows through MPI and host memory",
     "nccl_cublas": "cuBLAS on several GPUs, rows between GPUs by NCCL",
 }
-CEILING = "raises bandwidth"
+CEILING = "raises bandwidth"  # can raise the ceiling `bandwidth`, which another workload sets
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
+# Cases in which errors are injected, to see what the checks detect.
 SENSITIVITY = [("blas", {"threads": 1}, {"n": 37, "m": 17}), ("blas", {"threads": 1}, {"n": 37, "m": 64})]
 
 
@@ -76,7 +77,7 @@ def cost(sizes: Sizes) -> SimpleNamespace:
 def check(
     sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, reference: Any, precision: str
 ) -> Round:
-    """Compare every element with a plain sum in float64 or better, never BLAS.
+    """Compare every element with a plain sum in float64 or better, never BLAS; no curve.
 
     A projection of a large result, as in `gemm`, would read the matrix as often and detect less.
     """

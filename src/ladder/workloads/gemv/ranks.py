@@ -1,7 +1,7 @@
-"""The partition of the rows among MPI ranks and the steps of a product, for all variants on ranks.
+"""The partition of the rows among MPI ranks, for all variants on ranks, and the steps of a product on the host.
 
-The first rank's part of matrix and result stays in place. Messages are counted in an MPI datatype of a whole row, so
-that a matrix of more than 2**31 elements or bytes can be sent.
+The first rank's parts of the matrix and the result stay in place. Messages are counted in an MPI datatype of a whole
+row, so that a matrix of more than 2**31 elements or bytes can be sent.
 """
 
 from itertools import pairwise
@@ -38,7 +38,7 @@ def in_place():
 def steps(problem, multiply, mode):
     """The Steps of a product, of which `multiply(matrix, x, y)` computes a rank's part.
 
-    With `mode` = ship every timed call scatters the matrix. With resident it is scattered beforehand, and a call
+    With `mode` = ship, every timed call scatters the matrix. With resident, it is scattered beforehand, and a call
     communicates only x and y.
     """
     world, n, m = problem.device.communicator(), problem.sizes["n"], problem.sizes["m"]

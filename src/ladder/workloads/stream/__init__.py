@@ -29,6 +29,7 @@ RUNGS = {
 CEILING = "bandwidth"
 SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
 ARRAYS = ("a", "b", "out")
+# Cases in which errors are injected, to see what the checks detect.
 SENSITIVITY = [
     ("openmp", {"threads": 1}, {"kernel": "read", "elements": 131_075}),
     ("openmp", {"threads": 1}, {"kernel": "copy", "elements": 1_027}),

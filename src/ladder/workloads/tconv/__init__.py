@@ -40,6 +40,7 @@ RUNGS = {
     "pytorch_cuda": "peer: cuDNN's fastest algorithm through PyTorch, channels last",
 }
 SIZES = {"images": int, "h": int, "c": int, "k": int, "dtype": ("float32", "float64"), "seed": 1}
+# Cases in which errors are injected, to see what the checks detect.
 SENSITIVITY = [
     ("tuned", {"threads": 1}, {"images": 3, "h": 5, "c": 7, "k": 3}),
     ("tuned", {"threads": 1}, {"images": 33, "h": 5, "c": 13, "k": 85}),

@@ -15,7 +15,7 @@ from ladder import cuda
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.mlp import products
 from ladder.workloads.tconv import TAPS, matrices
-from ladder.workloads.tconv.matrices import BLOCK, Blocks
+from ladder.workloads.tconv.matrices import THREADS, Blocks
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -28,7 +28,10 @@ ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 
 
 def blocks(problem, activation, product, block):
-    """The Blocks of at most `block` images. Raises LadderError if their products don't fit in the GPU's memory."""
+    """The Blocks, each of at most `block` images (not CUDA blocks).
+
+    Raises LadderError if their products don't fit in the GPU's memory.
+    """
     h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
     pixels, multiply = h * h, products.of(product)["nt"]
     images, matrix = matrices.empty(problem, block, pixels, TAPS**2 * k)
@@ -40,7 +43,7 @@ def blocks(problem, activation, product, block):
         rows = len(image) * pixels
         part = matrix[:rows]
         yield "product", partial(multiply, image.reshape(rows, c), weights, part)
-        yield "add up", partial(add_up, (len(image) * 2 * h,), (BLOCK,), (part, problem.bias, out, *scalars))
+        yield "add up", partial(add_up, (len(image) * 2 * h,), (THREADS,), (part, problem.bias, out, *scalars))
 
     return Blocks(images, steps, dtype)
 

@@ -1,6 +1,6 @@
 """The transposed convolution on the GPU as one matrix product with a gathered matrix: im2col.
 
-Each row of the gathered matrix has the 25 pixels under the filter at one element of the result, including the zeros
+Each row of the gathered matrix has the 25 pixels under the filter at one position of the result, including the zeros
 between and around the image's pixels. The product, by any CUDA variant of `gemm`, has 100 h^2 multiply-adds per pair of
 channels instead of the necessary (5 h - 3)^2; three in four multiply by zero. The matrix is 100 times as large as the
 image, so only `block` images are gathered at a time. Bound by the product, and for few output channels by writing and
@@ -15,7 +15,7 @@ from ladder import cuda
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.mlp import products
 from ladder.workloads.tconv import TAPS, matrices
-from ladder.workloads.tconv.matrices import BLOCK, Blocks
+from ladder.workloads.tconv.matrices import THREADS, Blocks
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -35,23 +35,26 @@ def pack(weights, packed):
 
 
 def blocks(problem, activation, product, block):
-    """The Blocks of at most `block` images. Raises LadderError if their matrix doesn't fit in the GPU's memory."""
+    """The Blocks, each of at most `block` images (not CUDA blocks).
+
+    Raises LadderError if their matrix doesn't fit in the GPU's memory.
+    """
     h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
-    elements, multiply = 4 * h * h, products.of(product)["nn"]
-    count, matrix = matrices.empty(problem, block, elements, TAPS**2 * c)
+    positions, multiply = 4 * h * h, products.of(product)["nn"]
+    images, matrix = matrices.empty(problem, block, positions, TAPS**2 * c)
     packed = problem.device.empty((TAPS**2 * c, k), dtype)
     gather, add_bias = (cuda.kernel("tconv", "cuda_im2col", name, dtype) for name in ("gather", "add_bias"))
     grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
 
     def steps(image, out):
-        rows = len(image) * elements
+        rows = len(image) * positions
         gathered, results = matrix[:rows], out.reshape(rows, k)
         scalars = np.int64(out.size), np.int32(k), np.int32(ACTIVATIONS.index(activation))
-        yield "gather", partial(gather, (rows,), (BLOCK,), (image, gathered, np.int32(h), np.int32(c)))
+        yield "gather", partial(gather, (rows,), (THREADS,), (image, gathered, np.int32(h), np.int32(c)))
         yield "product", partial(multiply, gathered, packed, results)
-        yield "bias", partial(add_bias, grid, (BLOCK,), (results, problem.bias, *scalars))
+        yield "bias", partial(add_bias, grid, (THREADS,), (results, problem.bias, *scalars))
 
-    return Blocks(count, steps, dtype, (("pack", partial(pack, problem.filter, packed)),))
+    return Blocks(images, steps, dtype, (("pack", partial(pack, problem.filter, packed)),))
 
 
 def layer(problem, *, activation="none", product: str = "cublas", block: int = 100):

@@ -12,7 +12,7 @@ from ladder.errors import LadderError
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.tconv.layer import Layer
 
-BLOCK = 256  # threads, as in the sources
+THREADS = 256  # per CUDA block, `BLOCK` in the sources
 
 
 class Blocks(NamedTuple):
@@ -42,16 +42,16 @@ class Blocks(NamedTuple):
 
 
 def empty(problem, block, rows, columns):
-    """(The number of images of a block, at most `block`, an array for their matrix with `rows` rows per image).
+    """(The number of images of a block, at most `block`, and an array for their matrix with `rows` rows per image).
 
-    Raises LadderError if it doesn't fit in the GPU's free memory.
+    Raises LadderError if the array doesn't fit in the GPU's free memory.
     """
-    count, dtype = min(block, problem.sizes["images"]), np.dtype(problem.sizes["dtype"])
+    images, dtype = min(block, problem.sizes["images"]), np.dtype(problem.sizes["dtype"])
     try:
-        return count, problem.device.empty((count * rows, columns), dtype)
+        return images, problem.device.empty((images * rows, columns), dtype)
     except MemoryError:
-        size = count * rows * columns * dtype.itemsize
+        size = images * rows * columns * dtype.itemsize
         raise LadderError(
-            f"The matrix of {count} images takes {size} bytes, more than the GPU's free memory: "
+            f"The matrix of {images} images takes {size} bytes, more than the GPU's free memory: "
             "lower `block`, or the number of images."
         ) from None

@@ -24,7 +24,7 @@ def predict(machine, row):
 
 
 def floor(machine, row):
-    """Seconds of the products at the best rate and of two readings of the images; None without these rates."""
+    """Seconds of the products at the best rate and of reading the images twice; None without these rates."""
     return rates.seconds(machine, row, products_and_images(row), count_or_one(row, "threads_found"))
 
 

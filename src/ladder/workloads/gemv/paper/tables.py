@@ -53,7 +53,7 @@ def rate_cells(study, machine, rows):
 
 def phase_cells(study, machine, rows):
     """A case's time, the times of its phases, and the sum of a call's phases over the call's time."""
-    times = phase_times(study.phases_of(machine, rows, before=None))
+    times = phase_times(study.phases_of(machine, rows, outside=None))
     share = phases_over_call(rows, study.phases_of(machine, rows))
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
     return [median(rows), *cells, digits(share, 2) if share else NONE]

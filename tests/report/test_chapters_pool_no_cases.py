@@ -14,8 +14,8 @@ SLOWER = 1000.0  # the factor of the second case: it is never the best, and woul
 def doubled(study):
     """The study with a second, much slower case after each case."""
     tables = {
-        name: {key: twice(frame) for key, frame in rows_of_table.items()}
-        for name, rows_of_table in study.tables.items()
+        experiment: {name: twice(frame) for name, frame in frames.items()}
+        for experiment, frames in study.tables.items()
     }
     return Study(tables, study.subject, study.descriptions, study.roofs)
 
@@ -31,10 +31,9 @@ def twice(frame):
 
 
 @pytest.mark.slow
-@pytest.mark.surroundings
 @pytest.mark.parametrize("workload", made.WORKLOADS)
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
-    """The text is the same, and every line of the tables stays; without products on GPUs, whose table counts cases."""
+    """The text and every line of the tables stay; products on GPUs are skipped, because their table counts cases."""
     study = made.study(workload, drop=lambda case: workload == "gemm" and gpus(case) > 0)
     assert chapter.text(workload, doubled(study)) == chapter.text(workload, study)
     again = chapter.tables(workload, doubled(study))
