@@ -129,6 +129,7 @@ def test_a_halved_time_is_found(simulated_workers):
     assert result.verdict.low < 0.5 < result.verdict.high
 
 
+@pytest.mark.slow
 def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(measurement_order):
     compare_keys(TWICE, PLAIN, samples=1, pairs=4, detect=1e9)
     variants = ["slower_blas", "blas", "blas", "slower_blas", "blas", "slower_blas", "slower_blas", "blas"]

@@ -60,6 +60,7 @@ def test_a_point_that_is_not_as_declared_is_refused(point, names, sentence):
     assert sentence in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("points", "count"),
     [(None, 0), ({"step": 1, "loss": 1.0}, 2), (curve_of(7), 14), (curve_of(500), 200)],

@@ -277,6 +277,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 @needs_latex
 @pytest.mark.parametrize("name", NAMES)
 def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, monkeypatch, name):

@@ -34,6 +34,7 @@ def test_a_sound_document_has_no_fault(tmp_path):
     assert proof.faults(typeset(tmp_path, rf"{FULL}\clearpage {PARAGRAPH} {ended}"), max_pages=3) == []
 
 
+@pytest.mark.slow
 @needs_programs
 def test_every_fault_is_found(tmp_path):
     (tmp_path / "figures").mkdir()

@@ -72,6 +72,7 @@ def test_a_program_beside_itself_is_neither_faster_nor_slower(campaigns):
     assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) <= WRONG
 
 
+@pytest.mark.slow
 def test_verdicts_are_given():
     """Verdicts that are never wrong because all are undecided would be useless."""
     for campaigns, share in ((3, 0.5), (5, 0.95), (8, 0.95)):

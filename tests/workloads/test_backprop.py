@@ -159,6 +159,7 @@ def test_the_earlier_studys_flag_for_bounds_checks_changes_nothing_in_c(variant)
     assert without == with_flag
 
 
+@pytest.mark.slow
 @NEEDS_GCC
 def test_only_the_untuned_weight_change_has_the_loop_over_patterns_innermost():
     """It then takes a far larger share of an epoch than where all loops run along rows, as in the earlier study."""

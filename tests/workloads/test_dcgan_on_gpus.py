@@ -25,11 +25,12 @@ def test_every_gpu_copies_its_pictures_after_they_are_drawn(fake_gpus):
     assert process.stdout == "352 runs were right\n", process.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        pytest.param("GPU skipped", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
-        pytest.param("reverse order", "the error of 'pictures'", marks=pytest.mark.slow),
+        ("GPU skipped", "elements of the result 'pictures' are NaN"),
+        ("reverse order", "the error of 'pictures'"),
         ("no waiting", "elements of the result 'pictures' are NaN"),
     ],
 )

@@ -67,12 +67,13 @@ def test_every_rank_copies_its_pictures_after_they_are_drawn(late_gpus, ranks, f
 
 
 @needs_mpi
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        pytest.param("share skipped", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
+        ("share skipped", "elements of the result 'pictures' are NaN"),
         ("reverse order", "pictures"),
-        pytest.param("no waiting", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
+        ("no waiting", "elements of the result 'pictures' are NaN"),
     ],
 )
 def test_faults_of_ranks_are_detected(late_gpus, fault, words):

@@ -113,6 +113,7 @@ def test_every_host_variant_is_right_beyond_the_caches(algorithm, dtype):
     check_host_variants(n=4097, algorithm=algorithm, dtype=dtype, iterations=8, start="random")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["openmp", "blas"])
 @pytest.mark.parametrize("threads", [1, 3, 7])
 def test_threads_beyond_the_rows_and_uneven_shares_are_right(variant, threads):
