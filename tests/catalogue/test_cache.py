@@ -112,5 +112,5 @@ def test_a_folder_that_cant_be_written_caches_nothing_and_still_answers(folder, 
 
 def test_an_error_is_not_cached(folder):
     for _ in range(2):
-        with pytest.raises(LadderError, match="doesn.t exist"):
+        with pytest.raises(LadderError, match="doesn't exist"):
             sources.digest("ladder.workloads.gemm.nothing")
