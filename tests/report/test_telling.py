@@ -143,15 +143,17 @@ def test_machines_of_other_roles_stand_apart():
 
 
 def test_every_role_goes_to_the_machine_with_the_most_campaigns():
-    """Also the role of a GPU, if the machine of the host has none."""
-    sources = {name: Source(name, name) for name in ("host", "gpu")}
+    """Also the role of a GPU, if the machine of the host has none. More campaigns of other roles don't count."""
+    sources = {name: Source(name, name) for name in ("host", "gpu", "old")}
     host, gpu = (["c"] * 3, ["3", "4", "5"]), (["a", "b", "b"], [None, "1", "2"])
+    old = ["b", "b", "c"], ["1", "2", "3"]
     frames = {
         name: {"samples": pd.DataFrame({"machine": machines, "campaign": campaigns, "phase": "total"})}
-        for name, (machines, campaigns) in {"host": host, "gpu": gpu}.items()
+        for name, (machines, campaigns) in {"host": host, "gpu": gpu, "old": old}.items()
     }
-    picked = pick_machines(Study(frames, None), {"host": Needs(("host",)), "gpu": Needs(("gpu",))}, sources)
-    assert [machine.subject for machine in picked.values()] == ["c", "b"]
+    needs = {"host": Needs(("host",)), "gpu": Needs(("gpu",)), "old": Needs(("old",), separate=True)}
+    picked = pick_machines(Study(frames, None), needs, sources)
+    assert [machine.subject for machine in picked.values()] == ["c", "b", "b"]
 
 
 def test_a_trace_is_of_the_first_process_of_its_case():
