@@ -50,7 +50,7 @@ rule precompile:
         "results/compiled/{fingerprint}/{workload}/{variant}/{case}.json",
     log:
         "results/logs/compiled/{fingerprint}/{workload}/{variant}/{case}.log",
-    # Before measurements, which wait for jobs that run beside them, and compiling takes long.
+    # Before measurements, because compiling takes long, and the measurements that need it wait.
     priority: 2
     localrule: IS_ON_CLUSTER
     conda:
