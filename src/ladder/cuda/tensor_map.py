@@ -13,7 +13,7 @@ from ladder.errors import LadderError
 
 MAP_BYTES, MAP_ALIGNMENT = 128, 64  # of a CUtensorMap
 # Values of the enumerations CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion.
-TYPES = {"uint16": 1, "float32": 7}
+TYPES = {"uint16": 1, "float32": 7, "float64": 8}
 SWIZZLE_OF_128_BYTES, PROMOTION_TO_256_BYTES = 3, 3
 
 

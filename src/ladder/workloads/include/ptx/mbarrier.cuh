@@ -20,10 +20,29 @@ struct Mbarrier {
   __device__ __forceinline__ void arrive_and_expect(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
+  // Arrive at a barrier of this block.
+  __device__ __forceinline__ void arrive() {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
+  }
   // Arrive at this barrier in block `rank` of the cluster, with the narrowest scope: with a wider scope the thread
   // would first wait for all its writes.
   __device__ __forceinline__ void arrive(int rank) {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(map_shared_rank(address(), rank)) : "memory");
+  }
+  // Arrive once this thread's copies by copy_async() have completed.
+  __device__ __forceinline__ void arrive_after_copies() {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(address()) : "memory");
+  }
+  // Whether a phase has ended, without waiting; wait() must follow if not.
+  __device__ __forceinline__ bool has_ended(int phase) {
+    unsigned result;
+    asm volatile(
+        "{\n.reg .pred ended;\nmbarrier.test_wait.parity.shared::cta.b64 ended, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, ended;\n}"
+        : "=r"(result)
+        : "r"(address()), "r"(phase & 1)
+        : "memory");
+    return result;
   }
   // Wait for the end of a phase; phase -1, the one before the first, has ended. The loop is in PTX for one scope and in
   // C++ for the other, as each kernel was measured: the compiler schedules the two differently.

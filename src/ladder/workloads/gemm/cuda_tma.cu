@@ -1,0 +1,377 @@
+// GEMM on tensor cores in float64 by blocks that stay on their multiprocessor: compute capability 9.0 only. It is a
+// producer-consumer pipeline: one warpgroup copies tiles to shared memory, the others multiply.
+//
+// A block computes tiles of BM x BN elements of out, a warp WM x WN of them in registers. A step multiplies BK columns of
+// a tile's rows of op(A) by as many rows of its columns of op(B), which are copied to one of STAGES buffers. The producer
+// runs ahead of the other warps, even into the next tile. One thread copies an operand with the Tensor Memory Accelerator
+// (TMA) if its rows are aligned to 16 bytes; else all threads of the warpgroup copy single elements.
+//
+// The tiles left over when all blocks have as many are split among the blocks along k, so that each has as many steps
+// ("stream-K", Osama, Merrill, Cecka, Garland and Owens, 2023). A block whose part doesn't begin with its tile's first
+// step leaves the sums in `partial` (blocks, BM * BN) and raises its flag in `ready` (blocks). The block with the first
+// step adds them, in a fixed order. It waits only for blocks of lower index, which the GPU starts earlier.
+//
+//   barrier   arrivals per phase                                                     waiting threads
+//   full      1, or 129 if elements are copied: the producer's first thread, which   all warps that multiply
+//             expects the bytes of the TMA, and all its threads after their copies
+//   empty     WARPS: a lane of each warp that multiplies                             the producer
+//
+// A phase is one use of a buffer. The producer's first wait is for the phase before the first one, which counts as ended.
+//
+// Launch: grid (at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory sizeof(Shared).
+#include "operands.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/mbarrier.cuh"
+#include "ptx/memory_order.cuh"
+#include "ptx/mma.cuh"
+#include "ptx/tma.cuh"
+#include "ptx/wgmma.cuh"
+#include "vector.cuh"
+
+constexpr int BK = 8 * V, LINE = 8 * V * sizeof(REAL);  // a line of 128 bytes, which the TMA swizzles
+constexpr int DEPTH = 8;                                // along k of an instruction
+constexpr int PIECES = BK / DEPTH, ROWS = WM / 16, COLUMNS = WN / 8;
+constexpr int WARPS = (BM / WM) * (BN / WN), MULTIPLIERS = 32 * WARPS, PRODUCERS = 128;
+constexpr int THREADS = MULTIPLIERS + PRODUCERS, PAIRS = BM * BN / 2;
+constexpr int BAND = 8;  // rows of tiles whose blocks share columns of op(B) in the L2 cache
+// Registers per thread, in multiples of 8, of which a multiprocessor has 65536: first for all alike, then by role.
+constexpr int EQUAL_REGISTERS = 65536 / BLOCKS / THREADS / 8 * 8, PRODUCER_REGISTERS = 40;
+constexpr int FREE_REGISTERS = (EQUAL_REGISTERS * THREADS - PRODUCER_REGISTERS * PRODUCERS) / MULTIPLIERS / 8 * 8;
+constexpr int REGISTERS = FREE_REGISTERS < 240 ? FREE_REGISTERS : 240;
+
+static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
+static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16.");
+static_assert(BM <= 256 && BN <= 256, "The TMA copies at most 256 rows or columns: lower BM or BN.");
+static_assert(WARPS % 4 == 0, "The warps that multiply must be a multiple of 4: change BM, BN, WM or WN.");
+static_assert(ROWS * COLUMNS * 8 <= 192, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
+static_assert(STAGES >= 3, "STAGES must be at least 3: the buffers of a step, of the last one and of the next one.");
+
+struct Shared {
+  Vector a[STAGES][BM * 8], b[STAGES][BN * 8];
+  Mbarrier full[STAGES], empty[STAGES];
+};
+static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles need more shared memory than the GPU has.");
+
+extern __shared__ __align__(1024) unsigned char memory[];
+
+struct alignas(16) Pair {
+  REAL x, y;
+};
+
+// The maps of an operand for the TMA; none if `stride`, the elements of a row, isn't 0. Along k, `tile` has boxes of a
+// tile's rows (or columns), 128 bytes each. Else its boxes are all groups of 128 bytes of a tile's rows; it has only
+// whole groups, and `group` has boxes of one group.
+struct Operand {
+  const TensorMap &tile, &group;
+  const REAL *array;
+  int stride;
+};
+
+// A buffer of the ring, and the number of passes through the ring so far.
+struct Ring {
+  int index = 0, phase = 0;
+  __device__ __forceinline__ void next() {
+    if (++index == STAGES) index = 0, ++phase;
+  }
+};
+
+// A part of a tile: `count` steps from step `first` on.
+struct Part {
+  int tile, first, count;
+};
+
+// The parts of tiles of a block: first of those tiles that are split, then whole ones.
+struct Schedule {
+  const int steps, split_tiles, tiles, block;  // steps of a tile; the first `split_tiles` of the tiles are split
+  long long next, end;                         // of the steps of all split tiles
+  int whole;                                   // the next whole tile
+  __device__ __forceinline__ Schedule(int m, int n, int k, int split_tiles)
+      : steps((k - 1) / BK + 1), split_tiles(split_tiles), tiles(((m - 1) / BM + 1) * ((n - 1) / BN + 1)),
+        block(gridDim.x - 1 - blockIdx.x), next(first_step(block)), end(first_step(block + 1)),
+        whole(split_tiles + block) {}
+  // The first of a block's steps of split tiles.
+  __device__ __forceinline__ long long first_step(int block) const {
+    return (long long)split_tiles * steps * block / gridDim.x;
+  }
+  // The number of steps of this block.
+  __device__ __forceinline__ int count() const {
+    return end - next + (whole < tiles ? ((tiles - whole - 1) / gridDim.x + 1) * steps : 0);
+  }
+  __device__ __forceinline__ bool get(Part &part) {
+    if (next < end) {
+      const int first = next % steps;
+      part = {int(next / steps), first, int(min((long long)steps - first, end - next))};
+      next += part.count;
+      return true;
+    }
+    part = {whole, 0, steps};
+    whole += gridDim.x;
+    return part.tile < tiles;
+  }
+};
+
+// The first row and column of a tile. Tiles are numbered band by band, and in a band column by column.
+struct Corner {
+  int row, column;
+  __device__ __forceinline__ Corner(int tile, int m, int n) {
+    const int down = (m - 1) / BM + 1, across = (n - 1) / BN + 1;
+    const int band = tile / (BAND * across), index = tile % (BAND * across), rows = min(BAND, down - band * BAND);
+    row = (band * BAND + index % rows) * BM;
+    column = index / rows * BN;
+  }
+};
+
+// The offset in bytes of an element in a tile: of row `r` of op(A) (or column of op(B)) at depth `p`. Lines are along k,
+// or else along m (or n), BK of them for each group of 16 rows. The vectors of a line are swizzled as by the TMA: vector
+// u of line l is at u ^ l % 8.
+template <bool along_k>
+__device__ __forceinline__ int tile_offset(int r, int p) {
+  return along_k ? r * LINE + (p / V ^ r % 8) * 16 + p % V * 8
+                 : (r / BK * BK + p) * LINE + (r % BK / V ^ p % 8) * 16 + r % V * 8;
+}
+
+// Start the copy of the operand's tile of `rows` rows of op(A) (or columns of op(B)), from `first` on of `count`, at
+// depth `p` of `k`. Elements outside the operand are 0.
+template <bool along_k, int rows>
+__device__ __forceinline__ void copy_tile(Vector *to, const Operand &operand, Mbarrier &full, int thread, int first,
+                                        int count, int p, int k) {
+  if (operand.stride) {
+    // Each thread copies element `e` of every eighth line.
+    const int line = thread / BK, e = thread % BK;
+    char *const target = reinterpret_cast<char *>(to) + line * LINE + (e / V ^ line) * 16 + e % V * 8;
+#pragma unroll 8
+    for (int i = 0; i < rows / 8; ++i) {
+      const int row = first + (along_k ? line + i * 8 : i / 2 * BK + e), depth = p + (along_k ? e : line + i % 2 * 8);
+      const size_t index = along_k ? size_t(row) * operand.stride + depth : size_t(depth) * operand.stride + row;
+      copy_async<sizeof(REAL)>(target + i * 8 * LINE, operand.array + index, row < count && depth < k);
+    }
+  } else if (thread == 0) {
+    if (along_k) {
+      copy_box(to, operand.tile, full, p, first);
+    } else if (first + rows <= count / BK * BK) {
+      copy_box(to, operand.tile, full, 0, p, first / BK);
+    } else {
+#pragma unroll 1
+      for (int group = 0; group < rows / BK; ++group)
+        copy_box(to + group * BK * 8, operand.group, full, first + group * BK, p);
+    }
+  }
+}
+
+template <Form form>
+__device__ __forceinline__ void produce(Shared &shared, const Operand &a, const Operand &b, Schedule schedule, int m,
+                                      int n, int k) {
+  const int thread = threadIdx.x - MULTIPLIERS, bytes = (a.stride ? 0 : BM * LINE) + (b.stride ? 0 : BN * LINE);
+  const bool copies_elements = a.stride || b.stride;
+  if (thread && !copies_elements) return;
+  Ring ring;
+  for (Part part; schedule.get(part);) {
+    const Corner corner(part.tile, m, n);
+    for (int step = part.first; step < part.first + part.count; ++step, ring.next()) {
+      Mbarrier &full = shared.full[ring.index];
+      shared.empty[ring.index].wait(ring.phase + 1);
+      if (thread == 0) full.arrive_and_expect(bytes);
+      copy_tile<form != Form::tn, BM>(shared.a[ring.index], a, full, thread, corner.row, m, step * BK, k);
+      copy_tile<form == Form::nt, BN>(shared.b[ring.index], b, full, thread, corner.column, n, step * BK, k);
+      if (copies_elements) full.arrive_after_copies();
+    }
+  }
+}
+
+// The depth of lane group t's elements in the first four of a line; those in the others are at this depth ^ 2, ^ 4, ^ 6.
+// The sum over k may have any order. In this one, the lanes of an access read different banks whichever axis is
+// contiguous: each half of a warp covers all 16 elements of a line's length.
+__device__ __forceinline__ int lane_depth(int t) { return t % 2 * 3 + t / 2 * 12; }
+
+// A lane's element of a tile, from its offset for the first eight rows and the first four depths: `eights` rows of eight
+// and `fours` depths of four further. Such distances only set bits that an exclusive or adds, or whole lines.
+template <bool along_k>
+__device__ __forceinline__ REAL element(const char *tile, int offset, int eights, int fours) {
+  const int index = along_k ? (offset ^ fours * 16) + eights * 8 * LINE
+                            : (offset ^ fours * (2 * LINE + 32) ^ eights % 2 * 64) + eights / 2 * BK * LINE;
+  return *reinterpret_cast<const REAL *>(tile + index);
+}
+
+template <Form form>
+struct Multiplier {
+  static constexpr bool a_along_k = form != Form::tn, b_along_k = form == Form::nt;
+  Shared &shared;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const int warp_row = warp / (BN / WN) * WM, warp_column = warp % (BN / WN) * WN;
+  int a_offset = tile_offset<a_along_k>(g, lane_depth(t)), b_offset = tile_offset<b_along_k>(g, lane_depth(t));
+  REAL sums[ROWS][COLUMNS][4];
+  // Fragments of a piece, DEPTH deep, of a buffer: of op(A) for one of ROWS, of op(B) for all COLUMNS. While one is
+  // multiplied, the next one is loaded.
+  REAL a_fragments[2][DEPTH / 2], b_fragments[2][COLUMNS][DEPTH / 4];
+  const char *a_tile, *b_tile;  // the warp's rows and columns in the current buffer
+  Ring ring;
+  int previous = -1;  // the buffer of the last step, all of whose fragments have arrived in registers
+
+  __device__ __forceinline__ Multiplier(Shared &shared) : shared(shared) {
+    asm volatile("" : "+r"(a_offset), "+r"(b_offset));  // keeps the compiler from computing them again in every step
+  }
+
+  __device__ __forceinline__ void set_tiles() {
+    a_tile = reinterpret_cast<const char *>(shared.a[ring.index]) + warp_row * LINE;
+    b_tile = reinterpret_cast<const char *>(shared.b[ring.index]) + warp_column * LINE;
+  }
+  __device__ __forceinline__ void load_a(int to, const char *tile, int piece, int row) {
+#pragma unroll
+    for (int h = 0; h < DEPTH / 2; ++h)
+      a_fragments[to][h] = element<a_along_k>(tile, a_offset, row * 2 + h % 2, piece * DEPTH / 4 + h / 2);
+  }
+  __device__ __forceinline__ void load_b(int to, int piece, int first, int last) {
+#pragma unroll
+    for (int j = first; j < last; ++j)
+#pragma unroll
+      for (int h = 0; h < DEPTH / 4; ++h)
+        b_fragments[to][j][h] = element<b_along_k>(b_tile, b_offset, j, piece * DEPTH / 4 + h);
+  }
+  // Wait for the first buffer, and load its first fragments.
+  __device__ __forceinline__ void begin() {
+    shared.full[0].wait(0);
+    set_tiles();
+    load_a(0, a_tile, 0, 0);
+    load_b(0, 0, 0, COLUMNS);
+  }
+
+  // Add the products of a step. Before the last piece is multiplied, the next buffer is entered, unless `is_last`. The
+  // previous buffer can be filled from then on: the products with its last fragments have begun. An arrival right after
+  // the loads would come too early, since they may still be waiting for shared memory when the next copy arrives there.
+  __device__ __forceinline__ void step(bool is_last) {
+    const char *const tile = a_tile;
+    Ring next = ring;
+    next.next();
+    const bool is_full = shared.full[next.index].has_ended(next.phase);  // asked early, since the answer takes a while
+#pragma unroll
+    for (int piece = 0; piece < PIECES; ++piece)
+#pragma unroll
+      for (int row = 0; row < ROWS; ++row) {
+        if (piece == PIECES - 1 && row == 0) {
+          const int current = ring.index;
+          ring = next;
+          if (!is_last) {
+            if (!is_full) shared.full[ring.index].wait(ring.phase);
+            set_tiles();
+            __syncwarp();
+            if (previous >= 0 && lane == 0) shared.empty[previous].arrive();
+          }
+          previous = current;
+        }
+        const int unit = piece * ROWS + row, next_piece = (piece + 1) % PIECES;
+        if (row + 1 < ROWS)
+          load_a((unit + 1) % 2, tile, piece, row + 1);
+        else
+          load_a((unit + 1) % 2, a_tile, next_piece, 0);
+        load_b((piece + 1) % 2, next_piece, row * COLUMNS / ROWS, (row + 1) * COLUMNS / ROWS);
+#pragma unroll
+        for (int j = 0; j < COLUMNS; ++j) mma(sums[row][j], a_fragments[unit % 2], b_fragments[piece % 2][j]);
+      }
+  }
+
+  // Call function(pair, row, column) for all pairs of sums, with the position of the first in the block's tile.
+  template <class Function>
+  __device__ __forceinline__ void for_pairs(Function function) {
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+#pragma unroll
+        for (int j = 0; j < COLUMNS; ++j)
+          function(reinterpret_cast<Pair *>(sums[i][j])[h], warp_row + i * 16 + h * 8 + g, warp_column + j * 8 + t * 2);
+  }
+};
+
+// A barrier of the warps that multiply.
+__device__ __forceinline__ void multipliers_barrier() {
+  asm volatile("bar.sync 1, %0;" ::"n"(MULTIPLIERS) : "memory");
+}
+
+template <Form form>
+__device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, const REAL *c, REAL *out, int m, int n,
+                                       Pair *partial, unsigned *ready) {
+  const bool wide = n % 2 == 0 && size_t(out) % 16 == 0 && size_t(c) % 16 == 0;
+  Multiplier<form> multiplier(shared);
+  int left = schedule.count();
+  if (left) multiplier.begin();
+  for (Part part; schedule.get(part);) {
+#pragma unroll
+    for (auto &row : multiplier.sums)
+#pragma unroll
+      for (auto &sums : row) sums[0] = sums[1] = sums[2] = sums[3] = 0;
+    for (int step = 0; step < part.count; ++step) multiplier.step(--left == 0);
+    // A thread's pairs are MULTIPLIERS apart in `partial`.
+    if (part.first > 0) {
+      Pair *to = partial + size_t(schedule.block) * PAIRS + threadIdx.x;
+      multiplier.for_pairs([&](Pair &pair, int, int) { *to = pair, to += MULTIPLIERS; });
+      multipliers_barrier();
+      if (threadIdx.x == 0) add_release(ready + schedule.block, 1);
+      continue;
+    }
+    const long long end = part.tile < schedule.split_tiles ? (part.tile + 1ll) * schedule.steps : 0;
+    for (int block = schedule.block + 1; schedule.first_step(block) < end; ++block) {
+      if (threadIdx.x == 0) {
+        while (!load_acquire(ready + block));
+        ready[block] = 0;  // for the next launch
+      }
+      multipliers_barrier();
+      const Pair *from = partial + size_t(block) * PAIRS + threadIdx.x;
+      multiplier.for_pairs([&](Pair &pair, int, int) {
+        const double2 addend = __ldcg(reinterpret_cast<const double2 *>(from));
+        pair.x += addend.x, pair.y += addend.y, from += MULTIPLIERS;
+      });
+    }
+    const Corner corner(part.tile, m, n);
+    multiplier.for_pairs([&](Pair pair, int row, int column) {
+      row += corner.row, column += corner.column;
+      if (row >= m || column >= n) return;
+      const size_t index = size_t(row) * n + column;
+      const bool both = column + 1 < n;
+      if (c) pair.x += c[index], pair.y += both ? c[index + 1] : 0;
+      if (wide) {
+        *reinterpret_cast<Pair *>(out + index) = pair;
+      } else {
+        out[index] = pair.x;
+        if (both) out[index + 1] = pair.y;
+      }
+    });
+  }
+}
+
+template <Form form>
+__device__ __forceinline__ void product(const Operand &a, const Operand &b, const REAL *c, REAL *out, int m, int n, int k,
+                                      int split_tiles, Pair *partial, unsigned *ready) {
+  Shared &shared = *reinterpret_cast<Shared *>(memory);
+  if (threadIdx.x == 0) {
+    const int arrivals = a.stride || b.stride ? 1 + PRODUCERS : 1;
+    for (int i = 0; i < STAGES; ++i) shared.full[i].init(arrivals), shared.empty[i].init(WARPS);
+    publish_mbarriers();
+  }
+  __syncthreads();
+  const Schedule schedule(m, n, k, split_tiles);
+  if (threadIdx.x >= MULTIPLIERS) {
+    release_registers<PRODUCER_REGISTERS>();
+    produce<form>(shared, a, b, schedule, m, n, k);
+  } else {
+    claim_registers<REGISTERS>();
+    multiply<form>(shared, schedule, c, out, m, n, partial, ready);
+  }
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define BODY(...) { __VA_ARGS__; }
+#else  // empty kernels: cuda_tma.py refuses other GPUs
+#define BODY(...) {}
+#endif
+
+#define KERNEL(form)                                                                                            \
+  extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                 \
+      gemm_##form(const __grid_constant__ TensorMap a_tile, const __grid_constant__ TensorMap a_group,          \
+                  const __grid_constant__ TensorMap b_tile, const __grid_constant__ TensorMap b_group,          \
+                  const REAL *a, const REAL *b, const REAL *c, REAL *out, int m, int n, int k, int a_stride,    \
+                  int b_stride, int split_tiles, Pair *partial, unsigned *ready)                                \
+  BODY(product<Form::form>({a_tile, a_group, a, a_stride}, {b_tile, b_group, b, b_stride}, c, out, m, n, k,     \
+                           split_tiles, partial, ready))
+KERNEL(nn)
+KERNEL(tn)
+KERNEL(nt)

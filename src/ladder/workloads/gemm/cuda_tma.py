@@ -1,0 +1,169 @@
+"""GEMM in float64 on the tensor cores of compute capability 9.0, by blocks that stay on their multiprocessor.
+
+A block computes tiles of `bm` x `bn` elements of the result, a warp `wm` x `wn` of them; `blocks` of them fit on a
+multiprocessor. One warpgroup copies the operands' tiles to `stages` buffers with the Tensor Memory Accelerator (TMA)
+and runs ahead of the warps that multiply, across tiles. The TMA requires rows of a multiple of 16 bytes; the elements
+of other operands are copied one by one.
+
+Tiles rarely divide evenly among the blocks. Those left over are split along k, so that all blocks have as many steps
+("stream-K", Osama, Merrill, Cecka, Garland and Owens, PPoPP 2023), unless `stream_k` is off. Bound by the tensor cores;
+small results by the latency of a launch and of adding partial sums.
+"""
+
+from functools import cache, lru_cache
+from math import ceil
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ladder import cuda
+from ladder.build import binaries
+from ladder.cuda import tensor_map
+from ladder.cuda.gpus import load_cupy
+from ladder.errors import LadderError
+from ladder.harness.contract import Problem, Run
+from ladder.workloads.gemm import launch
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_tma.cu"
+LIMITS = {"dtype": ("float64",)}
+TILES = (
+    {"bm": 128, "bn": 128, "wm": 64, "wn": 32, "stages": 6, "blocks": 1},
+    {"bm": 192, "bn": 96, "wm": 48, "wn": 48, "stages": 6, "blocks": 1},
+    {"bm": 64, "bn": 128, "wm": 32, "wn": 32, "stages": 8, "blocks": 1},
+    {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 6, "blocks": 2},
+)
+LINE = 16  # elements along k of a step, 128 bytes, as in the source
+BARRIERS = 16  # bytes of a buffer's two barriers
+# The model of `cost`, in multiply-adds of a multiprocessor's tensor cores: their number per cycle, the cycles of a
+# launch, and those in which a multiprocessor writes or reads an element of a partial sum or of the result.
+RATE, LAUNCH, ELEMENT = 128, 6000, 1 / 8
+# How much longer a step takes than on the tensor cores alone is 1 + RELOAD * (1 / wm + 1 / wn): each element that a
+# warp loads from shared memory is used by wm or wn multiply-adds.
+RELOAD = 1.2
+
+
+class Plan(NamedTuple):
+    """How the blocks of a grid share the tiles: the first `split_tiles` are split along k."""
+
+    grid: int
+    split_tiles: int
+    cost: float
+
+
+def plan(m, n, k, multiprocessors, stream_k, bm, bn, wm, wn, blocks, **others):
+    """The Plan of a product for tiles of `bm` x `bn`, with the lowest predicted cost in cycles.
+
+    Either no tile is split, or those that are left over after all blocks have as many, or these and as many tiles as
+    blocks, so that fewer blocks share a tile.
+    """
+    tiles, steps = ceil(m / bm) * ceil(n / bn), ceil(k / LINE)
+    step = bm * bn * LINE / RATE * blocks * (1 + RELOAD * (1 / wm + 1 / wn))
+    exchange = bm * bn * ELEMENT * blocks
+
+    def plan_of(grid, split_tiles):
+        whole = ceil((tiles - split_tiles) / grid)
+        parts = ceil(grid / split_tiles) if split_tiles else 0
+        steps_of_block = whole * steps + ceil(split_tiles * steps / grid)
+        exchanges = parts + whole + bool(split_tiles)
+        return Plan(grid, split_tiles, LAUNCH + steps_of_block * step + exchanges * exchange)
+
+    limit = multiprocessors * blocks
+    plans = [plan_of(min(tiles, limit), 0)]
+    if stream_k:
+        grid = min(limit, tiles * steps)
+        left_over = tiles % grid
+        plans += [plan_of(grid, count) for count in {left_over, left_over + grid} if 0 < count <= tiles]
+    return min(plans, key=lambda plan: plan.cost)
+
+
+def fastest(tilings, m, n, k, stream_k):
+    """The tiling with the lowest predicted cost for a product, and its Plan."""
+    multiprocessors = cuda.multiprocessors()
+    plans = [(tiling, plan(m, n, k, multiprocessors, stream_k, **tiling)) for tiling in tilings]
+    return min(plans, key=lambda pair: pair[1].cost)
+
+
+def geometry(bm, bn, wm, wn, stages, **others):
+    """Threads of a block and its bytes of dynamic shared memory."""
+    return 32 * (bm // wm) * (bn // wn) + 128, stages * ((bm + bn) * LINE * 8 + BARRIERS)
+
+
+@lru_cache(maxsize=256)
+def maps(address, shape, along_k, block):
+    """The tensor maps of an operand for tiles of `block` rows (or columns), and 0; or its elements per row if unaligned.
+
+    The first map's boxes are whole tiles, those of the second one groups of LINE columns: see the source.
+    """
+    rows, columns = shape
+    dtype, row_bytes = np.dtype("float64"), columns * 8
+    if row_bytes % 16 or address % 16:
+        return empty_map(), empty_map(), columns
+    if along_k:
+        tile = tensor_map.encode(address, dtype, (columns, rows), (row_bytes,), (LINE, block))
+        return tile, tile, 0
+    group = tensor_map.encode(address, dtype, (columns, rows), (row_bytes,), (LINE, LINE))
+    if columns < LINE:
+        return group, group, 0
+    shape, strides = (LINE, rows, columns // LINE), (row_bytes, LINE * 8)
+    return tensor_map.encode(address, dtype, shape, strides, (LINE, LINE, block // LINE)), group, 0
+
+
+def empty_map():
+    """A tensor map that no copy uses."""
+    return np.zeros(tensor_map.MAP_BYTES, np.uint8).view(f"V{tensor_map.MAP_BYTES}")
+
+
+def product(form, tilings=TILES, stream_k=True):
+    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`. Raises LadderError on other GPUs.
+
+    All arrays are float64. Calls in the same stream share an array for partial sums.
+    """
+    if cuda.architecture() != "sm_90":
+        raise LadderError("gemm/cuda_tma requires a GPU of compute capability 9.0: use cuda_mma.")
+
+    @cache
+    def launch_of(m, n, k):
+        """The chosen tiling, its kernel, grid, block, shared memory, and number of split tiles."""
+        tiling, chosen = fastest(tilings, m, n, k, stream_k)
+        threads, shared = geometry(**tiling)
+        kernel = cuda.kernel("gemm", "cuda_tma", f"gemm_{form}", "float64", **tiling)
+        kernel.max_dynamic_shared_size_bytes = shared
+        return tiling, kernel, (chosen.grid,), (threads,), shared, np.int32(chosen.split_tiles)
+
+    @cache
+    def workspace(stream):
+        """Arrays of a stream for the partial sums and the flags of all blocks; the flags are 0 between launches."""
+        blocks = [cuda.multiprocessors() * tiling["blocks"] for tiling in tilings]
+        elements = max(count * tiling["bm"] * tiling["bn"] for count, tiling in zip(blocks, tilings, strict=True))
+        return cuda.empty(elements, "float64"), load_cupy().zeros(max(blocks), np.uint32)
+
+    def multiply(a, b, out, c=None):
+        (m, n), k = out.shape, a.shape[0 if form == "tn" else 1]
+        tiling, kernel, grid, block, shared, split_tiles = launch_of(m, n, k)
+        *a_maps, a_stride = maps(a.data.ptr, a.shape, form != "tn", tiling["bm"])
+        *b_maps, b_stride = maps(b.data.ptr, b.shape, form == "nt", tiling["bn"])
+        counts = map(np.int32, (m, n, k, a_stride, b_stride))
+        arrays = a, b, launch.NULL if c is None else c, out
+        buffers = workspace(load_cupy().cuda.get_current_stream().ptr)
+        kernel(grid, block, (*a_maps, *b_maps, *arrays, *counts, split_tiles, *buffers), shared_mem=shared)
+
+    return multiply
+
+
+def setup(
+    problem: Problem,
+    *,
+    stream_k: Literal["off", "on"] = "on",
+    bm: int = 0,
+    bn: int = 0,
+    wm: int = 0,
+    wn: int = 0,
+    stages: int = 0,
+    blocks: int = 0,
+) -> Run:
+    """The timed product with these tiles, or by default with those of TILES for the shape."""
+    tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, wm=wm, wn=wn, stages=stages, blocks=blocks)
+    return launch.setup(problem, product(problem.sizes["form"], tilings, stream_k == "on"))
