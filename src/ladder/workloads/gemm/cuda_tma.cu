@@ -310,6 +310,7 @@ __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, cons
     }
     const long long end = part.tile < schedule.split_tiles ? (part.tile + 1ll) * schedule.steps : 0;
     for (int block = schedule.block + 1; schedule.first_step(block) < end; ++block) {
+      if (schedule.first_step(block) == schedule.first_step(block + 1)) continue;  // it has no step
       if (threadIdx.x == 0) {
         while (!load_acquire(ready + block));
         ready[block] = 0;  // for the next launch
