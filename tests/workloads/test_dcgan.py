@@ -260,7 +260,7 @@ def test_another_rounds_pictures_are_detected():
 TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
 COLUMNS = {"epilogue": "separate", "product": "cuda_columns"}
 COPY_ENGINE = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
-LARGER = ("batches that end within", "2 + 2", "gathered, 4 + 0", "added up", "TF32", "float16")
+LARGER = ("batches that end within", "2 + 2", "im2col, 4 + 0", "added up", "TF32", "float16")
 CUDA_TUNINGS = {
     "one image at a time": {"batch": 1},
     "batches that end within": {"batch": 16, "epilogue": "separate"},
@@ -270,8 +270,8 @@ CUDA_TUNINGS = {
     "2 + 2": {"last": "cuda_parity", "split": 2, "batch": 16},
     "4 + 0": {"split": 4, "batch": 16},
     "the earlier study's": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16} | COLUMNS,
-    "gathered, in tiles": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16, "product": "cuda_shared"},
-    "gathered, 4 + 0": {"first": "cuda_im2col", "split": 4, "batch": 16, "product": "cublas"},
+    "im2col, in tiles": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16, "product": "cuda_shared"},
+    "im2col, 4 + 0": {"first": "cuda_im2col", "split": 4, "batch": 16, "product": "cublas"},
     "added up": {"first": "cuda_col2im", "split": 4, "batch": 101, "product": "cuda_tiled"},
     "added up in a graph": {"first": "cuda_col2im", "last": "cuda_im2col", "batch": 16, "graph": "on"},
     "warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
