@@ -363,7 +363,7 @@ def test_a_layer_overlaps_the_previous_one_if_its_variant_can(overlaps):
 @pytest.mark.parametrize(
     ("last", "math"), [("cuda_window", "default"), ("cuda_window_mma", "float16"), ("cuda_parity", "default")]
 )
-def test_the_last_layer_writes_bytes_if_its_variant_can(monkeypatch, last, math, epilogue):
+def test_the_last_layer_writes_uint8_if_its_variant_can(monkeypatch, last, math, epilogue):
     """Then no pass follows it, and no array of float32 pictures is allocated."""
     allocated = []
 

@@ -71,7 +71,7 @@ class Generator:
         ]
 
     def fusible(self, variant, index, pictures):
-        """The operations that a variant's layer fuses: its activation, and the conversion to bytes; or none."""
+        """The operations that a variant's layer fuses: its activation, and the conversion to uint8; or none."""
         if self.epilogue != "fused" or activation(index) not in getattr(variant, "ACTIVATIONS", ()):
             return {}
         writes_uint8 = index == LAYERS[-1] and pictures == "uint8" and getattr(variant, "WRITES_UINT8", False)
