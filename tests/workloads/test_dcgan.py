@@ -387,9 +387,9 @@ def test_the_last_layer_writes_uint8_if_its_variant_can(monkeypatch, last, math,
     generator = gpu.generator(problem.network, problem.sizes, last=last, **options)
     (steps,) = generator.steps(problem.latents, [problem.pictures])
     phases = [phase for phase, _ in steps]
-    writes_bytes = epilogue == "fused" and last != "cuda_parity"
-    assert phases[-1] == ("layer 4" if writes_bytes else "epilogues")
-    assert ((problem.pictures.shape, np.float32) in allocated) != writes_bytes
+    writes_uint8 = epilogue == "fused" and last != "cuda_parity"
+    assert phases[-1] == ("layer 4" if writes_uint8 else "epilogues")
+    assert ((problem.pictures.shape, np.float32) in allocated) != writes_uint8
 
 
 @pytest.mark.gpu
