@@ -67,7 +67,7 @@ def reply_with_status(number):
     return lambda handler, body: handler.reply(b"<html>sorry</html>", number, Retry_After=3600)  # which must be ignored
 
 
-def with_body(body, **headers):
+def reply_with_body(body, **headers):
     return lambda handler, _: handler.reply(body, **headers)
 
 
@@ -182,13 +182,13 @@ BAD_BODIES = {
 
 @pytest.mark.parametrize(("body", "reason"), BAD_BODIES.values(), ids=BAD_BODIES)
 def test_wrong_bytes_are_never_used(serve, mirror_folder, tmp_path, body, reason):
-    bad_server, bad_mirror = serve(with_body(body)), tmp_path / "bad_mirror"
+    bad_server, bad_mirror = serve(reply_with_body(body)), tmp_path / "bad_mirror"
     assert_reason(failure(tmp_path / "none", bad_server), bad_server.url, reason)
     assert len(bad_server.requested) == 1  # a retry would receive the same bytes
     bad_mirror.mkdir()
     (bad_mirror / f"{FIRST}.gz").write_bytes(body)
     assert_reason(failure(tmp_path / "none", bad_mirror), bad_mirror, reason)
-    fetch_and_verify(tmp_path / "data", serve(with_body(body)), bad_mirror, mirror_folder)
+    fetch_and_verify(tmp_path / "data", serve(reply_with_body(body)), bad_mirror, mirror_folder)
 
 
 def assert_reason(message, mirror, reason):
@@ -222,14 +222,14 @@ def test_a_temporary_fault_is_retried(serve, tmp_path, fault):
 
 
 def test_a_file_whose_gzip_is_declared_as_content_encoding_is_accepted(serve, tmp_path):
-    fetch_and_verify(tmp_path / "data", serve(with_body(FIRST_PACKED, Content_Encoding="gzip")))
+    fetch_and_verify(tmp_path / "data", serve(reply_with_body(FIRST_PACKED, Content_Encoding="gzip")))
 
 
 def test_after_a_timeout_the_next_mirror_is_tried(serve, mirror_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "TIMEOUT", 0.1)
-    closing = threading.Event()
-    fetch_and_verify(tmp_path / "data", serve(*[lambda handler, body: closing.wait(60)] * 4), mirror_folder)
-    closing.set()
+    test_is_over = threading.Event()
+    fetch_and_verify(tmp_path / "data", serve(*[lambda handler, body: test_is_over.wait(60)] * 4), mirror_folder)
+    test_is_over.set()
 
 
 def test_if_all_mirrors_fail_the_message_has_every_reason(serve, tmp_path):
@@ -254,6 +254,7 @@ def test_a_folder_that_cannot_be_made_or_a_full_disk_is_reported(mirror_folder, 
         f"from ladder.data import mnist; mnist.write({str(tmp_path / 'data')!r}, [{str(mirror_folder)!r}], expected)"
     )
     script = f"from ladder.data.download import ExpectedFile; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
+    # A limit on the size of files stands in for a full disk.
     done = subprocess.run(
         ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -c {script!r}"], capture_output=True, text=True
     )

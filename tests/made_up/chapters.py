@@ -237,7 +237,7 @@ def dcgan(case):
 def kernels(case):
     """Seconds of a picture by kernels: 6 us in float32 if the batch fills the GPU, 1 us by default in other math.
 
-    Separate batch norms take half as long as the rest, and a graph saves a fifth. Gathered products take twice as long
+    Separate batch norms take half as long as the rest, and a graph saves a fifth. Products by im2col take twice as long
     in tiles, and ten times as long in batches of one image.
     """
     tuning = case.tuning

@@ -65,13 +65,13 @@ VALUES = {
         "residuals.steepest_error(3.0, [0, 1, 3])": "[1. 0.5 0.125]",
         "residuals.conjugate_bound(9.0, [0, 1, 3])": "[1. 1. 0.25]",
         # Two products of A and two of a row, each summed up in three passes of eight, and four kernels on vectors.
-        'model.kernels("cuda_version2", 512)': "20",
+        'model.launch_count("cuda_version2", 512)': "20",
         "seconds(earlier.total(earlier.calls(1)), 2)": "500 micro second",
         "seconds(earlier.total(earlier.calls(2)), 2)": "810 micro second",
         'energy("cublas")': "400 milli joule",  # of the graph alone
     },
     "dcgan": {
-        'number(1 / median("mixed"), 2)': "8000",  # on 24 threads
+        'number(1 / median("blas"), 2)': "8000",  # on 24 threads
         "factor(WITH_ZEROS / FLOPS)": "4.7 x",  # 1299 MFLOP with zeros inserted
         # A picture takes 9 us with kernels for batch norms, then 6, and as a graph 4.8.
         'speedup(select("window", epilogue="separate"), select("window", graph="on"))': "1.9 x",
@@ -79,12 +79,12 @@ VALUES = {
         # that two are as fast for ten; a start takes 0.4 s on one GPU and 0.7 on two.
         'pays("ranks-then", 2)': "pay off from 10 ",
         'pays("ranks-then", 2, with_start=True)': "pay off at no measured number of pictures, from 10 to 5248",
-        'time(lines.cold(lines.on_gpus("ranks-then", "ranks", 2, earlier.NUMBERS[0])))': "700 milli second",
+        'time(lines.cold_start(lines.on_gpus("ranks-then", "ranks", 2, earlier.NUMBERS[0])))': "700 milli second",
         "[digits(median(side)) for side in (earlier.THEN[0].theirs, earlier.THEN[0].best)]": "['0.962', '0.716']",
-        'efficiency_on("tapered", "most", most_gpus())': "50 percent",
-        'efficiency_on("graph", "most", 4, weak=True)': "80 percent",
-        # Of half precision 0.6 us a picture for a screen, where 32 bits take 1.4.
-        'seconds(lines.IMAGES * median(select("screen", math="float16")))': "3.15 milli second",
+        'efficiency_on("tapered", "most GPUs", most_gpus())': "50 percent",
+        'efficiency_on("graph", "most GPUs", 4, weak=True)': "80 percent",
+        # Of half precision 0.6 us an 8-bit picture, where one in float32 takes 1.4.
+        'seconds(lines.IMAGES * median(select("uint8", math="float16")))': "3.15 milli second",
     },
 }
 
@@ -129,7 +129,7 @@ ROWS = {
         "5248 & 1.01 second & 647 milli second & 504 milli second & 920 milli second & 960 milli second & 1.4 second "
         "& 525 milli second & 262 milli second & 131 milli second",
     ],
-    # Products gathered in memory take three times as long; 5248 pictures, pinned and hidden, 31.5 ms.
+    # Products by im2col take three times as long; 5248 pictures, pinned and hidden, 31.5 ms.
     ("dcgan", "layers"): ["im2col , cublas" + " & 13.3" * 4, "implicit" + " & 40.0" * 4],
     ("dcgan", "home"): ["pinned & 100 milli second & 101 milli second & 31.5 milli second ", "staged &", "pageable &"],
 }

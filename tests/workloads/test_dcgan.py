@@ -260,7 +260,7 @@ def test_another_rounds_pictures_are_detected():
 TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
 COLUMNS = {"epilogue": "separate", "product": "cuda_columns"}
 COPY_ENGINE = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
-LARGER = ("batches that end within", "2 + 2", "gathered, 4 + 0", "added up", "TF32", "float16")
+LARGER = ("batches that end within", "2 + 2", "im2col, 4 + 0", "added up", "TF32", "float16")
 CUDA_TUNINGS = {
     "one image at a time": {"batch": 1},
     "batches that end within": {"batch": 16, "epilogue": "separate"},
@@ -270,8 +270,8 @@ CUDA_TUNINGS = {
     "2 + 2": {"last": "cuda_parity", "split": 2, "batch": 16},
     "4 + 0": {"split": 4, "batch": 16},
     "the earlier study's": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16} | COLUMNS,
-    "gathered, in tiles": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16, "product": "cuda_shared"},
-    "gathered, 4 + 0": {"first": "cuda_im2col", "split": 4, "batch": 16, "product": "cublas"},
+    "im2col, in tiles": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16, "product": "cuda_shared"},
+    "im2col, 4 + 0": {"first": "cuda_im2col", "split": 4, "batch": 16, "product": "cublas"},
     "added up": {"first": "cuda_col2im", "split": 4, "batch": 101, "product": "cuda_tiled"},
     "added up in a graph": {"first": "cuda_col2im", "last": "cuda_im2col", "batch": 16, "graph": "on"},
     "warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
@@ -363,7 +363,7 @@ def test_a_layer_overlaps_the_previous_one_if_its_variant_can(overlaps):
 @pytest.mark.parametrize(
     ("last", "math"), [("cuda_window", "default"), ("cuda_window_mma", "float16"), ("cuda_parity", "default")]
 )
-def test_the_last_layer_writes_bytes_if_its_variant_can(monkeypatch, last, math, epilogue):
+def test_the_last_layer_writes_uint8_if_its_variant_can(monkeypatch, last, math, epilogue):
     """Then no pass follows it, and no array of float32 pictures is allocated."""
     allocated = []
 
@@ -387,9 +387,9 @@ def test_the_last_layer_writes_bytes_if_its_variant_can(monkeypatch, last, math,
     generator = gpu.generator(problem.network, problem.sizes, last=last, **options)
     (steps,) = generator.steps(problem.latents, [problem.pictures])
     phases = [phase for phase, _ in steps]
-    writes_bytes = epilogue == "fused" and last != "cuda_parity"
-    assert phases[-1] == ("layer 4" if writes_bytes else "epilogues")
-    assert ((problem.pictures.shape, np.float32) in allocated) != writes_bytes
+    writes_uint8 = epilogue == "fused" and last != "cuda_parity"
+    assert phases[-1] == ("layer 4" if writes_uint8 else "epilogues")
+    assert ((problem.pictures.shape, np.float32) in allocated) != writes_uint8
 
 
 @pytest.mark.gpu

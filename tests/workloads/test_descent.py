@@ -27,7 +27,7 @@ COUNTS = (1, 2, 17, 65, 512, 1000)
 DTYPES = ("float64", "float32")
 ALGORITHMS = descent.SIZES["algorithm"]
 ITERATIVE = ALGORITHMS[:3]
-# Sizes of a solve beside n: with a tolerance and without, for both right-hand sides, with scaled rows and without.
+# Sizes of a solve besides n: with a tolerance and without, for both right-hand sides, with scaled rows and without.
 SOLVES = (
     {"kappa": 10.0, "iterations": 80, "tolerance": 1e-2, "start": "worst"},
     {"kappa": 10.0, "iterations": 12, "start": "worst"},

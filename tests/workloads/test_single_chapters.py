@@ -1,4 +1,4 @@
-"""What single chapters say beside what every chapter does, of made-up times."""
+"""What single chapters say in addition to what every chapter does, of made-up times."""
 
 from dataclasses import replace
 

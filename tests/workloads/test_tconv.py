@@ -258,7 +258,7 @@ BYTE_SHAPES = [(2, h, 5, k) for h in (3, 4) for k in (1, 2, 3, 4)] + [(1, 6, 9, 
 
 @elementary.needs_compiler
 @pytest.mark.parametrize(("variant", "tuning"), [("cuda_window", {"rows": 4}), ("cuda_window_mma", {"rows": 8})])
-def test_layers_write_bytes_in_emulation(monkeypatch, variant, tuning):
+def test_layers_write_uint8_in_emulation(monkeypatch, variant, tuning):
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
     shared = workloads.load_variant("tconv", variant).geometry({"images": 1, "h": 1, "k": 4}, **tuning)[2]
     monkeypatch.setattr(cuda, "kernel", emulated_kernel(shared))

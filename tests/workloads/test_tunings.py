@@ -1,7 +1,7 @@
-"""Test that no variant ignores a tuning: each value of each tuning is read back from the variant's calls.
+"""Test that no variant ignores a tuning: several values of each tuning are read back from the variant's calls.
 
-Results don't depend on tunings, so a sweep over an ignored tuning would measure the same setting again and again. A
-variant runs on stand-ins (`call_log.py`), once per value, and OBSERVED says how the value shows in the log: in macros
+The checks of results don't notice an ignored tuning, so a sweep over it would measure the same setting again and again.
+A variant runs on stand-ins (`call_log.py`), once per value, and OBSERVED says how the value shows in the log: in macros
 and launches, in calls of libraries, or in variables of the worker. If possible, one of the values is the default; the
 logs of the others must differ from its log. Whoever adds a tuning adds an entry to OBSERVED.
 """
@@ -78,7 +78,7 @@ COMPILED = {"compiled": switch(r"^torch\.compile\(")}
 TF32 = Observed({"default": "^TF32 is allowed: False", "tf32": "^TF32 is allowed: True"})
 HALVES = {"float16": r"^torch\..*\.to\(torch\.float16", "bfloat16": r"^torch\..*\.to\(torch\.bfloat16"}
 NO_HALVES = (r"\.to\(torch\.b?float16", 0)
-IN_TORCH = Observed(
+TORCH_MATH = Observed(
     {
         "default": ["^TF32 is allowed: False False$", NO_HALVES],
         "tf32": ["^TF32 is allowed: True True$", NO_HALVES],
@@ -225,14 +225,14 @@ OBSERVED = {
         },
         "pytorch_cuda": {
             "batch": Observed((8, 512), r"\.split\(@\)"),
-            "math": IN_TORCH,
+            "math": TORCH_MATH,
             "turned": switch(r"\.flip\("),
             **TORCH_GRAPH,
             **COMPILED,
         },
         "pytorch_home": {
             "batch": Observed((8, 512), r"\.split\(@\)"),
-            "math": IN_TORCH,
+            "math": TORCH_MATH,
             "turned": switch(r"\.flip\("),
             **COMPILED,
         },
@@ -241,6 +241,7 @@ OBSERVED = {
         **dict.fromkeys(("numpy_loop", "scipy_cg", "scipy_cholesky"), ON_THREADS),
         "openmp": {
             "threads": Observed((1, 3), r" solve .* @x2, "),
+            # 1.17e-38, the smallest normal number of float32, is the argument after `recompute`.
             "recompute": Observed((0, 2), r" solve .*, @, 1\.17"),
         },
         "blas": {

@@ -106,7 +106,7 @@ FORMATS = Contract(
     },
 )
 COLUMNS = Contract("a module of columns", {"COLUMNS": Name(REQUIRED)})
-# The other modules that a workload's folder may have, beside `__init__.py` and the variants.
+# The other modules that a workload's folder may have, in addition to `__init__.py` and the variants.
 MODULES = {"reference": REFERENCE, "artefacts": ARTEFACTS, "formats": FORMATS, "columns": COLUMNS}
 
 FIGURE = Contract(

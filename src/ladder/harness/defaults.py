@@ -54,11 +54,13 @@ def check(
     reference: Any,
     precision: str,
 ) -> Round:
-    """Compare every element of every output with the workload's function `expected`.
+    """Compare every element of every output with what the workload's `expected` returns.
 
     Raises LadderError for an output that `expected` lacks.
     """
     expected = workload.expected(sizes, inputs, precision)
     if missing := sorted(set(outputs) - set(expected)):
-        raise LadderError(f"`expected` of {workload.__name__} lacks the output {missing[0]!r}: it needs all of them.")
+        raise LadderError(
+            f"`expected` of {workload.__name__} lacks the output {missing[0]!r}: it must return every output."
+        )
     return [compare(name, array, *expected[name]) for name, array in outputs.items()], None

@@ -37,7 +37,7 @@ def conclusion(stored_verdict):
         )
         yield (
             f"No verdict: {measured}, and a ratio is taken only within a campaign. The median of A is {value} times "
-            "that of B, which only indicates an order."
+            "that of B, which supports no verdict."
         )
         return
     between = f", 99 % interval {ends[0]} to {ends[1]}" if ends else ""

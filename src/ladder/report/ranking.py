@@ -1,8 +1,8 @@
 """The stored cases of a system, ranked by time within each set of sizes.
 
-The fastest tuning of a variant, and the fastest variant, are chosen by half of their processes; the other half gives
-the ratios to it (`statistics.selection`). A ratio is one of campaigns if both cases were measured in the same ones,
-else it only indicates an order.
+The fastest tuning of a variant, and the fastest variant, are chosen on half of their processes; the other half gives
+the ratios to it (`statistics.selection`). A ratio is taken within the campaigns that measured both cases; without any,
+it supports no verdict.
 """
 
 from dataclasses import dataclass, replace
@@ -135,7 +135,7 @@ def entry_of(results, case, rows, tested, tunings):
 
 
 def over(entry, fastest):
-    """An entry with its ratio to the fastest, from the processes that chose neither.
+    """An entry with its ratio to the fastest, from processes on which neither was chosen.
 
     Within a campaign these are the same processes of both cases, which pairs them.
     """

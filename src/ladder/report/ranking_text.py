@@ -21,9 +21,9 @@ from ladder.terminal import table, titled_table, wrapped
 
 APART = "~"  # before a ratio whose sides share no campaign
 WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks
-PARTIAL = "‡"  # after the fastest where no variant on a GPU was measured, though the machine has some
+PARTIAL = "‡"  # after the fastest where no variant on a GPU was measured, though some were at other sizes
 HERE = "°"  # after a variant whose result comes from this folder's records
-NOT_SLOWER = "not slower †"  # than the fastest, on the processes that didn't choose it
+NOT_SLOWER = "not slower †"  # than the fastest, on the processes on which it wasn't chosen
 SUMMARY = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
 RANKING = ("", "variant", "on", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
 PLACES = {"host": "CPU", "cuda": "GPU", "mpi": "ranks", "mpi_cuda": "GPUs", "offload": "GPUs"}
@@ -72,7 +72,7 @@ def full(ranking):
 
 
 def notes(rankings):
-    """Yield what the marks mean, and how much the rankings rest on."""
+    """Yield what the marks mean, and on how many campaigns and commits the rankings rest."""
     yield from marks(rankings)
     entries = [entry for ranking in rankings for entry in ranking.entries]
     campaigns = {key for entry in entries for key in study.by_campaign(entry.rows) if key}
@@ -85,11 +85,11 @@ def marks(rankings):
     entries = [entry for ranking in rankings for entry in ranking.entries]
     compared = [entry.over_fastest for entry in entries if entry.over_fastest]
     yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
-    if any(quotient.spread is None for quotient in compared):
-        yield f"{APART}: measured in no campaign together with the fastest, so the ratio only indicates an order."
+    if any(ratio(quotient).startswith(APART) for quotient in compared):
+        yield f"{APART}: measured in no campaign together with the fastest, so the ratio supports no verdict."
     if any(NOT_SLOWER in ratio(quotient) for quotient in compared):
         yield (
-            "†: the fastest was chosen by half of its processes. On the others, which give the ratios, this variant is "
+            "†: the fastest was chosen on half of its processes. On the others, which give the ratios, this variant is "
             "as fast or faster."
         )
     if any(UNKNOWN in ratio(quotient) for quotient in compared):
@@ -148,9 +148,10 @@ def tuning(entry):
 
 
 def ratio(value):
-    """How much slower than the fastest: a ratio, marked where it is not one of campaigns, or words instead of it.
+    """The cell of how much slower an entry is than the fastest, as a ratio or in words.
 
-    A ratio whose interval spans a factor of VAGUE is its lower end, or unknown if it may be 1.
+    If the interval spans a factor of VAGUE or more, only its lower end is printed ("at least"), or UNKNOWN if that end
+    isn't above 1. APART precedes all but UNKNOWN if no campaign measured both.
     """
     text = ratio_text(value)
     return text if value.spread or text == UNKNOWN else APART + text
@@ -201,6 +202,9 @@ def entry_document(entry):
 
 
 def interval(ratio):
-    """A value with its interval at 99 % as JSON; an end that isn't bounded is null, as is the number of campaigns."""
+    """A time or ratio with its interval at 99 % as JSON.
+
+    An end that isn't bounded is null, and so is the number of campaigns, except for a ratio taken within campaigns.
+    """
     low, high = (end if 0 < end < math.inf else None for end in (ratio.low, ratio.high))
     return {"value": ratio.value, "low": low, "high": high, "campaigns": ratio.spread and ratio.spread.campaigns}

@@ -79,7 +79,7 @@ def document(root, workflow, configuration, results, began=None, ended=None):
 
 
 def about(files, main, ended):
-    """The entities of the crate itself: its descriptor, its root, profiles, license, authors and language."""
+    """The entities of the crate itself: its descriptor, its root, profiles, licence, authors and language."""
     return [
         {
             "@id": FILE,

@@ -106,7 +106,7 @@ def on_machine(machine, a, b):
 
 
 def verdict_on(machine, a, b):
-    """The StoredVerdict on two entries. A best tuning is tested on other processes than those that chose it."""
+    """The StoredVerdict on two entries. A best tuning is tested on other processes than it was chosen on."""
     is_chosen = a.tunings > 1 or b.tunings > 1
     times = [study.by_campaign(entry.tested if is_chosen else entry.rows) for entry in (a, b)]
     ratio = ratios.between(*times, study.cases(a.rows, b.rows))

@@ -49,7 +49,7 @@ def rate(chapter, selection, work="bytes"):
 
 def share(chapter, selection):
     """The predicted time over the time: the share of the rate that the model assumes."""
-    return percent(chapter.predicted(selection) / study.middle(chapter.rows(selection)), 2)
+    return percent(1 / chapter.ratio(selection, lines.FLOOR).value, 2)
 
 
 def place(chapter, selection):

@@ -26,6 +26,7 @@ import pandas as pd
 
 from ladder.report import ratios
 from ladder.report.figures import formats
+from ladder.statistics.claims import decide
 from ladder.store import collect
 from ladder.store.study import values, where
 
@@ -163,17 +164,24 @@ def select(line, source=None, **tuning):
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause of a verdict: words and the ratio of two sides, its interval only if `has_interval`."""
+    """The cause of a verdict: words and the ratio of two sides, its interval only if `has_interval`.
+
+    With the bounds of a claim, `min` and `max`, it includes the verdict that the ratio alone would give.
+    """
 
     words: str
     slower: str | Selection
     faster: str | Selection
     has_interval: bool = False
+    min: float = 1
+    max: float | None = None
 
     def __call__(self, study, ratio):
         """The cause in LaTeX, whatever the ratio of the claim is; raises NotMeasured if a side wasn't measured."""
         measured = study.ratio(self.slower, self.faster)
-        return f"{self.words} {ratios.latex(measured) if self.has_interval else ratios.short(measured.value)}"
+        text = f"{self.words} {ratios.latex(measured) if self.has_interval else ratios.short(measured.value)}"
+        point = replace(measured, low=measured.value, high=measured.value)
+        return f"{text} ({decide(point, self.min, self.max).verdict})" if self.max else text
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,11 @@ class Generator:
         ]
 
     def fusible(self, variant, index, pictures):
-        """The operations that a variant's layer fuses: its activation, and the conversion to bytes; or none."""
+        """The operations that a variant's layer fuses: its activation, and the conversion to uint8; or none."""
         if self.epilogue != "fused" or activation(index) not in getattr(variant, "ACTIVATIONS", ()):
             return {}
-        writes_bytes = index == LAYERS[-1] and pictures == "uint8" and getattr(variant, "BYTES", False)
-        return {"activation": activation(index)} | ({"result": "uint8"} if writes_bytes else {})
+        writes_uint8 = index == LAYERS[-1] and pictures == "uint8" and getattr(variant, "WRITES_UINT8", False)
+        return {"activation": activation(index)} | ({"result": "uint8"} if writes_uint8 else {})
 
     def steps(self, latents, pictures):
         """The steps of a group's batches: for each batch, a list of (phase, function).

@@ -181,7 +181,7 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Load WIDTH elements of A at `source`. The loads bypass the caches, since a step reads each element only once.
+// Load WIDTH elements of A at `source`, as the first to be evicted, since a step reads each element only once.
 template <int WIDTH>
 __device__ __forceinline__ Vector<WIDTH> load_elements(const REAL *source) {
   if constexpr (WIDTH == 1) {
@@ -197,7 +197,7 @@ __device__ __forceinline__ Vector<WIDTH> load_elements(const REAL *source) {
 template <int WIDTH>
 __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows, int row_count, long long stride,
                                          int count) {
-  const int team = threadIdx.x / TEAM, lane = threadIdx.x % TEAM;
+  const int team = threadIdx.x / TEAM, team_thread = threadIdx.x % TEAM;
   const auto *factors = reinterpret_cast<const Vector<WIDTH> *>(shared.staged);
   const int accesses = count / WIDTH;
   for (int top = team * ROWS; top < row_count; top += BLOCK / TEAM * ROWS) {
@@ -206,7 +206,7 @@ __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows,
 #pragma unroll
     for (int k = 0; k < ROWS; ++k)  // beyond the last row, the last row is repeated and its sums are discarded
       row[k] = rows + (top + k < row_count ? top + k : row_count - 1) * stride;
-    int v = lane;
+    int v = team_thread;
     for (; v + (UNROLL - 1) * TEAM < accesses; v += UNROLL * TEAM) {
       Vector<WIDTH> row_elements[UNROLL][ROWS];
 #pragma unroll
@@ -235,7 +235,8 @@ __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows,
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {
       const REAL sum = sum_of_warp(sums[k]);
-      if (lane % WARP == 0 && top + k < row_count) shared.sums[(top + k) * WARPS_PER_ROW + lane / WARP] += sum;
+      if (team_thread % WARP == 0 && top + k < row_count)
+        shared.sums[(top + k) * WARPS_PER_ROW + team_thread / WARP] += sum;
     }
   }
 }

@@ -1,6 +1,6 @@
-// GEMV by teams of TEAM threads: with TEAM = 32 a team is a warp, with TEAM = BLOCK a whole block. A team computes ROWS
-// rows of the matrix at once, for a part of their columns. To keep the memory busy, each thread starts UNROLL loads per
-// row before it uses the first; each loaded element of x is used for ROWS rows.
+// GEMV by teams of TEAM threads: with TEAM = 32 a team is a warp, with TEAM = BLOCK a whole block. A team multiplies
+// ROWS rows of the matrix by x at once, over a part of their columns. To keep the memory busy, each thread starts
+// UNROLL loads per row before it uses the first; each loaded element of x is used for ROWS rows.
 //
 // Shapes: matrix (n, m), x (m), out (n, parts), where parts = gridDim.y is the number of parts of the columns.
 //
@@ -21,7 +21,7 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Load a vector that is read only once, bypassing the caches, which keep x.
+// Load a vector that is read only once, as the first to be evicted, so that the caches keep x.
 __device__ __forceinline__ Vector<1> load_streaming(const Vector<1> *from) { return {__ldcs(from->value)}; }
 __device__ __forceinline__ Vector<16 / sizeof(REAL)> load_streaming(const Vector<16 / sizeof(REAL)> *from) {
   const int4 bits = __ldcs(reinterpret_cast<const int4 *>(from));
@@ -33,7 +33,7 @@ __device__ __forceinline__ Vector<16 / sizeof(REAL)> load_streaming(const Vector
 template <int WIDTH>
 __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL *out, long long n, long long m,
                                         long long columns) {
-  const int team = threadIdx.x / TEAM, lane = threadIdx.x % TEAM;
+  const int team = threadIdx.x / TEAM, team_thread = threadIdx.x % TEAM;
   const long long top = ((long long)blockIdx.x * (BLOCK / TEAM) + team) * ROWS;
   const long long start = blockIdx.y * columns, end = start + columns < m ? start + columns : m;
   const auto *x_vectors = reinterpret_cast<const Vector<WIDTH> *>(x);
@@ -43,7 +43,7 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
     row_vectors[r] = reinterpret_cast<const Vector<WIDTH> *>(matrix + (top + r < n ? top + r : n - 1) * m);
 
   REAL sums[ROWS] = {};
-  for (long long v = start / WIDTH + lane; v < end / WIDTH; v += TEAM * UNROLL) {
+  for (long long v = start / WIDTH + team_thread; v < end / WIDTH; v += TEAM * UNROLL) {
     Vector<WIDTH> factors[UNROLL], elements[UNROLL][ROWS];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
@@ -66,17 +66,17 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
     const REAL sum = sum_of_warp(sums[r]);
-    if (lane % 32 == 0) warp_sums[threadIdx.x / 32][r] = sum;
+    if (team_thread % 32 == 0) warp_sums[threadIdx.x / 32][r] = sum;
   }
   __syncthreads();  // the sums of all warps are complete
-  if (lane >= ROWS || top + lane >= n) return;
+  if (team_thread >= ROWS || top + team_thread >= n) return;
   REAL sum = 0;
 #pragma unroll
-  for (int warp = 0; warp < WARPS; ++warp) sum += warp_sums[team * WARPS + warp][lane];
-  out[(top + lane) * gridDim.y + blockIdx.y] = sum;
+  for (int warp = 0; warp < WARPS; ++warp) sum += warp_sums[team * WARPS + warp][team_thread];
+  out[(top + team_thread) * gridDim.y + blockIdx.y] = sum;
 }
 
-// With accesses of 16 bytes, of which the bytes of a row are a multiple.
+// With 16-byte accesses; the size of a row must be a multiple of 16 bytes, and the arrays aligned to 16 bytes.
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv_wide(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
               long long columns) {

@@ -1,10 +1,10 @@
 """GEMV on the GPU, a warp or a block for several rows at once, with 16-byte accesses; bound by the GPU's memory.
 
 A team of `team` threads reads consecutive elements of `rows` rows, with `unroll` pending accesses per row; unaligned
-rows are read element by element. Loads of the matrix bypass the caches, so that x stays there; an element of x is
-loaded once for `rows` rows. If there are too few rows to occupy the GPU, their columns are split over blocks, and a
-second kernel adds the partial sums in a fixed order: the result is bitwise reproducible. A product with a matrix of a
-few megabytes is bound by the latency of a launch and of the first loads.
+rows are read element by element. Loads mark elements of the matrix as the first to be evicted, so that the caches keep
+x; an element of x is loaded once for `rows` rows. If there are too few rows to occupy the GPU, their columns are split
+over blocks, and a second kernel adds the partial sums in a fixed order: the result is bitwise reproducible. A product
+with a matrix of a few megabytes is bound by the latency of a launch and of the first loads.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
 // The transposed convolution to few channels: a thread computes all channels of the four elements around each of PIXELS
-// neighbours in a row, and multiplies only pairs of pixels and taps that contribute.
+// neighbours in a row. It multiplies only pairs of pixels and taps that exist; pixels beyond the image are zeros.
 //
 // A block has ROWS x COLUMNS pixels of one image. These and their neighbours are copied to shared memory in steps of BK
 // channels, double-buffered. Each value there is used by 25 CHANNELS multiply-adds in the threads of up to 9 pixels.

@@ -1,8 +1,9 @@
 """The transposed convolution to few channels on the GPU without tensor cores, with a thread's sums in registers.
 
-A thread computes all elements around 4 pixels of a row, so that 25 multiply-adds per output channel use each value that
-it reads from shared memory. A block has `rows` x 32 pixels of an image. No product is wasted. Compute-bound, and for
-few channels bound by reading the image.
+A thread computes all elements around 4 pixels of a row: per input channel, it reads 18 pixels from shared memory for
+100 multiply-adds per output channel. A block has `rows` x 32 pixels of an image. Only pairs of pixels and taps that
+exist are multiplied, except that pixels beyond the image, at its border or in a block's columns, count as zeros.
+Compute-bound, and for few channels bound by reading the image.
 """
 
 from functools import partial
@@ -19,7 +20,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_window.cu"
 LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (4, 32)}
 ACTIVATIONS = ("none", "relu", "tanh")
-BYTES = True
+WRITES_UINT8 = True  # a layer may write 8-bit pixels
 # As in the source: columns of a block, pixels of a thread, channels of a step, elements of a vector of 16 bytes.
 COLUMNS, PIXELS, BK, V = 32, 4, 16, 4
 # The taps (r, s) of the filter in the order of use: for each pixel of a 3 x 3 window, element by element.
@@ -48,7 +49,7 @@ def pack(weights, packed):
 
 
 def layer(problem, *, activation="none", result="float32", rows: int = 16):
-    """The Layer to a `result` of float32 or uint8."""
+    """The Layer, which writes a `result` of float32 or uint8."""
     sizes = problem.sizes
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     packed = problem.device.empty((c, -(-25 * k // V) * V), sizes["dtype"])

@@ -27,7 +27,7 @@ PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
 READS_OPERANDS = True  # see `layer.py`
 OVERLAPS = True  # a layer's kernel may begin while the previous one ends, see `layer.py`
-BYTES = True  # a layer may write 8-bit pixels
+WRITES_UINT8 = True  # a layer may write 8-bit pixels
 # As in the source: columns of a block's pixels, bytes of a line in shared memory, columns of a tensor-core product.
 COLUMNS, LINE, PRODUCT_COLUMNS = 32, 128, 8
 

@@ -10,7 +10,7 @@ A variant's `layer(problem, *, <tuning>)` returns a Layer. `problem` has `device
   (`include/ptx/programmatic_launch.cuh`).
 - READS_OPERANDS: the image is an array of operands of tensor cores (`operands.py`); with `result` = operands, the
   output is one, too, for the next layer.
-- BYTES: `result` is float32, or uint8 for 8-bit pixels of values in [-1, 1] (`include/output_types.cuh`).
+- WRITES_UINT8: `result` is float32, or uint8 for 8-bit pixels of values in [-1, 1] (`include/output_types.cuh`).
 """
 
 from collections.abc import Callable

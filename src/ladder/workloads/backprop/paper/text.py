@@ -1,4 +1,4 @@
-"""Functions of this chapter's text beside those of every chapter."""
+"""Functions of this chapter's text in addition to those of every chapter."""
 
 from ladder.report import latex
 from ladder.report.telling.functions import largest

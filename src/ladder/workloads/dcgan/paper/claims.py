@@ -4,19 +4,19 @@ from ladder.report.telling.claims import at_floor
 from ladder.report.telling.lines import Cause, Claim, exactly, select
 from ladder.store.study import middle
 from ladder.workloads.dcgan.paper import earlier
-from ladder.workloads.dcgan.paper.lines import cold, on_gpus
+from ladder.workloads.dcgan.paper.lines import cold_start, on_gpus
 
 ZEROS = 4  # a stride of two along both axes: of as many taps of a filter one meets a pixel, the others zeros
 
 
 def best_number_claim(images):
-    """The claim that, with the start of the program, a number of GPUs in each node is best for so many images."""
+    """The claim that, in cold calls, a number of GPUs in each node is best for so many images."""
     slower, faster = (2, 1) if images <= earlier.ONE_UP_TO else (1, 2) if images <= earlier.TWO_UP_TO else (2, 4)
     sides = [on_gpus("ranks-then", "ranks", count, images) for count in (slower, faster)]
     words = f"{images} pictures, cold: {faster} over {slower} GPUs"
-    needs = f"runs on {max(slower, faster)} GPUs"
+    needs = f"the study's program on {max(slower, faster)} GPUs"
     cause = Cause("steady:", *sides, has_interval=True)
-    return Claim(f"gpus/{images}", words, *map(cold, sides), needs=needs, cause=cause, place="3")
+    return Claim(f"gpus/{images}", words, *map(cold_start, sides), needs=needs, cause=cause, place="3")
 
 
 def hidden_claim(math, line, kernels, words):
@@ -49,7 +49,7 @@ AS_MATRICES = Cause("the last layer", *LAST_LAYER, has_interval=True)
 THEIR_COPY = Cause("copies after each batch:", staged("staged", "after"), HIDDEN, has_interval=True)
 OUR_KERNELS = Cause("kernels faster:", "columns", "implicit")
 STEADY = [on_gpus("ranks", "ranks", count) for count in (1, 2)]
-THREADS = on_gpus("threads", "ranks", 2)
+THREADS = on_gpus("host-threads", "ranks", 2)
 COPY, OUR_COPY = "The host's copy out of the buffer costs nothing", "The host's copy costs nothing, our kernels"
 BATCHES, SPLITS, MEMORIES = ({"needs": f"both {things}"} for things in ("batches", "splits", "memories"))
 EARLIER = [
@@ -68,8 +68,8 @@ OWN = [
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", ZEROS, cause="vectors too"),
     Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both"),
     Claim("host-peer/compiled", "`tuned` over PyTorch, compiled", "pytorch-compiled", "tuned", needs="both"),
-    # As many multiply-adds as with zeros, and nothing gathered.
-    Claim("implicit", "Implicit products over gathered ones", "columns", "implicit", ZEROS, cause="no zeros"),
+    # The im2col matrix has as many zeros.
+    Claim("implicit", "Implicit products over im2col", "columns", "implicit", ZEROS, cause="no zeros"),
     at_floor("ceiling", "`window` at the model's time", "window", needs="the rung"),
     Claim("half", "Tensor cores over `window`", "window", "tma"),
     hidden_claim("float32", "home", "window", "float32"),

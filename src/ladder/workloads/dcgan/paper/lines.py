@@ -5,8 +5,8 @@ from ladder.store import collect, study
 from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"
-# Sizes of the claims: the network of the earlier study, and its largest number of images. Its own kernels take so long
-# that a hundred images, one batch, tell as much; those of the host have a few.
+# Sizes of the claims: the network of the earlier study, and its largest number of images. Its kernels are so slow that
+# one batch of a hundred images suffices to time them; on the host, a few images do.
 SIZE = {"channels": layout.CHANNELS, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248
 HOST_IMAGES, RUNG_IMAGES, SPLIT_IMAGES, STAGED_IMAGES = 4, 100, 16, 1000
@@ -14,7 +14,7 @@ FULL_SIZE = SIZE | {"images": IMAGES}
 SPLITS, STAGED, GPUS = "dcgan_splits", "dcgan_staged", "dcgan_cards"
 ON_RANKS = "dcgan_few", "dcgan_many", "dcgan_ranks"  # the first two with the kernels of the earlier study
 ON_GPUS = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
-# Phases that aren't part of every call; the parts of a call in the waterfall.
+# Phases outside of calls; the parts of a call in the waterfall.
 OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
@@ -30,96 +30,93 @@ SOURCES = {
     "rungs": Source("gpu", "dcgan_rungs", images=RUNG_IMAGES, **SIZE),
     "splits": Source("gpu", SPLITS, images=SPLIT_IMAGES, **SIZE),
     "staged": Source("gpu", STAGED, images=STAGED_IMAGES, **SIZE),
-    # A case of several experiments is that of the first, in which campaigns measure it.
+    # A case in several experiments is taken from the first of them, so those that campaigns measure come first.
     "gpu": Source("gpu", "dcgan_peers", "dcgan_home", "dcgan_gpu", **FULL_SIZE),
-    "screen": Source("screen", "dcgan_home_uint8", **FULL_SIZE | {"pictures": "uint8"}),
-    "floats": Source("screen", "dcgan_peers", "dcgan_home", **FULL_SIZE),
+    "uint8": Source("uint8", "dcgan_home_uint8", **FULL_SIZE | {"pictures": "uint8"}),
+    "float32": Source("uint8", "dcgan_peers", "dcgan_home", **FULL_SIZE),
     "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=network_layers),
     "ranks": Source("ranks", *ON_RANKS, GPUS, **SIZE),
-    "threads": Source("most", GPUS, **SIZE),
-    "most": Source("most", GPUS, "dcgan_ranks", "dcgan_weak", *ON_GPUS, **SIZE),
+    "several GPUs": Source("widest", GPUS, **SIZE),
+    "most GPUs": Source("widest", GPUS, "dcgan_ranks", "dcgan_weak", *ON_GPUS, **SIZE),
 }
 MACHINES = {
     "host": Needs(("host",)),
     "gpu": Needs(("rungs", "gpu"), frozenset({"cuda"})),
     "ranks": Needs(("ranks",), min={"ranks": 2}, separate=True),
-    "most": Needs(("threads",), widest="gpus"),
-    "screen": Needs(("screen",), separate=True),
+    "widest": Needs(("several GPUs",), widest="gpus"),
+    "uint8": Needs(("uint8",), separate=True),
     "layers": Needs(("layers",), separate=True),
 }
-# Tunings of the host; of the kernels of the earlier study, in the end three products of gathered matrices and a direct
-# kernel for the last layer; of ours.
+# Tunings of the host.
 ONE_THREAD = {"threads": 1}
 LOOPS, PARITY = (ONE_THREAD | {"first": name, "last": name} for name in ("loops", "parity"))
 FUSED = {"threads": MAX, "batch": HOST_IMAGES, "epilogue": "fused", "first": "tuned"}
-TILED, MIXED = FUSED | {"last": "tuned"}, FUSED | {"last": "blas", "split": 3}
+TILED, WITH_BLAS = FUSED | {"last": "tuned"}, FUSED | {"last": "blas", "split": 3}
+# Tunings of the kernels of the earlier study: in the end three im2col products, and a direct kernel for the last layer.
 SEPARATE = {"batch": RUNG_IMAGES, "epilogue": "separate"}
 NAIVE, GPU_PARITY = (SEPARATE | {"first": name} for name in ("cuda_naive", "cuda_parity"))
-GATHERED = SEPARATE | {"first": "cuda_im2col", "last": "cuda_parity", "product": "cuda_columns", "split": 3}
-TILES = GATHERED | {"product": "cuda_shared"}
+IM2COL = SEPARATE | {"first": "cuda_im2col", "last": "cuda_parity", "product": "cuda_columns", "split": 3}
+TILES = IM2COL | {"product": "cuda_shared"}
+# Tunings of our kernels.
 IMPLICIT = SEPARATE | {"first": "cuda_implicit", "last": "cuda_parity", "split": 3}
 WINDOW = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "graph": UNSTATED, "epilogue": UNSTATED}
 TMA = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
-IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
+LARGE_BATCH, SMALL_BATCH = {"batch": 1280}, {"batch": 128}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_GPU, ON_ONE_STREAM = {"gpus": 1}, {"streams": 1, "graph": "on"}
 OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
 HIDDEN, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
-TMA_TF32, TMA_FLOAT16 = TMA | TAPERED | ON_ONE_GPU, TMA | ON_ONE_STREAM | FLOAT16 | IN_SMALL | ON_ONE_GPU
+TMA_TF32, TMA_FLOAT16 = TMA | TAPERED | ON_ONE_GPU, TMA | ON_ONE_STREAM | FLOAT16 | SMALL_BATCH | ON_ONE_GPU
 ON_HOST = {"threads": MAX, "batch": HOST_IMAGES, "turned": OFF}  # of PyTorch
-PEER, COPIED = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
+PEER, PEER_IDEA = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
 LINES = {
     "loops": Line("host", LOOPS, "host", "a branch for every zero", "", "loops"),
     "parity": Line("host", PARITY, "host", "loops at the right parity, vectors of channels", "a branch", "parity"),
     "tuned": Line("host", TILED, "host", "products of exact size in registers", "caches, cores", "tuned"),
-    "mixed": Line("host", MIXED, "host", "BLAS for the last layer's few channels", "idle registers", "tuned, BLAS"),
+    "blas": Line("host", WITH_BLAS, "host", "BLAS for the last layer's few channels", "idle registers", "tuned, BLAS"),
     "naive": Line("cuda", NAIVE, "rungs", "a thread per element of a layer", "cores", "naive", begins=True),
     "gpu-parity": Line("cuda", GPU_PARITY, "rungs", "the same at the right parity", "a branch", "parity"),
-    "tiles": Line("cuda", TILES, "rungs", "products of gathered matrices", "memory", "3 + 1, tiles"),
-    "columns": Line(
-        "cuda", GATHERED, "rungs", "one operand of a product in a register", "shared memory", "3 + 1, columns"
-    ),
-    "implicit": Line(
-        "cuda", IMPLICIT, "rungs", "products without zeros, nothing gathered", "multiply-adds", "3 + 1, implicit"
-    ),
-    "window": Line("cuda", WINDOW | IN_LARGE, "gpu", "a window of pixels, fused layers", "loads", "3 + 1, window"),
-    "tma": Line("cuda", TMA | FLOAT16 | IN_LARGE, "gpu", "tensor cores", "multiply-adds", "half, TMA"),
+    "tiles": Line("cuda", TILES, "rungs", "im2col products", "memory", "3 + 1, tiles"),
+    "columns": Line("cuda", IM2COL, "rungs", "one operand in a register", "shared memory", "3 + 1, columns"),
+    "implicit": Line("cuda", IMPLICIT, "rungs", "implicit products, no zeros", "multiply-adds", "3 + 1, implicit"),
+    "window": Line("cuda", WINDOW | LARGE_BATCH, "gpu", "a window of pixels, fused layers", "loads", "3 + 1, window"),
+    "tma": Line("cuda", TMA | FLOAT16 | LARGE_BATCH, "gpu", "tensor cores", "multiply-adds", "half, TMA"),
     "home": Line("home", ON_ONE_GPU | HIDDEN, "gpu", "hidden copies", "the link", "float32", begins=True),
     "home-graph": Line("home", ON_ONE_GPU | GRAPHED, "gpu", "two streams, one graph", "launches", "float32, graph"),
     "home-tma-tf32": Line("home", TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"),
     "home-tma": Line("home", TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
     "pytorch": Line("pytorch", ON_HOST | {"compiled": OFF}, "host", begins=True),
     "pytorch-compiled": Line("pytorch", ON_HOST | {"compiled": "on"}, "host", label="compiled"),
-    "peer-home": Line("pytorch_home", PEER | {"math": "default"}, "gpu", COPIED, label="float32", begins=True),
-    "peer-home-tf32": Line("pytorch_home", PEER | TF32, "gpu", COPIED, label="TF32"),
+    "peer-home": Line("pytorch_home", PEER | {"math": "default"}, "gpu", PEER_IDEA, label="float32", begins=True),
+    "peer-home-tf32": Line("pytorch_home", PEER | TF32, "gpu", PEER_IDEA, label="TF32"),
 }
 TABLE, FIGURE = [[key for key, line in LINES.items() if line.idea]], list(LINES)
 # Further lines, for claims, texts and tables only. `ranks-then` has the kernels and the memory of the earlier study.
-SINGLE = {"math": UNSTATED, "memory": UNSTATED, "copies": UNSTATED}
-GRAPHS = SINGLE | {"graph": "on"}
+DEFAULTS = {"math": UNSTATED, "memory": UNSTATED, "copies": UNSTATED}
+GRAPHS = DEFAULTS | {"graph": "on"}
 LINES |= {
     "split": Line("cuda", {"first": "cuda_im2col"}, "splits"),
     "staged": Line("home", {"first": "cuda_im2col"}, "staged"),
     "copied": Line("home", {"streams": 1, "batches": UNSTATED} | OURS, "gpu"),
     "ranks-then": Line("mpi_home", {"ranks": MAX, "first": "cuda_im2col", "memory": "staged"}, "ranks"),
     "ranks": Line("mpi_home", {"ranks": MAX, "first": UNSTATED}, "ranks"),
-    "threads": Line("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),
-    "graph": Line("home", GRAPHS | {"batches": UNSTATED, "gpus": MAX}, "most"),
-    "tapered": Line("home", GRAPHS | {"batches": "tapered", "gpus": MAX}, "most"),
-    "pageable": Line("home", SINGLE | {"memory": "pageable", "gpus": MAX}, "most"),
-    "half": Line("home", SINGLE | {"math": "float16", "gpus": MAX}, "most"),
-    "screen": Line("home", TMA | ON_ONE_STREAM | TAPERED | {"batch": 1056}, "screen"),
+    "host-threads": Line("home", DEFAULTS | {"graph": UNSTATED, "gpus": MAX}, "most GPUs"),
+    "graph": Line("home", GRAPHS | {"batches": UNSTATED, "gpus": MAX}, "most GPUs"),
+    "tapered": Line("home", GRAPHS | {"batches": "tapered", "gpus": MAX}, "most GPUs"),
+    "pageable": Line("home", DEFAULTS | {"memory": "pageable", "gpus": MAX}, "most GPUs"),
+    "half": Line("home", DEFAULTS | {"math": "float16", "gpus": MAX}, "most GPUs"),
+    "uint8": Line("home", TMA | ON_ONE_STREAM | TAPERED | {"batch": 1056}, "uint8"),
 }
 
 
-def on_gpus(way, source, count, images=IMAGES):
-    """The selection of `images` pictures drawn on `count` GPUs; `way` is the key of a line, such as `ranks`."""
-    return select(way, source, **{"ranks" if way.startswith("ranks") else "gpus": count}, images=images)
+def on_gpus(line, source, count, images=IMAGES):
+    """The selection of `images` pictures drawn on `count` GPUs; `line` is a key of LINES, such as `ranks`."""
+    return select(line, source, **{"ranks" if line.startswith("ranks") else "gpus": count}, images=images)
 
 
-def cold(selection):
-    """A selection's start and first call in each process, if they were recorded."""
+def cold_start(selection):
+    """A selection's set-up and first call in each process, if they were recorded."""
     return selection.in_column("cold_start")
 
 

@@ -7,7 +7,7 @@ from ladder.workloads.dcgan.paper.lines import SPLIT_IMAGES, SPLITS
 TITLE = "Layers as products or by loops"
 CAPTION = """\
 Timelines of a batch of sixteen pictures on the GPU, as in a figure of the study. A title says how many of the four
-layers are products of gathered matrices, with one operand in registers, and how many are computed directly.
+layers are im2col products, with one operand in registers, and how many are computed directly.
 """
 EXPERIMENTS = ("dcgan_splits",)
 WAYS = {f"{first} + {4 - first}": select("split", split=first, images=SPLIT_IMAGES) for first in (2, 3, 4)}

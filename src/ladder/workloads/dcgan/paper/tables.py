@@ -7,14 +7,14 @@ from ladder.report.latex import code, num
 from ladder.store.study import values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.lines import IMAGES, cold, on_gpus
+from ladder.workloads.dcgan.paper.lines import IMAGES, cold_start, on_gpus
 
-GATHERED = "cuda_im2col, cublas"
+IM2COL = "cuda_im2col, cublas"
 HEIGHTS = [h for h, *_ in layout.layers(layout.CHANNELS)]  # rows of the images before each layer
 METHODS = {
     "cuda_parity": {},
     "cuda_im2col, cuda_columns": {"product": "cuda_columns"},
-    GATHERED: {"product": "cublas"},
+    IM2COL: {"product": "cublas"},
     "cuda_col2im, cublas": {"product": "cublas"},
     "cuda_implicit": {},
     "cuda_window": {},
@@ -26,7 +26,7 @@ METHODS |= {f"{name}, {words}": {"math": math} for words, math in MATHS.items() 
 MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
 # Ways to draw on several GPUs.
 WAYS = {
-    "threads": "threads",
+    "threads": "host-threads",
     "threads, a graph each": "graph",
     "threads, a graph each, tapered": "tapered",
     "ranks": "ranks",
@@ -67,7 +67,7 @@ def gpus(study):
     for size in earlier.NUMBERS if len(counts) > 1 else ():
         now = [on_gpus("ranks-then", "ranks", count, size) for count in counts]
         then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
-        starts = (median(study.find(cold(case)), 2) for case in now)
+        starts = (median(study.find(cold_start(case)), 2) for case in now)
         rows.append([num(size), *then, *starts, *(median(study.find(case)) for case in now)])
     a_node, now = ([formats.gpus(count) for count in numbers] for numbers in ((1, 2, 4), counts))
     groups = {"then, GPUs in each of two nodes": a_node, "now, cold": now, "now, steady": now}
@@ -77,13 +77,13 @@ def gpus(study):
 
 def most_gpus(study):
     """The time of a call on one GPU and on more in each of WAYS, and the parallel efficiency; none with up to two."""
-    largest, rows = max(values(study.frame("threads"), "gpus"), default=0), []
+    largest, rows = max(values(study.frame("several GPUs"), "gpus"), default=0), []
     if largest <= 2:
         return latex.table("", (), ())
-    counts = values(where(study.frame("most"), images=IMAGES), "gpus")
+    counts = values(where(study.frame("most GPUs"), images=IMAGES), "gpus")
     counts = sorted({1, largest, *(count for count in counts if count < largest)})
-    for name, way in WAYS.items():
-        cases = [study.find(on_gpus(way, "most", count)) for count in counts]
+    for name, line in WAYS.items():
+        cases = [study.find(on_gpus(line, "most GPUs", count)) for count in counts]
         if any(map(len, cases)):
             efficiency = ratios.efficiency(ratios.of(cases[0], cases[-1]), counts[-1])
             rows.append([name, *map(median, cases), efficiency or NONE])

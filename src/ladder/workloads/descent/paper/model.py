@@ -1,9 +1,8 @@
 """The predicted time of an iteration: dependent launches, round trips and barriers, and reading A.
 
-That of an elementary kernel is its traffic at the GPU's bandwidth.
-
-The costs are assumptions; the table of the ladder compares predictions and measurements. The model assumes that A stays
-on the chip, and takes no time to read, only in `cuda_persistent` and `cuda_cluster`.
+For an elementary kernel (`descent_kernel`), it is its bytes divided by the GPU's bandwidth. The costs are assumptions;
+the table of the ladder compares predictions and measurements. The model assumes that A stays on the chip, and takes no
+time to read, only in `cuda_persistent` and `cuda_cluster`.
 """
 
 import numpy as np
@@ -13,14 +12,14 @@ from ladder.report.assumptions import BARRIER, EXCHANGE, LAUNCH, NODE, ROUND_TRI
 from ladder.store import rates
 from ladder.workloads.descent_kernel.passes import lengths, load_of
 
-# Seconds of an iteration beside launches and reading A.
+# Seconds of an iteration in addition to launches and reading A.
 LATENCIES = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
 LATENCIES["cuda_symmetric"] = 4 * BARRIER
 # How many times A goes through memory: each of version 2's two products reads A, then writes n^2 terms and reads them.
 TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused": 1, "cuda_symmetric": 0.5}
 
 
-def kernels(variant, n):
+def launch_count(variant, n):
     """The number of launches in an iteration."""
     return {"cuda_version2": 8 + 4 * len(lengths(n, load_of(n))), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
 
@@ -37,10 +36,11 @@ def predict(machine, row):
         return rates.seconds(machine, row, {"memory": row["bytes"]})
     if variant not in TRAFFIC:
         return LATENCIES.get(variant)
-    products = 2 if pd.notna(recompute) and recompute == 1 else 1
-    launches = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
-    waiting, reading = launches + LATENCIES.get(variant, 0.0), TRAFFIC[variant] * products * bytes_of(row)
-    return rates.seconds(machine, row, {"seconds": waiting, "memory": reading}, row.get("threads"))
+    products = 2 if pd.notna(recompute) and recompute == 1 else 1  # with 1, r = b - A x in every iteration
+    launch_seconds = launch_count(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
+    latency_seconds = launch_seconds + LATENCIES.get(variant, 0.0)
+    bytes_moved = TRAFFIC[variant] * products * bytes_of(row)
+    return rates.seconds(machine, row, {"seconds": latency_seconds, "memory": bytes_moved}, row.get("threads"))
 
 
 def floor(machine, row):

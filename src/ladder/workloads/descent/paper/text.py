@@ -1,4 +1,4 @@
-"""Functions of this chapter's text beside those of every chapter; they return None if a measurement is missing."""
+"""Functions of this chapter's text in addition to those of every chapter; None if a measurement is missing."""
 
 from functools import partial
 

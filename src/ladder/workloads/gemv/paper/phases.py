@@ -9,10 +9,11 @@ from ladder.workloads.gemv.paper.lines import PHASES
 TITLE = "Where the time of matrix-vector products on ranks and GPUs goes"
 CAPTION = """\
 The phases of a product on ranks of the host and on GPUs. Left, the matrix is sent for every product; right, it is
-resident, and the time after the plus sign is that of sending it once. A dot is the whole call with its 95 % interval,
-hollow if not converged. Phases are timed one by one; where their sum differs from the call by more than a fifth, only
-the dot is shown.
+resident (on GPUs, a larger one), and the time after the plus sign is that of sending it once. A dot is the whole call
+with its 95 % interval, hollow if not converged. Phases are timed one by one; where their sum differs from the call by
+more than a fifth, only the dot is shown.
 """
+# With gemv_threads and gemv_gpu, by which the machines of the chapter are chosen.
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
 MODES = ("matrix sent every time", "matrix resident")
 COLOURS = dict(zip(PHASES, (looks.COLOURS[name] for name in ("blue", "sky", "green", "orange")), strict=True))
