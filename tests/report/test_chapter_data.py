@@ -293,7 +293,7 @@ def test_a_name_that_nothing_has_ends_the_run_when_it_is_planned(file, old, new,
     ("text", "sentence"),
     [
         ('<<rate("paralel")>>', "There is no line 'paralel'. Did you mean 'parallel'?"),
-        ('<% measured %><<place("parallel")>><<rate("paralel")>><% endmeasured %>', "There is no line 'paralel'."),
+        ('<% measured %><<time("parallel")>><<rate("paralel")>><% endmeasured %>', "There is no line 'paralel'."),
         ('<% measured %><% otherwise %><<rate("paralel")>><% endmeasured %>', "There is no line 'paralel'."),
         ('<<speedup("vectorised", "paralel")>>', "There is no line 'paralel'."),
         ('<<rat("parallel")>>', "there is no 'rat' for texts to ask for. Did you mean 'rate'"),

@@ -21,7 +21,7 @@ from ladder.report.telling.lines import (
     Line,
     Needs,
     Source,
-    place,
+    parallelism,
     select,
 )
 from ladder.store import study as queries
@@ -83,13 +83,13 @@ def test_several_are_more_than_one():
         ({"device": "mpi_cuda", "ranks": 2.0}, "2 GPUs"),
     ],
 )
-def test_a_place_is_where_a_case_runs(row, words):
-    assert place(row) == words
+def test_the_parallelism_of_a_case_is_text(row, words):
+    assert parallelism(row) == words
 
 
 @pytest.mark.parametrize(("ranks", "words"), [(1, "1 rank of 8 threads"), (4.0, "4 ranks of 8 threads")])
-def test_a_sentence_has_the_place_in_words(ranks, words):
-    assert place({"device": "mpi", "ranks": ranks, "threads": 8}, times=None) == words
+def test_a_sentence_has_the_parallelism_in_words(ranks, words):
+    assert parallelism({"device": "mpi", "ranks": ranks, "threads": 8}, times=None) == words
 
 
 @pytest.fixture(scope="module")
@@ -291,7 +291,7 @@ def test_values_of_a_text(study):
     ask = functions.of_chapter(study)
     assert ask["speedup"]("serial", "openmp").startswith(r"\num{24}\,$\times$")
     assert ask["count"]("openmp", "threads") == r"\num{24}"
-    assert ask["place"]("hybrid") == "2 ranks of 8 threads"
+    assert ask["parallelism"]("hybrid") == "2 ranks of 8 threads"
     assert ask["machine"]("host") == code(MACHINE)
     described = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
     assert functions.gpu(chapter_study.of_chapter("gemv", described), "gpu") == "NVIDIA H200"

@@ -27,7 +27,7 @@ VALUES = {
         "compared with it, after 2.0",
     },
     "mlp": {
-        'operations(select("small/cublas", graph="off"))': "36 micro second",
+        'sum_of_operations(select("small/cublas", graph="off"))': "36 micro second",
         'time("small/cublas")': "36 micro second",  # of a batch
         'speedup(*(claims.one_by_one(name).part("tn") for name in ("cuda_naive", "cuda_shared")))': "1.5 x",
         # The time of `nt` is 0.2 of the products, that of `nn` 0.5, and 2.794 of every 2.01 multiply-adds are in `nn`.

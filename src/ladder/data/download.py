@@ -51,7 +51,7 @@ def fetch(path: Path, expected: ExpectedFile, mirrors: Sequence[Path | str]) -> 
     for mirror, parsed in [(mirror, parse_mirror(str(mirror))) for mirror in mirrors]:
         try:
             contents = require_expected(read_from_mirror(parsed, path.name, expected.size), expected)
-        except (UnusableFile, OSError, urllib3.exceptions.HTTPError) as error:  # those of `requests` are OSErrors
+        except (UnusableFile, OSError, urllib3.exceptions.HTTPError) as error:  # `requests` raises OSErrors
             failures.append(f"{mirror}: {cause(error)}")
         else:
             write_atomically(path, contents)

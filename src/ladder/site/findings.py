@@ -93,7 +93,7 @@ def of_peers(ladders):
 
 def named(rung):
     """A rung's label, with the threads, ranks or GPUs that its case uses: rungs of a ladder may differ in these."""
-    return f"“{rung.label}” on {lines.place(rung.rows.iloc[0])}"
+    return f"“{rung.label}” on {lines.parallelism(rung.rows.iloc[0])}"
 
 
 def of_opposite(claim_rows):

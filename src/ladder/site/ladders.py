@@ -7,8 +7,8 @@ import pandas as pd
 
 from ladder.report import chapter_code, chapters, overview, ratios
 from ladder.report.telling.chapter_study import of_chapter
-from ladder.report.telling.ladder import distinct_cases, label_of, shows_place
-from ladder.report.telling.lines import place
+from ladder.report.telling.ladder import distinct_cases, label_of, shows_parallelism
+from ladder.report.telling.lines import parallelism
 from ladder.site import cases
 from ladder.statistics import quotients, verdicts
 from ladder.statistics.quotients import Ratio
@@ -145,7 +145,7 @@ def rung(study, key, rows, is_peer, above, first, index):
     return Rung(
         label_of(study, key),
         rows["device"].iloc[0],
-        place(rows.iloc[0]) if shows_place(study, line) else "",
+        parallelism(rows.iloc[0]) if shows_parallelism(study, line) else "",
         idea.replace("`", ""),
         quotients.median_time(queries.processes(rows)),
         is_peer,

@@ -32,7 +32,7 @@ of the machine with the most campaigns. Campaigns of a host with the same start 
 cores of its own.
 
 A campaign's name is its machine, the time in UTC at which it began, and a suffix, which only keeps names apart: six
-digits of the commit, or of a digest of machine, commit, host and GPUs. The commit is in the table below, in
+hexadecimal digits of the commit, or of a digest of machine, commit, host and GPUs. The commit is in the table below, in
 `machine.json`, and in the column `commit`.
 
 Verdicts and ratios have 99 % intervals, and so have times in `ladder show`. Medians have 95 % intervals in the paper,
@@ -50,8 +50,9 @@ The number of cases of each system:
 
 {files}
 
-`machine.json` describes the machine. If there is a GPU, `cards.json` has times by the number of GPUs, and
-`tests-gpu.json` the outcome of the tests on it. A table is CSV, compressed by gzip, and always has a header.
+`machine.json` describes the machine. The folder of a machine with GPUs, but not that of a campaign, may also have
+`cards.json`, the times of generating images by the number of GPUs, and `tests-gpu.json`, the outcome of the tests on
+its GPUs. A table is CSV, compressed by gzip, and always has a header.
 
 ## Rows and keys
 
@@ -78,15 +79,15 @@ A table has all columns of the harness, which are empty if nothing recorded them
 and those sizes and tunings that have a value in some row. A row has only the sizes and tunings of its system; other
 cells are empty.
 
-{harness}
+{harness_columns}
 
 Sizes, tunings, results and points of curves of several systems:
 
-{shared}
+{shared_columns}
 
 Those of one system, which take precedence:
 
-{of_systems}
+{system_columns}
 """
 
 
@@ -97,9 +98,9 @@ def render(package: Mapping[str, Any]) -> str:
         systems=systems(package),
         files=table(["file", "a row is"], [[f"`{name}.csv.gz`", title] for name, title in ROWS.items()]),
         keys=table(["file", "key"], [[f"`{name}`", code(key)] for name, key in columns.KEYS.items()]),
-        harness=table(["column", "files", "unit", "meaning"], harness()),
-        shared=described(columns.as_columns(columns.SHARED)),
-        of_systems=table(["system", "column", "unit", "meaning"], of_systems(package)),
+        harness_columns=table(["column", "files", "unit", "meaning"], harness_rows()),
+        shared_columns=meanings_table(columns.as_columns(columns.SHARED)),
+        system_columns=table(["system", "column", "unit", "meaning"], system_rows(package)),
     )
 
 
@@ -132,7 +133,7 @@ def systems(package: Mapping[str, Any]) -> str:
     return table(["folder", *names], rows)
 
 
-def harness() -> Iterator[list[str]]:
+def harness_rows() -> Iterator[list[str]]:
     """A row for each column of the harness, with the files that have it."""
     yield from ([f"`{name}`", "all", "", column.meaning] for name, column in columns.CASE.items())
     for file, described_columns in columns.TABLES.items():
@@ -142,14 +143,14 @@ def harness() -> Iterator[list[str]]:
                 yield [f"`{name}`", files, column.unit or "", column.meaning]
 
 
-def of_systems(package: Mapping[str, Any]) -> Iterator[list[str]]:
+def system_rows(package: Mapping[str, Any]) -> Iterator[list[str]]:
     """A row for each column that a system of the package describes itself."""
     for name in sorted({name for folder in package["folders"] for name in folder["systems"]} & {*workloads.names()}):
         for column, (meaning, _, unit) in columns.of_workload(name).items():
             yield [name, f"`{column}`", unit or "", meaning]
 
 
-def described(entries: Mapping[str, Column]) -> str:
+def meanings_table(entries: Mapping[str, Column]) -> str:
     """A table of columns without units."""
     return table(["column", "meaning"], [[f"`{name}`", column.meaning] for name, column in entries.items()])
 

@@ -9,7 +9,7 @@ from ladder.planning import slurm
 from ladder.planning.targets import KINDS
 from ladder.workflow.study_plan import case_of, is_measurement
 
-MOST_REASONS = 3  # that are printed
+MAX_REASONS = 3  # that are printed
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ def skipped_line(plan):
     reasons = Counter({item.case.key: str(item.skipped) for item in plan.cases if item.skipped}.values())
     if not reasons:
         return []
-    texts = [f"{count} ({reason})" for reason, count in reasons.most_common(MOST_REASONS)]
-    others = reasons.total() - sum(count for _, count in reasons.most_common(MOST_REASONS))
+    texts = [f"{count} ({reason})" for reason, count in reasons.most_common(MAX_REASONS)]
+    others = reasons.total() - sum(count for _, count in reasons.most_common(MAX_REASONS))
     rest = [f"{others} for other reasons, which `ladder list --cluster` prints"] * bool(others)
     count = pluralize(reasons.total(), "case")
     return [f"ladder: {count} of the whole plan can't run on these nodes: {', '.join([*texts, *rest])}."]

@@ -43,10 +43,10 @@ class Rung:
     gain: Ratio | None = None
 
 
-def figure(ladders, what, ceiling, colours=None, max_ticks=7):
+def figure(ladders, time_label, ceiling, colours=None, max_ticks=7):
     """Panels below each other, {machine: (problem, [Rung], seconds of the ceiling or None)}; peers are last.
 
-    The axis is labelled by `what`, the time, and the problem; `ceiling` is the label of the line. With `colours`,
+    The axis is labelled by `time_label` and the problem; `ceiling` is the label of the line. With `colours`,
     {part: colour}, the shares of a rung's parts are beside it. An axis has at most `max_ticks` ticks, 4 beside shares.
     """
     inches, legend = heights(ladders), 0.3 + (0.15 if colours else 0)
@@ -56,7 +56,7 @@ def figure(ladders, what, ceiling, colours=None, max_ticks=7):
     for name, (problem, rungs, floor) in ladders.items():
         axes, *share_axes = bands[name]
         fill(axes, rungs, floor, max_ticks=4 if share_axes else max_ticks)
-        axes.set_xlabel(f"{what}, {problem}")
+        axes.set_xlabel(f"{time_label}, {problem}")
         for other in share_axes:
             fill_shares(other, axes, rungs, colours)
     share_range([axes for axes, *_ in bands.values()])

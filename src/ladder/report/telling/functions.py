@@ -52,9 +52,9 @@ def share(chapter, selection):
     return percent(1 / chapter.ratio(selection, lines.FLOOR).value, 2)
 
 
-def place(chapter, selection):
-    """The resources of a case, as in `8 threads` or `4 ranks of 8 threads`."""
-    return lines.place(chapter.rows(selection).iloc[0], times=None)
+def parallelism(chapter, selection):
+    """The number of threads, ranks or GPUs of a case, as in `8 threads` or `4 ranks of 8 threads`."""
+    return lines.parallelism(chapter.rows(selection).iloc[0], times=None)
 
 
 def count(chapter, selection, column):

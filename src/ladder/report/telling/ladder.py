@@ -5,7 +5,7 @@ from ladder.report.chapters import PEER
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
 from ladder.report.telling.chapter_study import parts
-from ladder.report.telling.lines import LATEX_TIMES, place
+from ladder.report.telling.lines import LATEX_TIMES, parallelism
 from ladder.store import study
 
 
@@ -35,27 +35,27 @@ def row(chapter, key):
     line, rows = chapter.line(key), chapter.find(key)
     rung_idea = chapter.rungs.get(line.variant, "")
     idea = PEER * rung_idea.startswith(PEER) + line.idea if line.idea else rung_idea
-    resources = [place(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_place(chapter, line) else []
-    name = ", ".join([code(line.variant), *filter(None, [prose(line.label)]), *resources])
+    counts = [parallelism(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_parallelism(chapter, line) else []
+    name = ", ".join([code(line.variant), *filter(None, [prose(line.label)]), *counts])
     return ladder_table.Rung(name, idea, line.relieves, chapter.predict(key, rows), rows)
 
 
-def shows_place(chapter, line):
+def shows_parallelism(chapter, line):
     """Whether a line's label shows its threads or ranks or, in a chapter with several GPUs, its number of GPUs."""
     return bool({"threads", "ranks"} & {*line.tuning}) or "gpus" in chapter.machines
 
 
 def waterfall_of(*arguments, **options):
-    """The function `draw` of a chapter's waterfall, with the arguments of `draw_waterfall`."""
+    """The function `draw` that a figure's module must define, for a waterfall with arguments of `draw_waterfall`."""
     return lambda study: draw_waterfall(study, *arguments, **options)
 
 
-def draw_waterfall(chapter, problem, what, ceiling, colours=None, **options):
+def draw_waterfall(chapter, problem, time_label, ceiling, colours=None, **options):
     """The waterfall of the ladder: a panel for each machine of its lines, or for each of PANELS, unless it is empty.
 
-    The axis is labelled `what` (the time) and `problem`, a text with columns of the panel's rows in braces, or such a
-    text for each workload; `ceiling` is the label of the wide line at the minimum of the model's floors. With
-    `colours`, {phase: colour}, each rung has a bar of its phases' shares.
+    The axis is labelled `time_label` and `problem`, a text with columns of the panel's rows in braces, or such a text
+    for each workload; `ceiling` is the label of the wide line at the minimum of the model's floors. With `colours`,
+    {phase: colour}, each rung has a bar of its phases' shares.
     """
     panels, floor = {}, getattr(chapter.model, "floor", lambda machine, row: None)
     for title, keys in groups_of(chapter).items():
@@ -67,10 +67,10 @@ def draw_waterfall(chapter, problem, what, ceiling, colours=None, **options):
         above = dict(zip([*cases][1:], cases.values(), strict=False))
         rungs = [rung(chapter, key, rows, above.get(key, ()), colours) for key, rows in cases.items()]
         first = next(iter(cases.values())).iloc[0]
-        about = (problem[first["workload"]] if isinstance(problem, dict) else problem).format(**first)
+        problem_text = (problem[first["workload"]] if isinstance(problem, dict) else problem).format(**first)
         headline = f"{title}, {' and '.join(names)}" if chapter.panels else title
-        panels[headline] = about, rungs, min(filter(None, floors), default=None)
-    return waterfall.figure(panels, what, ceiling, colours, **options) if panels else layout.empty(what)
+        panels[headline] = problem_text, rungs, min(filter(None, floors), default=None)
+    return waterfall.figure(panels, time_label, ceiling, colours, **options) if panels else layout.empty(time_label)
 
 
 def groups_of(chapter):
@@ -90,14 +90,14 @@ def label_of(chapter, key):
 
 
 def rung(chapter, key, rows, above, colours=None):
-    """A line of the waterfall, named by its method, with its speed-up over the rows of the one above."""
+    """A line's rung, with its speed-up over the rows `above`; its label omits the variant if METHOD names a method."""
     line = chapter.line(key)
     is_peer = chapter.rungs.get(line.variant, "").startswith(PEER)
     method = " ".join(line.tuning[name] for name in chapter.method_columns if name in line.tuning)
-    resources = [place(rows.iloc[0])] if shows_place(chapter, line) else []
+    counts = [parallelism(rows.iloc[0])] if shows_parallelism(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
-        ", ".join(filter(None, ("" if method else line.variant, line.label.replace("`", ""), *resources))),
+        ", ".join(filter(None, ("" if method else line.variant, line.label.replace("`", ""), *counts))),
         method or line.variant,
         study.processes(rows),
         chapter.predict(key, rows),

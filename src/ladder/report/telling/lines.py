@@ -228,8 +228,8 @@ class Then:
     best: str | Selection | Callable
 
 
-def place(row, times="×"):
-    """The resources of a case: `8 threads`, `2 GPUs`, `4 ranks`, `4 × 8 threads` or, without `times`, in words."""
+def parallelism(row, times="×"):
+    """The number of threads, ranks or GPUs of a case: `8 threads`, `4 × 8 threads` or, without `times`, in words."""
     ranks, threads = (count_or_one(row, name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
         return formats.gpus(ranks)

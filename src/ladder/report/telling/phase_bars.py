@@ -3,7 +3,7 @@
 from ladder.report.figures import bars, formats, layout, medians, theme
 from ladder.report.figures.theme import Line2D, Patch
 from ladder.report.telling.chapter_study import parts
-from ladder.report.telling.lines import place
+from ladder.report.telling.lines import parallelism
 from ladder.store import study as queries
 
 
@@ -25,7 +25,7 @@ def figure(rows, colours, empty):
 def panel(study, title, groups, with_before=False):
     """A panel of bars in groups, {words: [(name, selection)]}; None without any measurement.
 
-    A bar without a name is labelled by its resources; `with_before` appends the time before the first call: `+ 2 s`.
+    A bar without a name has its threads, ranks or GPUs; `with_before` appends the time before the first call: `+ 2 s`.
     """
     bars_of = {
         words: [bar(study, name, side, with_before) for name, side in sides if len(study.find(side))]
@@ -42,7 +42,7 @@ def bar(study, name, selection, with_before):
     is_one_rank = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # which distributes nothing before
     before = study.phases(selection, outside=True) if with_before and not is_one_rank else queries.NO_ROWS
     return {
-        "name": name or place(rows.iloc[0]),
+        "name": name or parallelism(rows.iloc[0]),
         "value": 1e3 * case.median,
         "low": 1e3 * case.low,
         "high": 1e3 * case.high,

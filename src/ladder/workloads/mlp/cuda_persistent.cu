@@ -55,7 +55,7 @@ __device__ __forceinline__ void forward_first(const Shared &shared, const Networ
   const int count = chunk.rows * UNITS;
   stream.begin_copy();
   multiply_images(shared.parts, chunk.images, shared.weight_planes, chunk.rows, unit_value / 255,
-                  [&] { stream.copy_some(); });
+                  [&] { stream.copy_vector(); });
   stream.end_copy();
   __syncthreads();
   for (int i = threadIdx.x; i < count; i += BLOCK)
@@ -99,7 +99,7 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
   GridBarrier barrier = {counts};
   unsigned flag = __ldcg(counts + 2) * ((images + batch - 1) / batch);  // the number of steps of earlier launches
   const int chunks = (batch + chunk - 1) / chunk;
-  ImageStream stream = {pixels, order, shared.images, shared.numbers, images, batch, chunk, chunks};
+  ImageStream stream = {pixels, order, shared.images, shared.image_indices, images, batch, chunk, chunks};
   Weights weights = {};
 
   stream.start();
@@ -141,10 +141,10 @@ __device__ __forceinline__ void train_layers(int layers, const unsigned char *pi
       const Chunk part = stream.wait(step, use);
       write_deltas(shared, part, power_of_two(BITS - exponent));
       __syncthreads();
-      const bool copies = use > chunks;  // the second use of the last chunk follows the first one's copy
+      const bool copies = use > chunks;  // at the second use of the last chunk, both buffers are still needed
       if (copies) stream.begin_copy();
       gradient.add(part.images, shared.delta_planes, shared.delta_distance, part.rows, [&] {
-        if (copies) stream.copy_some();
+        if (copies) stream.copy_vector();
       });
       if (copies) stream.end_copy();
     }

@@ -37,7 +37,7 @@ TILES = {
 }
 GROUP = 4  # units
 ROWS = 16  # of images in a product on tensor cores
-MOST_ROWS = 128  # of a chunk: 16 warps multiply 16 each by half of their pixels
+MAX_ROWS = 128  # of a chunk: 16 warps multiply 16 each by half of their pixels
 MAX_LAYERS = 7  # of weights: MAX_LAYERS of the source is one more
 
 
@@ -102,7 +102,7 @@ def plan_memory(measure, blocks, block, network):
         bytes = on_gpu([0, 0], np.int64)
         measure((blocks,), (1,), (network[0], *map(np.int32, (*network[1:], chunk)), bytes))
         shared, workspace = map(int, bytes.tolist())
-        if shared <= limit and chunk <= min(block, MOST_ROWS):
+        if shared <= limit and chunk <= min(block, MAX_ROWS):
             return chunk, shared, workspace
     raise LadderError(
         f"A block's share of this network takes {shared} bytes of shared memory in mlp/cuda_persistent, but the GPU "

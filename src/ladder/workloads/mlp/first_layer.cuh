@@ -11,7 +11,7 @@
 #include "warp.cuh"
 
 constexpr int WARPS = BLOCK / WARP, UNITS = 4 * GROUPS;  // the largest number of units of a block
-constexpr int PIXELS = 784, ROW = PIXELS / 4;            // of an image; a row of it in words of four bytes
+constexpr int PIXELS = 784, IMAGE_WORDS = PIXELS / 4;    // of an image; its words of four bytes
 constexpr int TILES = SLICES / 2, PLANES = GROUPS * TILES * 8;
 constexpr int DEPTH = 32;                                // of an mma()
 constexpr int STEPS = (PIXELS + DEPTH - 1) / DEPTH;      // the last half is outside of the image: its weights are 0
@@ -50,18 +50,18 @@ struct Operands {
 };
 
 // sums (2, count, UNITS) = two parts of images (count, PIXELS) times weights (PIXELS, UNITS), in units of `unit_value`:
-// each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights. `meanwhile` is
-// called once in a while.
+// each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights. `overlapped_work` is
+// called before each multiply().
 template <class Function>
 __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *images, const unsigned *planes, int count,
-                                                REAL unit_value, Function meanwhile) {
+                                                REAL unit_value, Function overlapped_work) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
   constexpr int MIDDLE = (STEPS + 1) / 2;
   for (int item = warp; item < (count + 15) / 16 * 2; item += WARPS) {
     const int part = item % 2, top = item / 2 * 16, begin = part ? MIDDLE : 0, end = part ? STEPS : MIDDLE;
-    const unsigned *row = images + min(top + lane % 16, count - 1) * ROW + lane / 16 * 4;
+    const unsigned *row = images + min(top + lane % 16, count - 1) * IMAGE_WORDS + lane / 16 * 4;
     int digits[GROUPS * TILES][4] = {};
-    Operands operands[2];  // of a step and of the next one, loaded meanwhile
+    Operands operands[2];  // of a step and of the next one, which is loaded during the step
     const auto load = [&](Operands &to, int step) {
       load_matrices(to.left, row + 8 * step);
       to.load_right(planes + 8 * step, WEIGHT_PLANE);
@@ -70,10 +70,10 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
 #pragma unroll 2
     for (int step = begin; step < end; step += 2) {
       load(operands[1], min(step + 1, STEPS - 1));
-      meanwhile();
+      overlapped_work();
       operands[0].multiply(digits);
       load(operands[0], min(step + 2, STEPS - 1));
-      meanwhile();
+      overlapped_work();
       if (step + 1 < end) operands[1].multiply(digits);
     }
 #pragma unroll
@@ -155,22 +155,22 @@ struct Gradient {
   int sums[SPANS][GROUPS * TILES][4] = {};
 
   // Add images (count, PIXELS) transposed times the deltas in planes (PLANES, distance): of a product's 16 rows, row g
-  // is pixel 2 g of the strip, and row g + 8 is pixel 2 g + 1. `meanwhile` is called once in a while.
+  // is pixel 2 g of the strip, and row g + 8 is pixel 2 g + 1. `overlapped_work` is called before each multiply().
   template <class Function>
   __device__ __forceinline__ void add(const unsigned *images, const unsigned *planes, int distance, int count,
-                                      Function meanwhile) {
+                                      Function overlapped_work) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     for (int first = 0; first < count; first += DEPTH) {
       Operands operands;
       operands.load_right(planes + first / 4, distance);
       // Beyond `count`, the deltas are 0.
-      const unsigned *row = images + min(first + lane, count - 1) * ROW + STRIP / 4 * warp;
+      const unsigned *row = images + min(first + lane, count - 1) * IMAGE_WORDS + STRIP / 4 * warp;
 #pragma unroll
       for (int span = 0; span < SPANS; ++span)
         if (warp + span * WARPS < PIXELS / STRIP) {
           unsigned words[4];
           load_transposed(words, row + STRIP / 4 * WARPS * span);
-          meanwhile();
+          overlapped_work();
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
             operands.left[2 * half] = __byte_perm(words[2 * half], words[2 * half + 1], 0x6420);

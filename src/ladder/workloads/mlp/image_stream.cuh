@@ -1,5 +1,7 @@
-// The images of every batch, copied to shared memory ahead of their use. BLOCK is the number of threads of a block.
+// The images of every batch, copied to shared memory ahead of their use. BLOCK is the number of threads of a block;
+// first_layer.cuh defines PIXELS and IMAGE_WORDS.
 #pragma once
+#include "first_layer.cuh"
 #include "ptx/async_copy.cuh"
 #include "warp.cuh"
 
@@ -9,81 +11,91 @@ struct Chunk {
   int first, rows;
 };
 
-// A batch is in `chunks` chunks, which a step uses from the first to the last (forward) and back (for the gradient). The
-// last one stays for its second use; the others are copied again. Two buffers of (chunk, PIXELS) bytes and 16 more,
-// which are read but multiplied by 0, alternate: while a block multiplies a chunk, it copies the next one to the other
-// buffer, a little in every step, since all at once would wait for the L2 cache. A chunk has at most BLOCK rows.
+// A step is the training of one batch, which consists of `chunks` chunks, each of at most BLOCK rows. A step uses the
+// chunks from the first to the last (forward) and back (for the gradient). The last one stays for its second use; the
+// others are copied again.
+//
+// Two buffers of (chunk, PIXELS) bytes and 16 more, which are read but multiplied by 0, alternate: while a block
+// multiplies a chunk, it copies the next one to the other buffer. Each thread copies one vector before each multiply(),
+// because copying everything at once would stall on the L2 cache.
 struct ImageStream {
   const unsigned char *pixels;
   const long long *order;
   unsigned *buffers;
-  int *numbers;  // (2, chunk): of the images of a copy, in turns
+  int *image_indices;  // (2, chunk): those of a copy's images, a row for each buffer
   int images, batch, chunk, chunks;
-  int step = 0, use = 0;  // of the next copy; `use` is from 0 to 2 * chunks - 2
-  int mine = 0;           // the number of image threadIdx.x of the next copy
-  int next_vector = 0;    // that this thread copies, of 16 bytes
+  int step = 0, copy = 0;  // of the next copy; `copy` is from 0 to 2 * chunks - 2
+  int image_index = 0;     // of image threadIdx.x of the next copy
+  int next_vector = 0;     // the next vector of 16 bytes that this thread copies
 
-  __device__ __forceinline__ int buffer_words() const { return chunk * ROW + 4; }
+  __device__ __forceinline__ int buffer_words() const { return chunk * IMAGE_WORDS + 4; }
 
-  // The chunk of a copy; it is empty if all batches have been copied. A step has an odd number of copies.
-  __device__ __forceinline__ Chunk chunk_of(int step, int use) const {
-    const int first = (use < chunks ? use : 2 * chunks - 2 - use) * chunk;
+  // The number of a copy's buffer. Buffers alternate also from the last copy of a step to the first of the next step,
+  // because a step has 2 * chunks - 1 copies, an odd number.
+  __device__ __forceinline__ static int buffer_of(int step, int copy) { return (step + copy) % 2; }
+
+  // The chunk of a copy; it is empty if all batches have been copied.
+  __device__ __forceinline__ Chunk chunk_of(int step, int copy) const {
+    const int first = (copy < chunks ? copy : 2 * chunks - 2 - copy) * chunk;
     const int rows = min(min(chunk, batch - first), images - step * batch - first);
-    return {buffers + (step + use) % 2 * buffer_words(), first, max(rows, 0)};
+    return {buffers + buffer_of(step, copy) * buffer_words(), first, max(rows, 0)};
   }
 
-  __device__ __forceinline__ int *numbers_of(int step, int use) const { return numbers + (step + use) % 2 * chunk; }
-
-  // Load the number of this thread's image of the next copy.
-  __device__ __forceinline__ void look_up() {
-    const Chunk next = chunk_of(step, use);
-    mine = threadIdx.x < next.rows ? int(order[step * batch + next.first + threadIdx.x]) : 0;
+  __device__ __forceinline__ int *indices_of(int step, int copy) const {
+    return image_indices + buffer_of(step, copy) * chunk;
   }
 
-  // Show the numbers of the next copy's images to all threads of the block: before a barrier.
-  __device__ __forceinline__ void share_numbers() const {
-    if (threadIdx.x < chunk) numbers_of(step, use)[threadIdx.x] = mine;
+  // Load the index of this thread's image of the next copy.
+  __device__ __forceinline__ void load_index() {
+    const Chunk next = chunk_of(step, copy);
+    image_index = threadIdx.x < next.rows ? int(order[step * batch + next.first + threadIdx.x]) : 0;
+  }
+
+  // Store the indices of the next copy's images for all threads of the block: before a barrier.
+  __device__ __forceinline__ void share_indices() const {
+    if (threadIdx.x < chunk) indices_of(step, copy)[threadIdx.x] = image_index;
   }
 
   // Begin the next copy: after a barrier.
   __device__ __forceinline__ void begin_copy() { next_vector = threadIdx.x; }
 
-  // Copy some of the next chunk: a vector of 16 bytes by each thread, if any are left.
-  __device__ __forceinline__ void copy_some() {
+  // Copy one vector of the next chunk per thread, if any are left.
+  __device__ __forceinline__ void copy_vector() {
     constexpr int VECTORS = PIXELS / 16;
-    const Chunk next = chunk_of(step, use);
+    const Chunk next = chunk_of(step, copy);
     if (next_vector < next.rows * VECTORS) {
-      const int number = numbers_of(step, use)[next_vector / VECTORS];
+      const int image = indices_of(step, copy)[next_vector / VECTORS];
       copy_async<16>(reinterpret_cast<int4 *>(const_cast<unsigned *>(next.images)) + next_vector,
-                     pixels + size_t(number) * PIXELS + next_vector % VECTORS * 16, true);
+                     pixels + size_t(image) * PIXELS + next_vector % VECTORS * 16, true);
     }
     next_vector += BLOCK;
   }
 
-  // Copy what is left, and turn to the next copy.
+  // Copy the remaining vectors, and advance to the next copy.
   __device__ __forceinline__ void end_copy() {
-    while (next_vector < chunk * (PIXELS / 16)) copy_some();
+    while (next_vector < chunk * (PIXELS / 16)) copy_vector();
     commit_copies();
-    if (++use == 2 * chunks - 1) use = 0, ++step;
-    look_up();
+    if (++copy == 2 * chunks - 1) copy = 0, ++step;
+    load_index();
   }
 
   // Start the first copy.
   __device__ __forceinline__ void start() {
     for (int buffer = 0; buffer < 2; ++buffer)
-      if (threadIdx.x < 4) buffers[buffer * buffer_words() + chunk * ROW + threadIdx.x] = 0;
-    look_up();
-    share_numbers();
+      if (threadIdx.x < 4) buffers[buffer * buffer_words() + chunk * IMAGE_WORDS + threadIdx.x] = 0;
+    load_index();
+    share_indices();
     __syncthreads();
     begin_copy();
     end_copy();
   }
 
-  // Wait for the chunk of a step's use, from 0 to 2 * chunks - 1, of which the first half is forward. Nothing else is
-  // being copied, so that a copy may begin, but none at the second use of the last chunk.
+  // Wait for the chunk of a step's use, which is from 0 to 2 * chunks - 1; the first half is the forward pass. No copy
+  // is pending then, so the caller may begin the next one, except at use = chunks, the second use of the last chunk,
+  // when both buffers are still needed.
   __device__ __forceinline__ Chunk wait(int step, int use) const {
     wait_for_copies();
-    share_numbers();
+    share_indices();
     __syncthreads();
     return chunk_of(step, use - (use >= chunks));
   }

@@ -40,14 +40,15 @@ struct LossRows {
 // Compute and send the losses and the last layer's deltas of the block's rows; `label` is that of the first pass, which
 // was loaded ahead.
 __device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shared &shared, const Network &network,
-                                            const LossRows &mine, int label, const long long *labels,
+                                            const LossRows &loss_rows, int label, const long long *labels,
                                             const long long *order, REAL rate, unsigned flag) {
-  const int member = mine.member, lane = threadIdx.x % WARP, parts = mine.size / CLASSES, width = parts * CLASSES;
-  const REAL scale = -rate / mine.rows;
-  REAL *sums = shared.team_sums + mine.team * mine.size;
-  for (int pass = 0; mine.has(pass); ++pass) {
-    const int row = mine.row(pass);
-    const bool is_busy = row < mine.rows;
+  const int member = loss_rows.member, lane = threadIdx.x % WARP;
+  const int parts = loss_rows.size / CLASSES, width = parts * CLASSES;
+  const REAL scale = -rate / loss_rows.rows;
+  REAL *sums = shared.team_sums + loss_rows.team * loss_rows.size;
+  for (int pass = 0; loss_rows.has(pass); ++pass) {
+    const int row = loss_rows.row(pass);
+    const bool is_busy = row < loss_rows.rows;
     REAL total, correct;  // of the first warp of a team
     if (is_busy && member < width) {
       REAL sum = 0;
@@ -76,7 +77,7 @@ __device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shar
       const REAL delta = scale * (power / total - (lane == label));
       if (is_class) store_flagged(exchange.last_deltas + (row * CLASSES + lane) * WORDS, delta, flag);
     }
-    if (const long long image = mine.image(pass + 1, order); image >= 0) label = labels[image];
+    if (const long long image = loss_rows.image(pass + 1, order); image >= 0) label = labels[image];
     __syncthreads();  // all sums have been read, and all deltas of the block's rows sent
     if (is_busy && member == 0) store_flagged(exchange.losses + row * WORDS, log(total) - correct, flag);
   }

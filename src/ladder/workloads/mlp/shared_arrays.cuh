@@ -46,8 +46,8 @@ struct Allocator {
 // A block's arrays in shared memory; `u` stands for the block's units of a layer. Rows of activations and deltas have
 // UNITS elements, the last of which are 0 if the block has fewer units.
 struct Shared {
-  unsigned *images;         // (2, chunk * ROW + 4)
-  int *numbers;             // (2, chunk), of images
+  unsigned *images;         // (2, chunk * IMAGE_WORDS + 4)
+  int *image_indices;       // (2, chunk)
   unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE)
   unsigned *delta_planes;   // (PLANES, delta_distance), of a chunk's rows
   REAL *parts;              // (2, chunk, UNITS), of the first layer's sums
@@ -66,8 +66,8 @@ struct Shared {
     Allocator allocator = {static_cast<char *>(memory), 0};
     const int last = network.layers;
     delta_distance = (chunk + DEPTH - 1) / DEPTH * 8 + 4;
-    images = allocator.take<unsigned>(2 * (chunk * ROW + 4));
-    numbers = allocator.take<int>(2 * chunk);
+    images = allocator.take<unsigned>(2 * (chunk * IMAGE_WORDS + 4));
+    image_indices = allocator.take<int>(2 * chunk);
     weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE);
     delta_planes = allocator.take<unsigned>(PLANES * delta_distance);
     parts = allocator.take<REAL>(2 * chunk * UNITS);

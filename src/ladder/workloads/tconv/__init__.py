@@ -2,9 +2,10 @@
 
     out[y, x, j] = bias[j] + sum over r, s < 5 and i of image[(y + 1 - r) / 2, (x + 1 - s) / 2, i] filter[r, s, j, i]
 
-The sum is over those r and s for which both quotients are whole and inside the image: 4 to 9 of the 25 taps (r, s),
-depending on the parity of y and x. It equals a correlation of the reversed filter with an image that has a zero between
-pixels, 3 zeros before and 2 after them (Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016).
+The sum is over those r and s for which both quotients are whole and inside the image: 4, 6 or 9 of the 25 taps (r, s),
+depending on the parity of y and x, and fewer at the border. It equals a correlation of the reversed filter with an
+image that has a zero between pixels, 3 zeros before and 2 after them (Dumoulin and Visin, A guide to convolution
+arithmetic for deep learning, 2016).
 
 Shapes, channels last: image (images, h, h, c), filter (5, 5, k, c), bias (k,), out (images, 2 h, 2 h, k). A pixel is a
 position of the image with its c channels; an element is one of the 2 h x 2 h positions of the result. Inputs are

@@ -1,9 +1,10 @@
 """The transposed convolution by SciPy's BLAS: a product with the whole filter, then sums where its results overlap.
 
-A pixel's channels times the filter's 25 k rows are its contributions to 25 elements of the result, each of which is the
-sum of 4 to 9 contributions (`col2im`). Each thread processes blocks of images, of about `block` pixels, so that a
-filter larger than the caches is read once per block; BLAS uses one thread. Bound by the products, 25 h^2 per pair of
-channels instead of the necessary (5 h - 3)^2, and for few channels by the traffic of the contributions.
+A pixel's channels times the filter's 25 * k rows are its contributions to up to 25 elements of the result. Each element
+is the sum of 4, 6 or 9 contributions, fewer at the border (`col2im`). Each thread processes blocks of images, of about
+`block` pixels, so that a filter larger than the caches is read once per block; BLAS uses one thread. Bound by the
+products, 25 h^2 per pair of channels instead of the necessary (5 h - 3)^2, and for few channels by the traffic of the
+contributions.
 """
 
 import numba
@@ -22,7 +23,7 @@ LIMITS = {"block": (1, 1048576)}
 def convolve(image, weights, bias, out, scratch, count):
     """Convolve blocks of `count` images.
 
-    Shapes as in `ladder.workloads.tconv`, except weights (25 k, c); scratch (threads, count * h * h, 25 k).
+    Shapes as in `ladder.workloads.tconv`, except weights (25 * k, c); scratch (threads, count * h * h, 25 * k).
     """
     images, h, _, c = image.shape
     for block in numba.prange(-(-images // count)):
@@ -38,7 +39,7 @@ def convolve(image, weights, bias, out, scratch, count):
 
 @numba.njit(cache=True, error_model="numpy")
 def add_up(products, bias, out):
-    """Write one image of the result, out (2 h, 2 h, k), from the products of its pixels (h * h, 25 k)."""
+    """Write one image of the result, out (2 h, 2 h, k), from the products of its pixels (h * h, 25 * k)."""
     height, width, k = out.shape
     h = height // 2
     for y in range(height):

@@ -5,7 +5,7 @@
 
 constexpr int BLOCK = 256, TAPS = 5;
 
-// out (images, 2 h, 2 h, k) = activation(bias (k) + sums of products (images * h * h, 25 k)). A block computes a row of
+// out (images, 2 h, 2 h, k) = activation(bias (k) + sums of products (images * h * h, 25 * k)). A block computes a row of
 // one image's result.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 add_up(const REAL *__restrict__ products, const REAL *__restrict__ bias, REAL *__restrict__ out, int h, int k,

@@ -1,10 +1,10 @@
 """The transposed convolution on the GPU as a product with the whole filter, whose results are summed: col2im.
 
-A pixel's channels times the filter's 25 k rows are its contributions to 25 elements of the result, each of which is the
-sum of 4 to 9 contributions. The product, by any CUDA variant of `gemm`, has 25 h^2 multiply-adds per pair of channels
-instead of the necessary (5 h - 3)^2: no zeros are multiplied, and only contributions outside the result are wasted.
-`block` images are processed at a time. Bound by the product, and for few input channels by writing and reading its
-results.
+A pixel's channels times the filter's 25 * k rows are its contributions to up to 25 elements of the result. Each element
+is the sum of 4, 6 or 9 contributions, fewer at the border. The product, by any CUDA variant of `gemm`, has 25 h^2
+multiply-adds per pair of channels instead of the necessary (5 h - 3)^2: no zeros are multiplied, and only contributions
+outside the result are wasted. `block` images are processed at a time. Bound by the product, and for few input channels
+by writing and reading its results.
 """
 
 from functools import partial

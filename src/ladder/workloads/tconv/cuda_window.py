@@ -41,7 +41,7 @@ def geometry(sizes, rows):
 
 
 def pack(weights, packed):
-    """Write a filter (5, 5, k, c) to an array (c, 25 k padded to whole vectors)."""
+    """Write a filter (5, 5, k, c) to an array (c, 25 * k padded to whole vectors)."""
     k = weights.shape[2]
     packed[...] = 0
     for index, (r, s) in enumerate(ORDER):

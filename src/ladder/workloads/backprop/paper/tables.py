@@ -8,7 +8,7 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.claims import with_code
-from ladder.report.telling.lines import LATEX_TIMES, place
+from ladder.report.telling.lines import LATEX_TIMES, parallelism
 from ladder.workloads.backprop.paper.claims import ATOMIC, ATOMIC_ERROR, ONE_THREAD
 from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed
 
@@ -40,7 +40,7 @@ def programs(study):
     rows = []
     for name, cases in {name: study.find(selection) for name, selection in PROGRAMS.items()}.items():
         if len(cases):
-            images, where = int(cases["images"].iloc[0]), place(cases.iloc[0], LATEX_TIMES)
+            images, where = int(cases["images"].iloc[0]), parallelism(cases.iloc[0], LATEX_TIMES)
             time = median(cases.assign(seconds=cases["seconds"] * IMAGES / images))
             rows.append([with_code(name), where, latex.num(images), time])
     return latex.table("llrr", ["Program", "Where", "Images", f"Per {latex.num(IMAGES)} images"], rows)

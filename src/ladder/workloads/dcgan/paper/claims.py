@@ -6,7 +6,7 @@ from ladder.store.study import middle
 from ladder.workloads.dcgan.paper import earlier
 from ladder.workloads.dcgan.paper.lines import cold_start, on_gpus
 
-ZEROS = 4  # a stride of two along both axes: of as many taps of a filter one meets a pixel, the others zeros
+ZEROS = 4  # a stride of two along both axes: one in so many taps of a filter meets a pixel, the others zeros
 
 
 def best_number_claim(images):

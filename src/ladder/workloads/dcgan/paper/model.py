@@ -1,12 +1,12 @@
 """The minimum time of a picture: its products, without zeros, at the best rate of its machine in that precision.
 
-Rungs that compute without products or tiles in registers have no model. Device-to-host copies are not modelled, because
-no ceiling of the link is measured.
+Only rungs whose layers all keep tiles in registers and multiply no zeros have a model; peers have none. Device-to-host
+copies are not modelled, because no ceiling of the link to the host is measured.
 """
 
 from ladder.store import rates
 
-# The variants of the first layers that compute by products or tiles in registers.
+# The variants of the first layers that keep tiles in registers and multiply no zeros.
 MODELLED = ("tuned", "cuda_implicit", "cuda_implicit_mma", "cuda_implicit_wgmma", "cuda_implicit_tma")
 
 

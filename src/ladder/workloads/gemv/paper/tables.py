@@ -11,7 +11,7 @@ from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import phases_over_call
 from ladder.report.telling.ladder import with_rules
-from ladder.report.telling.lines import LATEX_TIMES, place, select
+from ladder.report.telling.lines import LATEX_TIMES, parallelism, select
 from ladder.store import collect
 from ladder.store.study import middle, phase_times, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
@@ -70,7 +70,7 @@ def sizes(study):
             if len(phases):
                 times, share = phase_times(phases), phases_over_call(rows, phases)
                 cells = [seconds(times.pop(COMPUTE)), seconds(sum(times.values())), digits(share, 2)]
-                name = [f"${n} \\times {m}$", code(rows["variant"].iloc[0]), place(rows.iloc[0], LATEX_TIMES)]
+                name = [f"${n} \\times {m}$", code(rows["variant"].iloc[0]), parallelism(rows.iloc[0], LATEX_TIMES)]
                 groups[-1].append([*name, median(rows), *cells])
     head = ["Matrix", "Variant", "Where", "Time", COMPUTE, "communicate", "sum"]
     return latex.table("rllrrrr", head, with_rules(groups))
@@ -107,7 +107,7 @@ def ranks(study):
         compute = where(study.phases_of(machine, case), phase=COMPUTE)
         has_imbalance = "imbalance" in compute and len(compute)
         imbalance = digits(compute["imbalance"].median()) if has_imbalance else NONE
-        name = [str(case["n"].iloc[0]), *codes(case, "mode", "variant"), place(case.iloc[0], LATEX_TIMES)]
+        name = [str(case["n"].iloc[0]), *codes(case, "mode", "variant"), parallelism(case.iloc[0], LATEX_TIMES)]
         return [*name, *phase_cells(study, machine, case), imbalance]
 
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]

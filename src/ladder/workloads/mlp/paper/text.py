@@ -6,15 +6,14 @@ from ladder.report import ratios
 from ladder.report.latex import enumeration, num, percent, seconds
 from ladder.report.telling.chapter_study import NotMeasured, required
 from ladder.store.study import phase_times, values, where
-from ladder.workloads import gemm, mlp
+from ladder.workloads import mlp
 from ladder.workloads.mlp.paper import claims, lines
 
-PRODUCT = gemm.cost(lines.SOURCES["products"].conditions)
 DEEP = lines.SOURCES["deep"].conditions
 FLOPS = mlp.cost({"rate": 1.0} | DEEP).flops / lines.batches(DEEP)
-LAYERS = [fan_in * fan_out for fan_in, fan_out in itertools.pairwise(mlp.reference.layer_sizes(DEEP))]
-WEIGHTS = sum(LAYERS)
-WORK = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYERS[0]}  # multiply-adds per image, by form
+LAYER_WEIGHTS = [fan_in * fan_out for fan_in, fan_out in itertools.pairwise(mlp.reference.layer_sizes(DEEP))]
+WEIGHTS = sum(LAYER_WEIGHTS)
+WORK = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYER_WEIGHTS[0]}  # multiply-adds per image, by form
 
 
 def cores(study):
@@ -27,8 +26,8 @@ def share_of_products(study, selection, digits=2):
     return percent(claims.share_of(claims.products_over_the_rest(study, selection)), digits)
 
 
-def operations(study, selection):
-    """The sum of the operations, each timed separately."""
+def sum_of_operations(study, selection):
+    """The time of all operations added up, each timed separately."""
     return seconds(required(sum(phase_times(study.phases(selection)).values()) or None), 2)
 
 
@@ -45,7 +44,7 @@ def last_epochs(study):
 
 
 def training_sizes(study, column):
-    """The values of a column, such as epochs or images, of these trainings."""
+    """The values of a column, such as epochs or images, of the trainings with learning curves."""
     return enumeration(num(count) for count in values(last_epochs(study), column))
 
 
