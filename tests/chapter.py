@@ -5,15 +5,15 @@ import re
 
 from ladder.report import chapters, texts
 from ladder.report.telling import chapter_study, claims, functions
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
-NAMES = (*made.WORKLOADS, "stream")
+NAMES = (*made_chapters.WORKLOADS, "stream")
 CHAPTERS = {chapter.workload: chapter for chapter in chapters.chapters() if chapter.workload in NAMES}
 
 
 def whole(workload):
     """The study of all cases that a chapter reads."""
-    return made.whole("gemm" if workload == "stream" else workload)
+    return made_chapters.whole("gemm" if workload == "stream" else workload)
 
 
 def study(workload):

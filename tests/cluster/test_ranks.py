@@ -43,8 +43,8 @@ def test_ranks_run_on_two_nodes(slurm, tmp_path):
     ("fault", "sentence"),
     [
         ("raises", "The variant stopped with ValueError: something is wrong here"),
-        ("ends", "The measuring process "),
-        ("leaves", "The variant stopped with SystemExit"),
+        ("os_exit", "The measuring process "),
+        ("sys_exit", "The variant stopped with SystemExit"),
         ("killed", "The measuring process "),
     ],
 )

@@ -72,8 +72,8 @@ def test_a_record_has_the_times_of_every_rank(ranks):
     ("fault", "sentence"),
     [
         ("raises", "The variant stopped with ValueError: something is wrong here"),
-        pytest.param("ends", "measuring process", marks=pytest.mark.slow),
-        pytest.param("leaves", "stopped with SystemExit", marks=pytest.mark.slow),
+        pytest.param("os_exit", "measuring process", marks=pytest.mark.slow),
+        pytest.param("sys_exit", "stopped with SystemExit", marks=pytest.mark.slow),
         ("killed", "measuring process"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_rank_bound_to_fewer_cpus_than_threads_is_refused():
 @needs_mpi
 def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
     source = (TESTS / "variants/gemm/on_ranks.py").read_text()
-    wrong_source = source.replace('mine["out"] = mine["a"]', 'mine["out"] = (world.rank != ranks - 1) * mine["a"]')
+    wrong_source = source.replace('local["out"] = local["a"]', 'local["out"] = (world.rank != ranks - 1) * local["a"]')
     folder = tmp_path / "variants/gemm"
     folder.mkdir(parents=True)
     (folder / "lazy_rank.py").write_text(wrong_source)

@@ -69,7 +69,7 @@ def simulated_workers(monkeypatch):
             return {"samples": samples, "system": conditions(self.case, len(measurements))}
 
         def wait_ready(self):
-            """It is ready at once."""
+            """Nothing to wait for: no process is started."""
 
         stop = wait_ready
 

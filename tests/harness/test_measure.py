@@ -405,7 +405,7 @@ def test_a_copy_of_the_inputs_is_named_as_a_cause():
     kept = "problem.kept = problem.a.copy(), problem.b.copy()"
     name = write_variant("kept", setup=kept, run="np.matmul(*problem.kept, out=problem.out)")
     assert "(round 2)" in (refusal := refusal_of(case_of(name)))
-    assert refusal.endswith("or in a step of `prepare`, as `Steps` has in docs/contracts.md.")
+    assert refusal.endswith("or in a `prepare` step: see `Steps` in docs/contracts.md.")
     assert "`setup` may have kept a copy of its inputs" in refusal
 
 

@@ -36,12 +36,12 @@ def workers(monkeypatch):
     state = SimpleNamespace(timed=[], noise=0.01, clock=0.0, duration=0.0, fail=lambda case, number: None)
     generator = np.random.default_rng(1)
 
-    class Simulated:
+    class SimulatedWorker:
         def __init__(self, case, protocol, *others):
             self.case, self.count, self.has_timed = case, protocol["samples"], False
 
         def wait_ready(self):
-            """It is."""
+            """Nothing to wait for: no process is started."""
 
         prepare = stop = lambda self, variables=None: None
 
@@ -52,7 +52,7 @@ def workers(monkeypatch):
             self.has_timed = True
 
         def proceed(self):
-            """It does."""
+            """The simulation has no pause to end."""
 
         def last_answer(self):
             if error := state.fail(self.case, len(state.timed)):
@@ -67,7 +67,7 @@ def workers(monkeypatch):
                 "system": {"smt": "1"},
             }
 
-    monkeypatch.setattr(turns, "Worker", Simulated)
+    monkeypatch.setattr(turns, "Worker", SimulatedWorker)
     monkeypatch.setattr(turns, "SETTLING", 0.0)
     monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: False)
     monkeypatch.setattr(ranking, "time", SimpleNamespace(monotonic=lambda: state.clock))

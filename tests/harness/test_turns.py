@@ -36,7 +36,7 @@ def steps(monkeypatch):
     """The steps of workers and their variants, in order; blas takes half as long as the others."""
     steps = []
 
-    class Simulated:
+    class SimulatedWorker:
         def __init__(self, case, protocol, *others):
             self.case = case
             steps.append(("start", protocol["energy"]))
@@ -63,11 +63,11 @@ def steps(monkeypatch):
             }
 
         def wait_ready(self):
-            """It is."""
+            """Nothing to wait for: no process is started."""
 
         stop = wait_paused = wait_ready
 
-    monkeypatch.setattr(turns, "Worker", Simulated)
+    monkeypatch.setattr(turns, "Worker", SimulatedWorker)
     monkeypatch.setattr(turns, "precompile", lambda *arguments: None)
     monkeypatch.setattr(turns, "SETTLING", 0.0)
     return steps
@@ -83,7 +83,7 @@ def about(machine="here"):
 
 
 def measure(name, cases=CASES):
-    """Measure the cases in a campaign, which begins."""
+    """Begin a campaign and measure the cases in it."""
     campaigns.begin(name, about())
     turns.measure_in_turns(dict.fromkeys(cases, ({}, None)), PROTOCOL, name, "here", campaigns.folder(name))
 
@@ -94,8 +94,8 @@ def publish(name):
 
 def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(steps):
     measure("a")
-    there = [case.variant for case in CASES]
-    assert measured_in(steps) == [*there, *there[::-1]] * 2
+    forward = [case.variant for case in CASES]
+    assert measured_in(steps) == [*forward, *forward[::-1]] * 2
 
 
 def test_workers_prepare_and_check_while_none_is_timed(steps, monkeypatch):
@@ -249,7 +249,7 @@ def test_a_campaign_is_continued_until_it_is_published(steps):
     assert campaigns.current(about()) != "here_1"
 
 
-def test_a_name_that_is_none_is_refused(monkeypatch):
+def test_an_invalid_name_of_a_campaign_is_refused(monkeypatch):
     monkeypatch.setenv(campaigns.VARIABLE, "../elsewhere")
     with pytest.raises(LadderError, match="no campaign's name: unset it"):
         campaigns.of_run()

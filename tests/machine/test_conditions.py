@@ -2,7 +2,6 @@
 
 import resource
 
-import numpy as np
 import pytest
 
 from ladder.machine import conditions
@@ -44,7 +43,6 @@ def test_conditions_have_what_linux_reports_and_nothing_else(root):
 def test_the_kernels_of_blas_and_the_vectors_of_numpy_and_numba_are_conditions():
     import numba
 
-    np.ones((2, 2)) @ np.ones((2, 2))
     facts = conditions.of_process([0])
     families = {value for fact, value in facts.items() if fact.startswith("blas/") and fact.endswith("/architecture")}
     assert families

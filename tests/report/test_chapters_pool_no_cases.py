@@ -6,7 +6,7 @@ import pytest
 import chapter
 from ladder.catalogue.traits import gpus
 from ladder.store.study import Study
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 SLOWER = 1000.0  # the factor of the second case: it is never the best, and would change any median that it enters
 
@@ -31,10 +31,10 @@ def twice(frame):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workload", made.WORKLOADS)
+@pytest.mark.parametrize("workload", made_chapters.WORKLOADS)
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
     """The text and every line of the tables stay; products on GPUs are skipped, because their table counts cases."""
-    study = made.study(workload, drop=lambda case: workload == "gemm" and gpus(case) > 0)
+    study = made_chapters.study(workload, drop=lambda case: workload == "gemm" and gpus(case) > 0)
     assert chapter.text(workload, doubled(study)) == chapter.text(workload, study)
     again = chapter.tables(workload, doubled(study))
     lost = {

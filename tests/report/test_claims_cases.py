@@ -11,7 +11,7 @@ from ladder.planning import configuration, plan
 from ladder.planning.targets import Target
 from ladder.store.study import Study
 from made_up import MACHINE
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 CEILINGS = "ceiling_"
 
@@ -21,7 +21,7 @@ def measurements():
     """A Measurement of every case of the claims on a host of 32 cores and two GPUs."""
     config = configuration.claims(configuration.load([drawings.ROOT / "config" / "config.yaml"]))
     entries = plan.plan(config, {"cpu": Target("here", 32, gpus=2)})
-    return [made.measurement(each.experiment, each.case) for each in entries]
+    return [made_chapters.measurement(each.experiment, each.case) for each in entries]
 
 
 @functools.cache
@@ -48,24 +48,29 @@ def statements(name, campaign):
 
 def matters(case, campaign, everything):
     """Whether any chapter says something else of a campaign without a case; its own is asked first."""
-    names = sorted(made.WORKLOADS, key=lambda name: not case.workload.startswith(name))
+    names = sorted(made_chapters.WORKLOADS, key=lambda name: not case.workload.startswith(name))
     return any(statements(name, campaign) != everything[name] for name in names)
 
 
 @pytest.mark.slow
 def test_one_campaign_decides_every_claim():
-    answers = {name: chapter.verdicts(name, study()) for name in made.WORKLOADS}
+    answers = {name: chapter.verdicts(name, study()) for name in made_chapters.WORKLOADS}
     undecided = {key for verdicts in answers.values() for key, verdict in verdicts.items() if verdict == "not tested"}
     assert sum(map(len, answers.values())) > 100
-    assert undecided <= made.UNTESTED
+    assert undecided <= made_chapters.UNTESTED
 
 
 @pytest.mark.slow
 def test_every_case_of_the_claims_matters():
     """Those behind no verdict's ratio are dropped, one at a time: a verdict, a cause or a sentence must change."""
     whole = study()
-    everything = {name: statements(name, whole) for name in made.WORKLOADS}
-    claims = [claim for name in made.WORKLOADS for claim in chapter.answers(name, whole).values() if claim.answer.ratio]
+    everything = {name: statements(name, whole) for name in made_chapters.WORKLOADS}
+    claims = [
+        claim
+        for name in made_chapters.WORKLOADS
+        for claim in chapter.answers(name, whole).values()
+        if claim.answer.ratio
+    ]
     behind = {"/".join(case) for claim in claims for _, *case in claim.answer.ratio.cases}
     others = [each for each in measurements() if each.case.key not in behind and not is_extra(each)]
     assert len(others) > 10

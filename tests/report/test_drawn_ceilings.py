@@ -19,7 +19,7 @@ from ladder.store.study import Study
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.mlp.paper import tables as mlp_tables
 from ladder.workloads.stream.paper import tables as stream_tables
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 HERE, THERE = MACHINES[:2]
 GIGA = 1e9
@@ -189,7 +189,9 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
 @pytest.fixture(scope="module")
 def shares():
     """A study of products and trainings that take a second each, of 1e9 FLOPs, under the ceilings of two machines."""
-    measured = [item for name in ("gemm_threads", "gemm_square", "mlp_peers") for item in made.measurements(name)]
+    measured = [
+        item for name in ("gemm_threads", "gemm_square", "mlp_peers") for item in made_chapters.measurements(name)
+    ]
     tiled = [item for item in measured if "tiled" in (item.case.variant, item.case.tuning.get("product"))]
     study = made_up.study([item for item in tiled if item.case.sizes["dtype"] == "float64"], HERE)
     for parts in study.tables.values():

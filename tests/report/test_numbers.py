@@ -17,7 +17,7 @@ from ladder.store.study import Study, load
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.stream.paper import tables as stream_tables
 from made_up import MACHINE, description, merged, study, tables
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 PROTOCOL = configuration.protocol({})
 # The beginnings of keys that have values even without measurements.
@@ -30,8 +30,13 @@ def numbers_of(study):
 
 def on_host(machine=MACHINE, **options):
     """The study of products and trainings on the host."""
-    names = {*made.experiments("gemm"), *made.experiments("mlp"), "ceiling_arithmetic", "ceiling_bandwidth"}
-    measured = [item for name in sorted(names) for item in made.measurements(name)]
+    names = {
+        *made_chapters.experiments("gemm"),
+        *made_chapters.experiments("mlp"),
+        "ceiling_arithmetic",
+        "ceiling_bandwidth",
+    }
+    measured = [item for name in sorted(names) for item in made_chapters.measurements(name)]
     return study([item for item in measured if not gpus(item.case)], machine, **options)
 
 
@@ -107,7 +112,7 @@ def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
 def test_sizes_never_mix():
     """The largest size is chosen by its work: as text, 512 would come last."""
     experiments = ("gemm_large", "gemm_square")
-    samples = [tables(made.measurements(name))[name]["samples"] for name in experiments]
+    samples = [tables(made_chapters.measurements(name))[name]["samples"] for name in experiments]
     frame = pd.concat(samples).query("dtype == 'float64'")
     assert set(frame["m"]) == {512, 1024, 2048}
     assert set(queries.largest_size(frame)["m"]) == {2048}
@@ -122,7 +127,7 @@ def test_a_case_of_one_process_gives_no_verdict(full_study):
 
 
 def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
-    for name, parts in tables(made.measurements("gemm_square"), "published-one (published)").items():
+    for name, parts in tables(made_chapters.measurements("gemm_square"), "published-one (published)").items():
         (tmp_path / name).mkdir()
         for table, frame in parts.items():
             frame.to_csv(tmp_path / name / f"{table}.csv", index=False)
@@ -157,7 +162,7 @@ def test_of_two_machines_only_the_subject_is_spoken_of(full_study, values):
 @pytest.mark.slow
 def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(full_study, values):
     """The training is measured on both in one experiment; a machine without a GPU stands beside."""
-    with_gpu = merged(made.whole("gemm"), on_host("another (published)"))
+    with_gpu = merged(made_chapters.whole("gemm"), on_host("another (published)"))
     together = numbers_of(with_gpu)
     differing = {key for key in host_keys(values) if values[key] != together[key]}
     counts = {"study/validation/checks", "study/cases/measured", "study/cases/converged"}

@@ -24,7 +24,7 @@ from ladder.planning import configuration
 from ladder.report import captions, chapters, figures, latex, numbers, tables, texts, typesetting
 from ladder.report.figures import theme
 from ladder.store.study import Study
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 PAPER = ROOT / "paper"
 pytestmark = pytest.mark.xdist_group("paper")  # each is typeset once
@@ -130,13 +130,17 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
 
 def everything():
     """A study with all experiments of one machine, and those on the cores of a published one."""
-    parts = {name: tables for workload in made.WORKLOADS for name, tables in made.whole(workload).tables.items()}
-    return made_up.merged(replace(made.whole("gemm"), tables=parts), on_one_thread("another (published)"))
+    parts = {
+        name: tables
+        for workload in made_chapters.WORKLOADS
+        for name, tables in made_chapters.whole(workload).tables.items()
+    }
+    return made_up.merged(replace(made_chapters.whole("gemm"), tables=parts), on_one_thread("another (published)"))
 
 
 def on_one_thread(machine=made_up.MACHINE):
     """The study of products and trainings on a machine of one core."""
-    return made.study("gemm", drop=lambda case: gpus(case) > 0, machine=machine, max_threads=1)
+    return made_chapters.study("gemm", drop=lambda case: gpus(case) > 0, machine=machine, max_threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -177,11 +181,11 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 
 @pytest.mark.slow
 @needs_latex
-@pytest.mark.parametrize("chapter", [name for name in made.WORKLOADS if name != "gemm"])
+@pytest.mark.parametrize("chapter", [name for name in made_chapters.WORKLOADS if name != "gemm"])
 def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
     """The chapter is typeset alone, with figures of two machines, one of them without a GPU."""
-    host = made.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
-    study = made_up.merged(made.study(chapter, machine="nvidia-h200"), host)
+    host = made_chapters.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
+    study = made_up.merged(made_chapters.study(chapter, machine="nvidia-h200"), host)
     inputs, ceilings = generated(study, tmp_path), drawings.ceilings((study.subject,))
     (tmp_path / "results/figures").mkdir()
     written = texts_of(study)

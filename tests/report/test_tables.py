@@ -44,7 +44,7 @@ def test_the_plan_counts_the_cases_of_each_experiment_and_of_other_machines():
     assert lines(plan_table.plan(Study(tables, "here"))) == [
         rf"\texttt{{one}} & 2 & 3 & {reason}. it isn't built: every case of \texttt{{tiled}} \\",
         r"\texttt{two} & 1 & 0 & -- \\",
-        r"\texttt{there} & 1 & 2 & another machine, in all \\",
+        r"\texttt{there} & 1 & 2 & another machine, in total \\",
     ]
 
 

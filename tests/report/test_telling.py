@@ -27,7 +27,7 @@ from ladder.report.telling.lines import (
 from ladder.store import study as queries
 from ladder.store.study import Study, of_first_processes, phase_times
 from made_up import MACHINE
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 
 def rows(cases, process=range(6)):
@@ -94,7 +94,7 @@ def test_a_sentence_has_the_parallelism_in_words(ranks, words):
 
 @pytest.fixture(scope="module")
 def full_study():
-    return made.whole("gemv")
+    return made_chapters.whole("gemv")
 
 
 @pytest.fixture(scope="module")

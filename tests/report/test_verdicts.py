@@ -8,14 +8,14 @@ import made_up
 from ladder.report import chapters, validation_table, verdicts
 from ladder.store.study import Study
 from made_up import MACHINE
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 RUN = "2026-11-28T174003Z"  # a campaign as runs name it
 
 
 @pytest.fixture(scope="module")
 def study():
-    return made.whole("descent")
+    return made_chapters.whole("descent")
 
 
 def test_every_claim_is_a_row_with_its_cases(study):
@@ -33,7 +33,7 @@ def test_every_claim_is_a_row_with_its_cases(study):
 
 
 def test_data_hold_no_latex(study):
-    frame = verdicts.rows(made.whole("backprop"))
+    frame = verdicts.rows(made_chapters.whole("backprop"))
     for column in ("text", "cause"):
         assert not frame[column].str.contains(r"[\\{}$]").any(), column
     assert verdicts.plain(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
@@ -58,8 +58,10 @@ def of_run(study):
 
 def test_a_campaign_outranks_the_records_of_an_ordinary_run(study):
     """They would show half the gain."""
-    run = of_run(made.study("descent", machine="here", factor=lambda case: 1 + (case.variant == "cuda_persistent")))
-    published = made.study("descent", machine="here (published)")
+    run = of_run(
+        made_chapters.study("descent", machine="here", factor=lambda case: 1 + (case.variant == "cuda_persistent"))
+    )
+    published = made_chapters.study("descent", machine="here (published)")
     both = replace(made_up.merged(run, published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
     expected, found = (verdicts.rows(one).set_index("claim") for one in (study, both))
     assert found["verdict"].to_dict() == expected["verdict"].to_dict()
@@ -81,7 +83,7 @@ def test_rungs_that_no_campaign_has_need_one(study):
     """The machine has a campaign, of other cases; the rungs were measured by an ordinary run, or one wasn't at all."""
 
     def needs(run):
-        published = made.study("descent", machine="here (published)", drop=is_persistent)
+        published = made_chapters.study("descent", machine="here (published)", drop=is_persistent)
         both = replace(made_up.merged(of_run(run), published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
         (claim,) = [claim for *_, claim in chapters.verdicts(both) if claim.key == "one-launch"]
         assert (claim.answer.verdict, claim.answer.ratio) == ("not tested", None)
@@ -90,15 +92,15 @@ def test_rungs_that_no_campaign_has_need_one(study):
     def is_persistent(case):
         return case.variant == "cuda_persistent"
 
-    assert needs(made.study("descent", machine="here")) == "a campaign"
-    assert needs(made.study("descent", machine="here", drop=is_persistent)) == "both rungs"
+    assert needs(made_chapters.study("descent", machine="here")) == "a campaign"
+    assert needs(made_chapters.study("descent", machine="here", drop=is_persistent)) == "both rungs"
 
 
 def test_a_build_that_decides_nothing_says_so(study):
     """A machine that measured only toy sizes is named, if no verdict is based on it."""
-    item = made.measurements("gemm_square")[0]
+    item = made_chapters.measurements("gemm_square")[0]
     toys = made_up.study([replace(item, case=replace(item.case, sizes=item.case.sizes | {"m": 17}))], "here")
-    published = replace(made.study("descent", machine="there (published)"), descriptions=study.descriptions)
+    published = replace(made_chapters.study("descent", machine="there (published)"), descriptions=study.descriptions)
     merged = made_up.merged(toys, published)
     assert verdicts.numbers(merged)["study/toy"] == r"\texttt{here}"
     assert verdicts.numbers(study)["study/toy"] is None

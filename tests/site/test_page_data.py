@@ -24,7 +24,7 @@ from ladder.statistics import claims, intervals, quotients
 from ladder.store import collect
 from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD, Study
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 # All of it needs the study of everything published, which is loaded once.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("test_page_data")]
@@ -107,7 +107,7 @@ def test_a_source_says_when_and_by_which_processors(study):
 
 
 def test_the_file_of_a_new_case_is_its_record():
-    study = made.study("gemv").of(None)
+    study = made_chapters.study("gemv").of(None)
     study = replace(study, descriptions={name: made_up.description() for name in study.machines()})
     assert [source["file"] for source in sources.rows(study)] == [None] * len(study.machines())
 
@@ -314,7 +314,7 @@ def test_a_verdict_leads_to_its_cases_by_what_tells_them_apart():
 
 
 def test_a_sentence_names_the_threads_of_both_rungs():
-    found = findings.sentences([], ladders(made.study("gemv"), {}), [])
+    found = findings.sentences([], ladders(made_chapters.study("gemv"), {}), [])
     assert re.search(r"“[^”]+” on \d+ threads? is [^“]+ faster than “[^”]+” on \d+ threads?\.", found[0])
     assert re.search(r"“[^”]+” on 1 GPU is [^“]+ faster than “[^”]+” on 1 GPU\.", found[1])
 
@@ -336,7 +336,7 @@ def test_a_claimed_ratio_in_words(least, most, words):
 
 
 def test_sentences_of_ladders_name_system_machine_and_interval():
-    study = made.study("gemv")
+    study = made_chapters.study("gemv")
     found = findings.sentences([], ladders(study, {}), [])
     assert found[0].startswith("On a CPU, the ladder of “Matrix-vector products” gains most")
     assert all(made_up.MACHINE in sentence and "\u00a0× faster" in sentence for sentence in found[:2])
@@ -374,6 +374,6 @@ def test_what_a_case_needs_exists_before_it_is_measured():
 
 
 def test_verdicts_on_the_page_are_those_of_the_table():
-    study = made.study("gemv")
+    study = made_chapters.study("gemv")
     found = [(row["claim"], row["verdict"]) for row in page.data(study)["claims"]]
     assert found == [*verdicts.rows(study)[["claim", "verdict"]].itertuples(index=False, name=None)]

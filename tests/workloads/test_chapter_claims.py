@@ -4,7 +4,7 @@ import pytest
 
 import chapter
 from ladder.report import verdict_table
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 FORMS, BATCH = ("nn", "tn", "nt"), 1.5196e9 / 50e9 / 3.8
 # How often rates of elementary kernels of descent rise by the rule, from N = 64 to 256, that of `init` from 256 to 512.
@@ -111,7 +111,7 @@ LOST = [("backprop", "tuned"), ("backprop", "cuda_kernels"), ("descent", "cuda_s
 
 @pytest.mark.parametrize(("workload", "key", "verdict", "variant", "factor"), OTHERWISE)
 def test_other_times_decide_otherwise(workload, key, verdict, variant, factor):
-    study = made.study(workload, factor=lambda case: factor if case.variant == variant else 1)
+    study = made_chapters.study(workload, factor=lambda case: factor if case.variant == variant else 1)
     assert chapter.verdicts(workload, study, key) == {key: verdict}
 
 
@@ -119,7 +119,7 @@ def test_other_times_decide_otherwise(workload, key, verdict, variant, factor):
 def test_without_a_variant_its_claims_alone_are_not_tested(workload, variant):
     every = chapter.answers(workload, chapter.whole(workload)).items()
     its = {key for key, claim in every if variant in {case[2] for case in getattr(claim.answer.ratio, "cases", ())}}
-    answers = chapter.answers(workload, made.study(workload, drop=lambda case: case.variant == variant))
+    answers = chapter.answers(workload, made_chapters.study(workload, drop=lambda case: case.variant == variant))
     missing = {key: claim for key, claim in answers.items() if claim.answer.verdict == "not tested"}
-    assert set(missing) - made.UNTESTED == its != set()
+    assert set(missing) - made_chapters.UNTESTED == its != set()
     assert all(verdict_table.cause(claim).startswith("needs ") for claim in missing.values())

@@ -25,7 +25,7 @@ from ladder.workloads.dcgan.paper.tables import WAYS
 from ladder.workloads.descent.paper import lines as descent_lines
 from ladder.workloads.descent.paper import residuals
 from ladder.workloads.gemv.paper.lines import PHASES
-from made_up import chapters as made
+from made_up import chapters as made_chapters
 
 
 def changed(workload, experiment, samples):
@@ -36,7 +36,7 @@ def changed(workload, experiment, samples):
 # Products and streams on a GPU.
 def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
     """The link from the bytes of streams' arrays: triad sends two and brings back one; read brings back sums alone."""
-    host = made.study("gemm", drop=lambda case: "cu" in case.variant, machine="another (published)")
+    host = made_chapters.study("gemm", drop=lambda case: "cu" in case.variant, machine="another (published)")
     table = CHAPTERS["stream"].table("gpu_ceilings", made_up.merged(whole("gemm"), host))
     (cells,) = (cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12)
     assert (cells[5], cells[-2:]) == ("60.2", ["50.2", "50.2"])
@@ -53,11 +53,11 @@ def test_a_gpus_data_sheet_stands_under_what_was_measured():
 
 
 def test_cases_on_a_throttled_gpu_are_counted_each_once():
-    cases = {one.case.key: one for name in whole("gemm").tables for one in made.measurements(name)}
+    cases = {one.case.key: one for name in whole("gemm").tables for one in made_chapters.measurements(name)}
     throttled = [one.columns["throttled"] for one in cases.values() if "throttled" in one.columns]
     ask = text_functions("gemm")["cases_with_clock"]
     assert (ask(), ask(throttled=True)) == (num(len(throttled)), num(throttled.count(True)))
-    silent = made_up.study(replace(one, columns={}) for one in made.measurements("gemm_gpu_float64"))
+    silent = made_up.study(replace(one, columns={}) for one in made_chapters.measurements("gemm_gpu_float64"))
     with pytest.raises(chapter_study.NotMeasured):
         text_functions("gemm", silent)["cases_with_clock"](throttled=True)
 
@@ -71,15 +71,15 @@ def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_o
         phases = {"forward 1": 0.6 * one.seconds, "update": 0.4 * one.seconds}
         return replace(one, case=case, phases=phases) if case.workload == "mlp" else one
 
-    toys = made.study("mlp", change=toy, machine="here")
-    beside = made_up.merged(made.study("mlp", machine="there"), toys)
+    toys = made_chapters.study("mlp", change=toy, machine="here")
+    beside = made_up.merged(made_chapters.study("mlp", machine="there"), toys)
     assert verdicts("mlp", beside, "share") == {"share": "as claimed"}
     share = text_functions("mlp", beside)["share_of_products"](select("deep/openmp", threads=1), 3)
     assert share == r"\qty{99.5}{\percent}"
 
 
 def test_peers_are_compared_on_as_many_threads():
-    fewer = made.study("mlp", drop=lambda case: case.variant == "pytorch" and case.threads == 2)
+    fewer = made_chapters.study("mlp", drop=lambda case: case.variant == "pytorch" and case.threads == 2)
     (claim,) = chapter.answers("mlp", fewer, "peer/pytorch").values()
     assert claim.answer.ratio is None or "threads=2" not in str(claim.answer.ratio.cases)
 
@@ -101,7 +101,7 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
         "a (published)": lambda case: gpus(case) > 1,
         "here": lambda case: gpus(case) > 0,
     }
-    studies = [made.study("gemv", drop=drop, machine=name) for name, drop in drops.items()]
+    studies = [made_chapters.study("gemv", drop=drop, machine=name) for name, drop in drops.items()]
     assert [*chapter.machines("gemv", studies[-1]).values()] == ["here", None, None, None]
     every = made_up.merged(*studies).of("here")
     assert [*chapter.machines("gemv", every).values()] == ["b (published)"] * 3 + ["c (published)"]
@@ -118,7 +118,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
         assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several NUMA nodes")
     assert [text_functions("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
     assert verdicts("gemv", two, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
-    unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
+    unmeasured = of_nodes(made_chapters.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
     assert verdict_table.cause(chapter.answers("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
 
 
@@ -152,8 +152,10 @@ def test_phases_beyond_the_call_are_not_drawn_and_lines_named_as_the_code_does()
 
 def test_tables_of_products_of_matrix_and_vector_hold_every_case():
     every = all_tables("gemv")
-    assert every["threads"].count(" \\\\\n") - 1 == len(made.measurements("gemv_threads"))
-    assert every["ranks"].count("mpi") == sum("ranks" in one.case.tuning for one in made.measurements("gemv_mpi"))
+    assert every["threads"].count(" \\\\\n") - 1 == len(made_chapters.measurements("gemv_threads"))
+    assert every["ranks"].count("mpi") == sum(
+        "ranks" in one.case.tuning for one in made_chapters.measurements("gemv_mpi")
+    )
     largest = cells_of(every["sizes"], "32768")
     assert [cells[1] for cells in largest] == [*map(code, ("mpi", "mpi_openmp", "mpi_cublas", "nccl_cublas"))]
 
@@ -231,7 +233,9 @@ def test_convergence_has_a_panel_for_each_condition_with_the_theory_in_it():
 
 # The generator.
 def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
-    slow = made.study("dcgan", drop=lambda case: gpus(case) == 4, factor=lambda case: 3 if gpus(case) == 2 else 1)
+    slow = made_chapters.study(
+        "dcgan", drop=lambda case: gpus(case) == 4, factor=lambda case: 3 if gpus(case) == 2 else 1
+    )
     ask = text_functions("dcgan", slow)
     assert ask["pays"]("ranks-then", 2).startswith("pay off at no measured number")
     with pytest.raises(chapter_study.NotMeasured):
@@ -240,7 +244,7 @@ def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
 
 
 def test_ways_of_the_most_gpus_stand_below_each_other():
-    fewer = made.study("dcgan", drop=lambda case: case.tuning.get("math") == "float16" and gpus(case) == 2)
+    fewer = made_chapters.study("dcgan", drop=lambda case: case.tuning.get("math") == "float16" and gpus(case) == 2)
     table = CHAPTERS["dcgan"].table("most_gpus", fewer)
     assert [cells[2] for cells in cells_of(table, "threads, half")] == ["--"]
     shares = [row.split(" & ")[-1].split("}")[0] for row in table.splitlines() if row.startswith(tuple(WAYS))]

@@ -1,7 +1,7 @@
 """Imports of a user's module that can't succeed: of libraries that aren't installed, or of modules that don't exist.
 
-They are read as text. Only statements at the top of a module count, since those in a `try`, an `if` or a function may
-never run. Modules in users' folders are searched likewise.
+They are read as text. Only top-level statements count, since those in a `try`, an `if` or a function may never run.
+Modules in users' folders that a module imports are searched likewise.
 """
 
 import ast
@@ -14,13 +14,14 @@ from ladder.errors import LadderError, did_you_mean
 
 # Libraries without which a device is skipped.
 OF_DEVICES = ("cupy", "cupyx", "mpi4py")
-OWN = "ladder"
+PACKAGE_NAME = "ladder"
 
 
 def require_importable(path: Path, optional: Collection[str] | None = None) -> set[Path]:
     """The files in users' folders that a user's module imports, itself included.
 
-    Raises LadderError if one imports what is missing and not `optional`, the REQUIRES of a variant.
+    Raises LadderError if one imports what is missing and not `optional`, the REQUIRES of a variant; None for a module
+    that can't have them.
     """
     pending, visited = [path], set()
     while pending:
@@ -30,8 +31,8 @@ def require_importable(path: Path, optional: Collection[str] | None = None) -> s
         visited.add(file)
         for line, name, members in imports_of(file):
             library = name.partition(".")[0]
-            if library == OWN:
-                pending += own_modules(file, line, name, members)
+            if library == PACKAGE_NAME:
+                pending += user_files(file, line, name, members)
             elif library not in {*(optional or ()), *OF_DEVICES} and importlib.util.find_spec(library) is None:
                 advice = f'; with REQUIRES = ("{library}",) in {path} the variant is skipped where it is missing'
                 raise LadderError(
@@ -42,7 +43,7 @@ def require_importable(path: Path, optional: Collection[str] | None = None) -> s
 
 
 def imports_of(path: Path) -> Iterator[tuple[int, str, list[str]]]:
-    """The imports at the top of a file in a workload's folder: (line, module, names imported from it)."""
+    """The top-level imports of a file in a workload's folder: (line, module, names imported from it)."""
     for node in literals.statements(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -54,11 +55,14 @@ def imports_of(path: Path) -> Iterator[tuple[int, str, list[str]]]:
 def package_of(path: Path) -> str:
     """The dotted name of the package of a file in a workload's folder."""
     below = next(path.relative_to(root) for root in locations.roots() if path.is_relative_to(root))
-    return ".".join([OWN, "workloads", *below.parent.parts])
+    return ".".join([PACKAGE_NAME, "workloads", *below.parent.parts])
 
 
-def own_modules(importer: Path, line: int, name: str, members: list[str]) -> list[Path]:
-    """The files in users' folders that an import of ladder's or a user's module reads."""
+def user_files(importer: Path, line: int, name: str, members: list[str]) -> list[Path]:
+    """The files in users' folders that an import of ladder's or a user's module reads.
+
+    Raises LadderError if the module doesn't exist.
+    """
     path = imports.module_path(name)
     folder = path_of_package(name)
     if path is None and folder is None:

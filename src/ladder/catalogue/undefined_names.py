@@ -74,7 +74,7 @@ def absent_names(path: Path) -> Iterator[tuple[int, str]]:
 def absent_imports(path: Path, statement: ast.ImportFrom, module: str) -> Iterator[tuple[int, str]]:
     """The names that an import takes from a module of ladder's or a user's that lacks them: (line, what is wrong)."""
     if syntax.is_from_ladder(module):
-        missing_imports.own_modules(path, statement.lineno, module, [])  # raises LadderError without the module
+        missing_imports.user_files(path, statement.lineno, module, [])  # raises LadderError without the module
         for alias in statement.names:
             if not has(module, alias.name):
                 yield statement.lineno, f"imports {alias.name!r} from {module}, {absence(module, alias.name)}"

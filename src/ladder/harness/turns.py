@@ -146,7 +146,7 @@ def measure_groups(groups, jobs, start, leases, results, walls, is_alone=lambda 
 
 
 def measure_process(case, worker):
-    """Time the case in a worker that has prepared; returns the seconds that it took in all."""
+    """Time the case in a worker that has prepared; returns the seconds that it took in total."""
     start = time.monotonic()
     worker.proceed()
     named(case, worker.wait_paused)

@@ -1,4 +1,4 @@
-"""The worker: a fresh process that checks one case, then times it. `workers.py` starts it and talks to it by pipes.
+"""The worker: a fresh process that times one case, then checks it. `workers.py` starts it and talks to it by pipes.
 
 It receives its job as one line of JSON and answers `ready` once everything is imported. Then it waits for an order, the
 line `compile`, `go` or `prepare` with environment variables in JSON, and answers with one line of JSON. A worker that
@@ -35,13 +35,13 @@ from ladder.statistics.intervals import median_interval
 # Why a variant may be wrong whose first round was right.
 KEPT_INPUTS = (
     "The first round was right, and inputs are rewritten between rounds: `setup` may have kept a copy of its inputs or "
-    "something computed from them. Do that in the timed function, or in a step of `prepare`, as `Steps` has in "
+    "something computed from them. Do that in the timed function, or in a `prepare` step: see `Steps` in "
     "docs/contracts.md."
 )
 CHANGED_INPUT = (
     "The variant has changed its input {!r}, which its other calls and the check read: write into arrays of your own."
 )
-# Inputs up to this size in all are compared after the calls with what they were before.
+# Inputs up to this size in total are compared after the calls with what they were before.
 MAX_COMPARED_BYTES = 2**24
 # Error numbers of a disk that is full or read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -95,7 +95,7 @@ def main():
 
 
 def report_faults(path):
-    """Have Python write its calls to a file that the harness has created, if a signal ends this process."""
+    """Write the call stack to a file that the harness has created, if a signal ends this process."""
     with contextlib.suppress(OSError):  # a rank on another node doesn't see the file
         faulthandler.enable(os.open(path, os.O_WRONLY))
 
@@ -166,7 +166,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
         in_order(steps.prepare)()
 
     def run_results():
-        """Host copies of the arrays that a run has written: its outputs and, of a workload with state, its inputs."""
+        """The arrays that a run has written, in the host's memory: outputs and, of a workload with state, inputs."""
         written = [problem.outputs, problem.inputs] if workload.STATEFUL and problem.outputs else [problem.outputs]
         return [{name: device.to_host(array) for name, array in arrays.items()} for arrays in written]
 
@@ -193,7 +193,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
         return ""
 
     def require_refusal(outputs, check_inputs=staged):
-        """Refuse a user's own `check` that accepts wrong outputs, into which it turns these."""
+        """Corrupt `outputs` in place, and refuse a user's own `check` that still accepts them."""
         if problem.outputs and inspect.isfunction(workload.check) and workloads.is_users(case.workload):
             wrong_results.corrupt(outputs)
             results = workload.check(case.sizes, check_inputs, outputs, 0, data, reference, precision)
@@ -303,9 +303,10 @@ def make_problem(workload, case, device, variant=None):
 
 
 def sample(device, run, flush, reset, job):
-    """Seconds of each timed call: at least `job.samples`, then until the median has converged or time is up.
+    """Seconds of each timed call.
 
-    At least `job.least` samples are taken, however long they last.
+    Sampling ends once there are `job.samples` and the median has converged, or once time is up and there are
+    `job.least`; at the latest after `job.most`.
     """
     samples = []
     deadline = time.monotonic() + job.seconds
@@ -313,7 +314,7 @@ def sample(device, run, flush, reset, job):
     gc.disable()
     reset()
     flush()
-    run()  # warm up: the checks have left other data in the caches
+    run()  # warm up: copying the first call's results has left other data in the caches
     while True:
         reset()
         flush()

@@ -114,7 +114,7 @@ class Worker:
         self.end()
 
     def go(self, variables=None):
-        """Check and time the case now, with these variables added to the environment; returns the worker's result."""
+        """Time and check the case now, with these variables added to the environment; returns the worker's result."""
         self.first_call.start()
         self.send(f"go {json.dumps(variables or {})}")
         return self.last_answer()

@@ -1,4 +1,4 @@
-"""A case is one job of the study; its slug is the string that identifies it in paths, arguments, log names and keys.
+"""A case is one measurement of the study. Its slug identifies it in paths, arguments, names of logs and keys.
 
 An example is `form=nn,m=17,n=65,k=1,dtype=float64,cache=cold,threads=2`: the sizes in the workload's order, the cache
 protocol, the variant's tuning sorted by name, and last, sorted too, the environment variables that the configuration

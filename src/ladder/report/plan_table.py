@@ -29,7 +29,7 @@ def plan(study):
     for name in study.machines():
         if name != study.subject:
             counts = [str(queries.count(queries.where(frame, machine=name))) for frame in frames]
-            rows += [None, [code(name), *counts, "another machine, in all"]]
+            rows += [None, [code(name), *counts, "another machine, in total"]]
     columns = r"@{}>{\raggedright}p{0.22\linewidth}rr>{\raggedright\arraybackslash}p{0.56\linewidth}@{}"
     return latex.long_table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
 

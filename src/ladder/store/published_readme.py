@@ -28,7 +28,7 @@ A folder of a machine holds what was measured on it over time, by several commit
 campaign: one commit, one host, one set of GPUs, cases in turns. Ratios are taken within a campaign; between cases of a
 machine's folder that were measured at different times they support no verdict. If campaigns measured a case, use only
 these. For cases on GPUs, the paper pools campaigns on machines with the same models of GPU and CPU, under the name
-of the machine with the most campaigns. Campaigns of a host with the same start ran side by side, each on a GPU and
+of the machine with the most campaigns. Campaigns started together on a host ran side by side, each on a GPU and
 cores of its own.
 
 A campaign's name is its machine, the time in UTC at which it began, and a suffix, which only keeps names apart: six

@@ -27,8 +27,8 @@ def rate(
 ) -> tuple[float, str, float | None]:
     """(rate, unit, share of the ceiling or None) of a case that takes `seconds` for a `cost` with flops and bytes.
 
-    The rate is that of arithmetic, or of memory if the workload says so by CEILING or has no arithmetic. Only the cold
-    rate of memory has a ceiling.
+    The rate is that of arithmetic, or of memory if the workload says so by CEILING or has no arithmetic. The share is
+    None if that ceiling wasn't measured, and for a warm case's rate of memory, since its data may come from caches.
     """
     kind = stated_ceiling(case.workload)
     is_memory = kind in (BANDWIDTH, RAISES_BANDWIDTH) or not cost.flops

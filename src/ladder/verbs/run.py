@@ -1,4 +1,4 @@
-"""Check and time variants side by side, and rank them; add sizes and tunings as name=value, the rest is filled in."""
+"""Time and check variants side by side, and rank them; add sizes and tunings as name=value, the rest is filled in."""
 
 import contextlib
 import sys

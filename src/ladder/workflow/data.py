@@ -10,7 +10,7 @@ from ladder.workflow.mistakes import ending_run
 
 
 def ancient_if_exists(path, files):
-    """The input files of a job that writes a path: `ancient` if the path exists, so that newer inputs don't outdate it.
+    """The input files of a job that writes a path: `ancient` if the path exists, so that newer inputs don't trigger it.
 
     Inputs of a missing path aren't `ancient`: if an `ancient` input is to be rebuilt, Snakemake overlooks the jobs that
     depend on it, although their output is missing (Snakemake's issue 4166).
@@ -70,9 +70,9 @@ def artefact_fingerprint(wildcards):
     return published_checksum(wildcards) or datasets.fingerprint(wildcards.workload)
 
 
-def reference_path(workload, sizes):
-    """The file of a workload's reference."""
-    return f"results/references/{workload}/{sizes}.npz"
+def reference_path(workload, slug):
+    """The file of a workload's reference, by the slug of its sizes."""
+    return f"results/references/{workload}/{slug}.npz"
 
 
 def reference_of(case):

@@ -9,7 +9,10 @@ DOCUMENTS = [f"{FOLDER}/{document}.pdf" for document in paper.DOCUMENTS]
 
 
 class Page:
-    """The inputs of the page of a study's Figures: `pictures`, those of what an artefact has drawn."""
+    """What the page shows and links: the PNG files `pictures` of the figures that show an artefact.
+
+    `options` are the command-line options that name these files and the documents.
+    """
 
     def __init__(self, figures):
         names = [name for name in figures.names if figures.constants[name]["USES_ARTEFACTS"]]

@@ -14,7 +14,7 @@ MAX_REASONS = 3  # that are printed
 
 @dataclass(frozen=True)
 class Job:
-    """What a job takes of the cluster: nodes, GPUs in all, hours at most, and the share of a node that it has."""
+    """What a job takes of the cluster: nodes, GPUs in total, hours at most, and the share of a node that it has."""
 
     nodes: int
     gpus: int

@@ -1,7 +1,9 @@
-"""A product over ranks of MPI, of which one may do wrong: by `fault`, in the last rank."""
+"""A product on MPI ranks. If `fault` is a key of FAULTS, the last rank fails in this way in its second call."""
 
+import itertools
 import os
 import signal
+import sys
 
 import numpy as np
 
@@ -17,34 +19,33 @@ def setup(problem, *, ranks: int, fault: str = "none", threads: int):
     from mpi4py import MPI
 
     world = MPI.COMM_WORLD
-    np.ones((2, 2)) @ np.ones((2, 2))
-    mine, calls = {}, iter(range(2**62))
+    local, calls = {}, itertools.count()
 
     def distribute():
         rows = np.array_split(problem.a, ranks) if world.rank == 0 else None
-        mine["a"], mine["b"] = world.scatter(rows), world.bcast(problem.b)
+        local["a"], local["b"] = world.scatter(rows), world.bcast(problem.b)
 
     def product():
         call = next(calls)
         if world.rank == ranks - 1 and fault != "none" and call == 1:
-            faults[fault]()
-        mine["out"] = mine["a"] @ mine["b"]
+            FAULTS[fault]()
+        local["out"] = local["a"] @ local["b"]
 
     def collect():
-        parts = world.gather(mine["out"])
+        parts = world.gather(local["out"])
         if world.rank == 0:
             np.concatenate(parts, out=problem.out)
 
     return Steps(run=[("product", product), ("gather", collect)], prepare=[("distribute", distribute)])
 
 
-def stop():
+def raise_error():
     raise ValueError("something is wrong here")
 
 
-faults = {
-    "raises": stop,
-    "ends": lambda: os._exit(0),
-    "leaves": lambda: exit(0),
+FAULTS = {
+    "raises": raise_error,
+    "os_exit": lambda: os._exit(0),
+    "sys_exit": lambda: sys.exit(0),
     "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
 }

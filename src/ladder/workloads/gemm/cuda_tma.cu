@@ -7,9 +7,9 @@
 // (TMA) if its rows are aligned to 16 bytes; else all threads of the warpgroup copy single elements.
 //
 // The tiles left over when all blocks have as many are split among the blocks along k, so that each has as many steps
-// ("stream-K", Osama, Merrill, Cecka, Garland and Owens, 2023). A block whose part doesn't begin with its tile's first
-// step leaves the sums in `partial` (blocks, BM * BN) and raises its flag in `ready` (blocks). The block with the first
-// step adds them, in a fixed order. It waits only for blocks of lower index, which the GPU starts earlier.
+// ("stream-K", Osama, Merrill, Cecka, Garland and Owens, 2023). A block leaves the sums of such a part of a tile in
+// `partial` (blocks, 2, BM * BN): at index 1 if it has the tile's first step, else at 0. A second kernel, add_parts, adds
+// them in a fixed order. So no block waits for another one, whose start nothing guarantees.
 //
 //   barrier   arrivals per phase                                                     waiting threads
 //   full      1, or 129 if elements are copied: the producer's first thread, which   all warps that multiply
@@ -18,11 +18,11 @@
 //
 // A phase is one use of a buffer. The producer's first wait is for the phase before the first one, which counts as ended.
 //
-// Launch: grid (at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory sizeof(Shared).
+// Launch: grid (at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory sizeof(Shared). Of add_parts:
+// grid (split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
 #include "operands.cuh"
 #include "ptx/async_copy.cuh"
 #include "ptx/mbarrier.cuh"
-#include "ptx/memory_order.cuh"
 #include "ptx/mma.cuh"
 #include "ptx/tma.cuh"
 #include "ptx/wgmma.cuh"
@@ -80,22 +80,21 @@ struct Part {
   int tile, first, count;
 };
 
-// The parts of tiles of a block: first of those tiles that are split, then whole ones.
+// The parts of tiles of a block: first those of tiles that are split among all `blocks`, then whole tiles.
 struct Schedule {
-  const int steps, split_tiles, tiles, block;  // steps of a tile; the first `split_tiles` of the tiles are split
-  long long next, end;                         // of the steps of all split tiles
-  int whole;                                   // the next whole tile
-  __device__ __forceinline__ Schedule(int m, int n, int k, int split_tiles)
+  const int steps, split_tiles, tiles, blocks;  // steps of a tile; the first `split_tiles` of the tiles are split
+  long long next, end;                          // of the steps of all split tiles
+  int whole;                                    // the next whole tile
+  __device__ __forceinline__ Schedule(int m, int n, int k, int split_tiles, int blocks, int block)
       : steps((k - 1) / BK + 1), split_tiles(split_tiles), tiles(((m - 1) / BM + 1) * ((n - 1) / BN + 1)),
-        block(gridDim.x - 1 - blockIdx.x), next(first_step(block)), end(first_step(block + 1)),
-        whole(split_tiles + block) {}
+        blocks(blocks), next(first_step(block)), end(first_step(block + 1)), whole(split_tiles + block) {}
   // The first of a block's steps of split tiles.
   __device__ __forceinline__ long long first_step(int block) const {
-    return (long long)split_tiles * steps * block / gridDim.x;
+    return (long long)split_tiles * steps * block / blocks;
   }
   // The number of steps of this block.
   __device__ __forceinline__ int count() const {
-    return end - next + (whole < tiles ? ((tiles - whole - 1) / gridDim.x + 1) * steps : 0);
+    return end - next + (whole < tiles ? ((tiles - whole - 1) / blocks + 1) * steps : 0);
   }
   __device__ __forceinline__ bool get(Part &part) {
     if (next < end) {
@@ -105,7 +104,7 @@ struct Schedule {
       return true;
     }
     part = {whole, 0, steps};
-    whole += gridDim.x;
+    whole += blocks;
     return part.tile < tiles;
   }
 };
@@ -269,28 +268,45 @@ struct Multiplier {
       }
   }
 
-  // Call function(pair, row, column) for all pairs of sums, with the position of the first in the block's tile.
+  // Call function(index, pair) for all pairs of sums.
   template <class Function>
   __device__ __forceinline__ void for_pairs(Function function) {
 #pragma unroll
-    for (int i = 0; i < ROWS; ++i)
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-#pragma unroll
-        for (int j = 0; j < COLUMNS; ++j)
-          function(reinterpret_cast<Pair *>(sums[i][j])[h], warp_row + i * 16 + h * 8 + g, warp_column + j * 8 + t * 2);
+    for (int index = 0; index < ROWS * 2 * COLUMNS; ++index)
+      function(index, reinterpret_cast<Pair *>(sums[index / (2 * COLUMNS)][index % COLUMNS])[index / COLUMNS % 2]);
   }
 };
 
-// A barrier of the warps that multiply.
-__device__ __forceinline__ void multipliers_barrier() {
-  asm volatile("bar.sync 1, %0;" ::"n"(MULTIPLIERS) : "memory");
+// The product's result, and an addend or null.
+struct Result {
+  const REAL *c;
+  REAL *out;
+  int m, n;
+  // Store the pair of this index of a thread's sums in a tile.
+  __device__ __forceinline__ void store(const Corner &corner, int index, Pair pair) const {
+    const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    const int row = corner.row + warp / (BN / WN) * WM + index / COLUMNS * 8 + g;
+    const int column = corner.column + warp % (BN / WN) * WN + index % COLUMNS * 8 + t * 2;
+    if (row >= m || column >= n) return;
+    const size_t to = size_t(row) * n + column;
+    const bool both = column + 1 < n;
+    if (c) pair.x += c[to], pair.y += both ? c[to + 1] : 0;
+    if (n % 2 == 0 && size_t(out) % 16 == 0) {
+      *reinterpret_cast<Pair *>(out + to) = pair;
+    } else {
+      out[to] = pair.x;
+      if (both) out[to + 1] = pair.y;
+    }
+  }
+};
+
+// The sums of a block for a split tile: pairs (PAIRS / MULTIPLIERS, MULTIPLIERS), by index and thread.
+__device__ __forceinline__ Pair *part_of(Pair *partial, int block, bool has_first_step) {
+  return partial + (size_t(block) * 2 + has_first_step) * PAIRS + threadIdx.x;
 }
 
 template <Form form>
-__device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, const REAL *c, REAL *out, int m, int n,
-                                       Pair *partial, unsigned *ready) {
-  const bool wide = n % 2 == 0 && size_t(out) % 16 == 0 && size_t(c) % 16 == 0;
+__device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, const Result &result, Pair *partial) {
   Multiplier<form> multiplier(shared);
   int left = schedule.count();
   if (left) multiplier.begin();
@@ -300,48 +316,37 @@ __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, cons
 #pragma unroll
       for (auto &sums : row) sums[0] = sums[1] = sums[2] = sums[3] = 0;
     for (int step = 0; step < part.count; ++step) multiplier.step(--left == 0);
-    // A thread's pairs are MULTIPLIERS apart in `partial`.
-    if (part.first > 0) {
-      Pair *to = partial + size_t(schedule.block) * PAIRS + threadIdx.x;
-      multiplier.for_pairs([&](Pair &pair, int, int) { *to = pair, to += MULTIPLIERS; });
-      multipliers_barrier();
-      if (threadIdx.x == 0) add_release(ready + schedule.block, 1);
-      continue;
+    if (part.count < schedule.steps) {
+      Pair *const to = part_of(partial, blockIdx.x, part.first == 0);
+      multiplier.for_pairs([&](int index, Pair pair) { to[index * MULTIPLIERS] = pair; });
+    } else {
+      const Corner corner(part.tile, result.m, result.n);
+      multiplier.for_pairs([&](int index, Pair pair) { result.store(corner, index, pair); });
     }
-    const long long end = part.tile < schedule.split_tiles ? (part.tile + 1ll) * schedule.steps : 0;
-    for (int block = schedule.block + 1; schedule.first_step(block) < end; ++block) {
-      if (schedule.first_step(block) == schedule.first_step(block + 1)) continue;  // it has no step
-      if (threadIdx.x == 0) {
-        while (!load_acquire(ready + block));
-        ready[block] = 0;  // for the next launch
-      }
-      multipliers_barrier();
-      const Pair *from = partial + size_t(block) * PAIRS + threadIdx.x;
-      multiplier.for_pairs([&](Pair &pair, int, int) {
-        const double2 addend = __ldcg(reinterpret_cast<const double2 *>(from));
-        pair.x += addend.x, pair.y += addend.y, from += MULTIPLIERS;
-      });
-    }
-    const Corner corner(part.tile, m, n);
-    multiplier.for_pairs([&](Pair pair, int row, int column) {
-      row += corner.row, column += corner.column;
-      if (row >= m || column >= n) return;
-      const size_t index = size_t(row) * n + column;
-      const bool both = column + 1 < n;
-      if (c) pair.x += c[index], pair.y += both ? c[index + 1] : 0;
-      if (wide) {
-        *reinterpret_cast<Pair *>(out + index) = pair;
-      } else {
-        out[index] = pair.x;
-        if (both) out[index + 1] = pair.y;
-      }
-    });
   }
 }
 
+// Add the parts of the split tile blockIdx.x for the pairs of index blockIdx.y; `blocks` computed them.
+__device__ __forceinline__ void add(const Result &result, int k, int split_tiles, Pair *partial, int blocks) {
+  const int tile = blockIdx.x, index = blockIdx.y;
+  const Schedule schedule(result.m, result.n, k, split_tiles, blocks, 0);
+  const long long first = (long long)tile * schedule.steps, end = first + schedule.steps;
+  int block = first * blocks / (schedule.steps * (long long)split_tiles);
+  while (schedule.first_step(block + 1) <= first) ++block;
+  if (schedule.first_step(block + 1) >= end) return;  // a whole tile, stored by its block
+  Pair sum = part_of(partial, block, true)[index * MULTIPLIERS];
+#pragma unroll 4
+  for (++block; schedule.first_step(block) < end; ++block) {
+    if (schedule.first_step(block) == schedule.first_step(block + 1)) continue;  // a block without steps
+    const Pair part = part_of(partial, block, false)[index * MULTIPLIERS];
+    sum.x += part.x, sum.y += part.y;
+  }
+  result.store(Corner(tile, result.m, result.n), index, sum);
+}
+
 template <Form form>
-__device__ __forceinline__ void product(const Operand &a, const Operand &b, const REAL *c, REAL *out, int m, int n, int k,
-                                      int split_tiles, Pair *partial, unsigned *ready) {
+__device__ __forceinline__ void product(const Operand &a, const Operand &b, const Result &result, int k,
+                                      int split_tiles, Pair *partial) {
   Shared &shared = *reinterpret_cast<Shared *>(memory);
   if (threadIdx.x == 0) {
     const int arrivals = a.stride || b.stride ? 1 + PRODUCERS : 1;
@@ -349,13 +354,13 @@ __device__ __forceinline__ void product(const Operand &a, const Operand &b, cons
     publish_mbarriers();
   }
   __syncthreads();
-  const Schedule schedule(m, n, k, split_tiles);
+  const Schedule schedule(result.m, result.n, k, split_tiles, gridDim.x, blockIdx.x);
   if (threadIdx.x >= MULTIPLIERS) {
     release_registers<PRODUCER_REGISTERS>();
-    produce<form>(shared, a, b, schedule, m, n, k);
+    produce<form>(shared, a, b, schedule, result.m, result.n, k);
   } else {
     claim_registers<REGISTERS>();
-    multiply<form>(shared, schedule, c, out, m, n, partial, ready);
+    multiply<form>(shared, schedule, result, partial);
   }
 }
 
@@ -370,9 +375,13 @@ __device__ __forceinline__ void product(const Operand &a, const Operand &b, cons
       gemm_##form(const __grid_constant__ TensorMap a_tile, const __grid_constant__ TensorMap a_group,          \
                   const __grid_constant__ TensorMap b_tile, const __grid_constant__ TensorMap b_group,          \
                   const REAL *a, const REAL *b, const REAL *c, REAL *out, int m, int n, int k, int a_stride,    \
-                  int b_stride, int split_tiles, Pair *partial, unsigned *ready)                                \
-  BODY(product<Form::form>({a_tile, a_group, a, a_stride}, {b_tile, b_group, b, b_stride}, c, out, m, n, k,     \
-                           split_tiles, partial, ready))
+                  int b_stride, int split_tiles, Pair *partial)                                                 \
+  BODY(product<Form::form>({a_tile, a_group, a, a_stride}, {b_tile, b_group, b, b_stride}, {c, out, m, n}, k,   \
+                           split_tiles, partial))
 KERNEL(nn)
 KERNEL(tn)
 KERNEL(nt)
+
+extern "C" __global__ void __launch_bounds__(MULTIPLIERS)
+    add_parts(const REAL *c, REAL *out, int m, int n, int k, int split_tiles, Pair *partial, int blocks)
+BODY(add({c, out, m, n}, k, split_tiles, partial, blocks))

@@ -7,7 +7,7 @@ of other operands are copied one by one.
 
 Tiles rarely divide evenly among the blocks. Those left over are split along k, so that all blocks have as many steps
 ("stream-K", Osama, Merrill, Cecka, Garland and Owens, PPoPP 2023), unless `stream_k` is off. Bound by the tensor cores;
-small results by the latency of a launch and of adding partial sums.
+small results by the latency of two launches, the second of which adds the sums of split tiles.
 """
 
 from functools import cache, lru_cache
@@ -34,12 +34,14 @@ TILES = (
     {"bm": 192, "bn": 96, "wm": 48, "wn": 48, "stages": 6, "blocks": 1},
     {"bm": 64, "bn": 128, "wm": 32, "wn": 32, "stages": 8, "blocks": 1},
     {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 6, "blocks": 2},
+    {"bm": 32, "bn": 128, "wm": 32, "wn": 32, "stages": 5, "blocks": 2},
+    {"bm": 128, "bn": 32, "wm": 32, "wn": 32, "stages": 5, "blocks": 2},
 )
 LINE = 16  # elements along k of a step, 128 bytes, as in the source
 BARRIERS = 16  # bytes of a buffer's two barriers
 # The model of `cost`, in multiply-adds of a multiprocessor's tensor cores: their number per cycle, the cycles of a
 # launch, and those in which a multiprocessor writes or reads an element of a partial sum or of the result.
-RATE, LAUNCH, ELEMENT = 128, 6000, 1 / 8
+RATE, LAUNCH, ADD, ELEMENT = 128, 6000, 5000, 1 / 8
 # How much longer a step takes than on the tensor cores alone is 1 + RELOAD * (1 / wm + 1 / wn): each element that a
 # warp loads from shared memory is used by wm or wn multiply-adds.
 RELOAD = 1.2
@@ -65,10 +67,10 @@ def plan(m, n, k, multiprocessors, stream_k, bm, bn, wm, wn, blocks, **others):
 
     def plan_of(grid, split_tiles):
         whole = ceil((tiles - split_tiles) / grid)
-        parts = ceil(grid / split_tiles) if split_tiles else 0
         steps_of_block = whole * steps + ceil(split_tiles * steps / grid)
-        exchanges = parts + whole + bool(split_tiles)
-        return Plan(grid, split_tiles, LAUNCH + steps_of_block * step + exchanges * exchange)
+        parts = min(2 * grid, split_tiles * steps) if split_tiles else 0
+        adding = ADD + parts / multiprocessors * bm * bn * ELEMENT if split_tiles else 0
+        return Plan(grid, split_tiles, LAUNCH + steps_of_block * step + whole * exchange + adding)
 
     limit = multiprocessors * blocks
     plans = [plan_of(min(tiles, limit), 0)]
@@ -87,8 +89,9 @@ def fastest(tilings, m, n, k, stream_k):
 
 
 def geometry(bm, bn, wm, wn, stages, **others):
-    """Threads of a block and its bytes of dynamic shared memory."""
-    return 32 * (bm // wm) * (bn // wn) + 128, stages * ((bm + bn) * LINE * 8 + BARRIERS)
+    """Threads of a block that multiply, all its threads, and its bytes of dynamic shared memory."""
+    multipliers = 32 * (bm // wm) * (bn // wn)
+    return multipliers, multipliers + 128, stages * ((bm + bn) * LINE * 8 + BARRIERS)
 
 
 @lru_cache(maxsize=256)
@@ -119,36 +122,40 @@ def empty_map():
 def product(form, tilings=TILES, stream_k=True):
     """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`. Raises LadderError on other GPUs.
 
-    All arrays are float64. Calls in the same stream share an array for partial sums.
+    All arrays are float64. Calls in the same stream share an array for the sums of split tiles.
     """
     if cuda.architecture() != "sm_90":
         raise LadderError("gemm/cuda_tma requires a GPU of compute capability 9.0: use cuda_mma.")
 
     @cache
-    def launch_of(m, n, k):
-        """The chosen tiling, its kernel, grid, block, shared memory, and number of split tiles."""
+    def choice(m, n, k):
+        """The chosen tiling, its Plan, and the kernels of the product and of adding parts."""
         tiling, chosen = fastest(tilings, m, n, k, stream_k)
-        threads, shared = geometry(**tiling)
-        kernel = cuda.kernel("gemm", "cuda_tma", f"gemm_{form}", "float64", **tiling)
-        kernel.max_dynamic_shared_size_bytes = shared
-        return tiling, kernel, (chosen.grid,), (threads,), shared, np.int32(chosen.split_tiles)
+        names = f"gemm_{form}", "add_parts"
+        multiply, add = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
+        multiply.max_dynamic_shared_size_bytes = geometry(**tiling)[2]
+        return tiling, chosen, multiply, add
 
     @cache
-    def workspace(stream):
-        """Arrays of a stream for the partial sums and the flags of all blocks; the flags are 0 between launches."""
-        blocks = [cuda.multiprocessors() * tiling["blocks"] for tiling in tilings]
-        elements = max(count * tiling["bm"] * tiling["bn"] for count, tiling in zip(blocks, tilings, strict=True))
-        return cuda.empty(elements, "float64"), load_cupy().zeros(max(blocks), np.uint32)
+    def partial_sums(stream):
+        """A stream's array for the sums of parts of tiles, two per block."""
+        tiles = (cuda.multiprocessors() * tiling["blocks"] * tiling["bm"] * tiling["bn"] for tiling in tilings)
+        return cuda.empty(2 * max(tiles), "float64")
 
     def multiply(a, b, out, c=None):
         (m, n), k = out.shape, a.shape[0 if form == "tn" else 1]
-        tiling, kernel, grid, block, shared, split_tiles = launch_of(m, n, k)
+        tiling, (grid, split_tiles, _), multiply_kernel, add_kernel = choice(m, n, k)
+        multipliers, threads, shared = geometry(**tiling)
         *a_maps, a_stride = maps(a.data.ptr, a.shape, form != "tn", tiling["bm"])
         *b_maps, b_stride = maps(b.data.ptr, b.shape, form == "nt", tiling["bn"])
-        counts = map(np.int32, (m, n, k, a_stride, b_stride))
-        arrays = a, b, launch.NULL if c is None else c, out
-        buffers = workspace(load_cupy().cuda.get_current_stream().ptr)
-        kernel(grid, block, (*a_maps, *b_maps, *arrays, *counts, split_tiles, *buffers), shared_mem=shared)
+        result = launch.NULL if c is None else c, out, *map(np.int32, (m, n, k))
+        strides, split = map(np.int32, (a_stride, b_stride)), np.int32(split_tiles)
+        partial = partial_sums(load_cupy().cuda.get_current_stream().ptr)
+        arguments = *a_maps, *b_maps, a, b, *result, *strides, split, partial
+        multiply_kernel((grid,), (threads,), arguments, shared_mem=shared)
+        if split_tiles:
+            pairs = tiling["bm"] * tiling["bn"] // (2 * multipliers)
+            add_kernel((split_tiles, pairs), (multipliers,), (*result, split, partial, np.int32(grid)))
 
     return multiply
 

@@ -26,7 +26,8 @@ BUFFER_BYTES = 2**28
 class Link:
     """NCCL between GPUs in `stream`: with one piece the rank's stream, which computes, else a separate one.
 
-    Copies from the first rank's host are in a third stream, `copy_stream`.
+    Rows of the matrix are copied from the first rank's host in a stream of their own, `copy_stream`, so that NCCL
+    sends earlier rows meanwhile; x and y are copied in `stream`.
     """
 
     def __init__(self, problem, rank):
@@ -36,7 +37,7 @@ class Link:
         make_stream = functools.partial(cuda.load_cupy().cuda.Stream, non_blocking=True)
         self.stream = rank.stream if len(rank.slices) == 1 else make_stream()
         self.copy_stream = make_stream()
-        self.buffer_rows = max(BUFFER_BYTES // rank.x.nbytes, 1)
+        self.buffer_rows = max(BUFFER_BYTES // rank.x.nbytes, 1)  # a row of the matrix has as many bytes as x
         # Rows of other ranks arrive in one of two buffers while earlier rows are sent from the other. The event of a
         # buffer marks it as free.
         counts = [rows for pieces in rank.pieces_by_rank[1:] for _, rows in pieces] if rank.is_first else []
@@ -66,7 +67,7 @@ class Link:
         wait_for_stream(self.rank.stream, self.stream)
 
     def send(self, piece):
-        """Enqueue the sending of a piece of the matrix to every GPU, the first rank's last."""
+        """Enqueue the transfer of a piece of the matrix from the first rank to every GPU, its own last."""
         rows = self.rank.matrix[self.rank.slices[piece]]
         if self.rank.is_first:
             for peer, pieces in reversed(list(enumerate(self.rank.pieces_by_rank))):
@@ -88,7 +89,7 @@ class Link:
         return [rows[first : first + self.buffer_rows] for first in range(0, len(rows), self.buffer_rows)]
 
     def forward(self, rows, peer):
-        """Enqueue the forwarding of rows from the first rank's host to another GPU."""
+        """Enqueue the transfer of rows from the first rank's host to another GPU."""
         buffer, free = self.buffers.popleft()
         array = buffer[: len(rows)]
         self.copy_stream.wait_event(free)
@@ -102,7 +103,7 @@ class Link:
         self.rank.stream.wait_event(self.arrival_events.pop(piece))
 
     def collect(self, piece):
-        """Enqueue the sending of a piece of y to the first GPU, after its computation."""
+        """Enqueue the transfer of a piece of y to the first GPU, after its computation."""
         wait_for_stream(self.stream, self.rank.stream)
         self.nccl.groupStart()
         if self.rank.is_first:
@@ -131,8 +132,8 @@ def wait_for_stream(stream, other):
 def communicator():
     """NCCL's communicator of all ranks, cached per process: its creation takes longer than most products."""
     nccl, world = load_nccl(), mpi.communicator()
-    name = world.bcast(nccl.get_unique_id() if world.rank == 0 else None)
-    return nccl.NcclCommunicator(world.size, name, world.rank)
+    unique_id = world.bcast(nccl.get_unique_id() if world.rank == 0 else None)
+    return nccl.NcclCommunicator(world.size, unique_id, world.rank)
 
 
 def load_nccl():

@@ -2,5 +2,5 @@
 
 COLUMNS = {
     "images": "images that are read",
-    "block": "images of a task",
+    "block": "images per OpenMP task",
 }

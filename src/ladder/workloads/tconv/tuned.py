@@ -34,7 +34,7 @@ def layer(
     vector: int = 32,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
 ):
-    """The Layer with an activation; with `block` = 0, the rows of a block's images have about PIXELS pixels in all."""
+    """The Layer with an activation; with `block` = 0, a block's images have rows of about PIXELS pixels in total."""
     images, h, c, k, dtype = (problem.sizes[name] for name in ("images", "h", "c", "k", "dtype"))
     block = min(images, block or max(1, PIXELS // h))
     library = libraries.load("tconv", "tuned", dtype, flags=flags, vector=vector)

@@ -14,7 +14,7 @@ from ladder.workloads.descent.paper.earlier import KERNELS, seconds
 from ladder.workloads.descent.paper.lines import MATERIALISED, kernel
 from ladder.workloads.descent_kernel.earlier import VERSION1, elements_written, traffic
 
-IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # a number of blocks, and its N in order
+IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # a number of blocks, and its n in order
 MATRICES, VECTORS, OTHERS = KERNELS[:3], KERNELS[3:], KERNELS[1:]  # OTHERS: all but init
 # Of some gains the one that decides whether all rates rise, and the one that decides whether none does.
 smallest, greatest = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
@@ -22,12 +22,12 @@ about_kernels = partial(Claim, needs="all kernels", place="section 5.5")
 
 
 def work(names, small, large):
-    """The elements that kernels write at a large N over those at a small one."""
+    """The elements that kernels write at a large n over those at a small one."""
     return sum(elements_written(name, large) for name in names) / sum(elements_written(name, small) for name in names)
 
 
 def gains(study, names, block, *sizes):
-    """The factors by which the rates of kernels rise from each N to the next, [(Ratio, name, small, large)]."""
+    """The factors by which the rates of kernels rise from each n to the next, [(Ratio, name, small, large)]."""
     return [
         (study.ratio(*(kernel(name, block, n) for n in pair)).times(work([name], *pair)), name, *pair)
         for name in names
@@ -104,8 +104,8 @@ GROUPS = {
 BANDWIDTH = {"ratio": over_bandwidth, "cause": share_of_floor("{} of it at best"), "needs": "version 1 and a ceiling"}
 UNFILLED, MOST = r"$32 \times 32$ elements don't fill the bandwidth", "In 128 blocks kernels on matrices gain most"
 EARLIER = [
-    about_kernels("rises-32", "Rates rise with $N$ in 32 blocks", **decided(smallest, KERNELS, *IN_32)),
-    about_kernels("rises-128", "Rates rise with $N$ in 128 blocks", **decided(smallest, KERNELS, *IN_128)),
+    about_kernels("rises-32", "Rates rise with $n$ in 32 blocks", **decided(smallest, KERNELS, *IN_32)),
+    about_kernels("rises-128", "Rates rise with $n$ in 128 blocks", **decided(smallest, KERNELS, *IN_128)),
     about_kernels("matrices", MOST, **GROUPS),
     about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(smallest, ("init",), *IN_512)),
     about_kernels("others", "In 512 blocks no other rate rises", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),

@@ -3,7 +3,7 @@
 from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION1, VERSION2
 
 KERNELS = tuple(VERSION2)
-LARGEST = COLUMNS[-1]  # block and N
+LARGEST = COLUMNS[-1]  # block and n
 
 
 def seconds(kernel, block, n):
@@ -22,5 +22,5 @@ def calls(products):
 
 
 def total(counts):
-    """Seconds of kernels, {kernel: calls}, at the largest N."""
+    """Seconds of kernels, {kernel: calls}, at the largest n."""
     return sum(count * seconds(name, *LARGEST) for name, count in counts.items())

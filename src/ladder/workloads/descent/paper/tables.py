@@ -27,7 +27,7 @@ def rates(study, amount):
         rows.append(cells)
     heads = {f"{block or 'v1'}, {n}": ["then", "now"] for block, n in COLUMNS}
     first, *heads = latex.group_head(["Kernel"], heads)
-    return latex.table("l" + "rr" * len(COLUMNS), [f"Blocks, $N${first}", *heads], rows if is_measured else ())
+    return latex.table("l" + "rr" * len(COLUMNS), [f"Blocks, $n${first}", *heads], rows if is_measured else ())
 
 
 # Giga-elements written per second, and gigabytes loaded and stored.

@@ -25,7 +25,7 @@ def matrix(study, selection):
 
 
 def kernels_now(study, counts):
-    """Seconds of kernels, {kernel: calls}, at the earlier study's largest N, launched as there."""
+    """Seconds of kernels, {kernel: calls}, at the earlier study's largest n, launched as there."""
     return sum(count * middle(study.rows(kernel(name, *earlier.LARGEST))) for name, count in counts.items())
 
 
