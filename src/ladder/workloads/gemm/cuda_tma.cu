@@ -83,15 +83,13 @@ struct Part {
 // The parts of tiles of a block: first those of tiles that are split among all `blocks`, then whole tiles.
 struct Schedule {
   const int steps, split_tiles, tiles, blocks;  // steps of a tile; the first `split_tiles` of the tiles are split
-  long long next, end;                          // of the steps of all split tiles
+  const long long split_steps, quota;           // steps of all split tiles, and of these at most for a block
+  long long next, end;                          // of the steps of split tiles
   int whole;                                    // the next whole tile
   __device__ __forceinline__ Schedule(int m, int n, int k, int split_tiles, int blocks, int block)
       : steps((k - 1) / BK + 1), split_tiles(split_tiles), tiles(((m - 1) / BM + 1) * ((n - 1) / BN + 1)),
-        blocks(blocks), next(first_step(block)), end(first_step(block + 1)), whole(split_tiles + block) {}
-  // The first of a block's steps of split tiles.
-  __device__ __forceinline__ long long first_step(int block) const {
-    return (long long)split_tiles * steps * block / blocks;
-  }
+        blocks(blocks), split_steps((long long)split_tiles * steps), quota((split_steps + blocks - 1) / blocks),
+        next(min(block * quota, split_steps)), end(min((block + 1) * quota, split_steps)), whole(split_tiles + block) {}
   // The number of steps of this block.
   __device__ __forceinline__ int count() const {
     return end - next + (whole < tiles ? ((tiles - whole - 1) / blocks + 1) * steps : 0);
@@ -331,13 +329,11 @@ __device__ __forceinline__ void add(const Result &result, int k, int split_tiles
   const int tile = blockIdx.x, index = blockIdx.y;
   const Schedule schedule(result.m, result.n, k, split_tiles, blocks, 0);
   const long long first = (long long)tile * schedule.steps, end = first + schedule.steps;
-  int block = first * blocks / (schedule.steps * (long long)split_tiles);
-  while (schedule.first_step(block + 1) <= first) ++block;
-  if (schedule.first_step(block + 1) >= end) return;  // a whole tile, stored by its block
-  Pair sum = part_of(partial, block, true)[index * MULTIPLIERS];
-#pragma unroll 4
-  for (++block; schedule.first_step(block) < end; ++block) {
-    if (schedule.first_step(block) == schedule.first_step(block + 1)) continue;  // a block without steps
+  const int first_block = first / schedule.quota, last_block = (end - 1) / schedule.quota;
+  if (first_block == last_block) return;  // a whole tile, stored by its block
+  Pair sum = part_of(partial, first_block, true)[index * MULTIPLIERS];
+#pragma unroll 8
+  for (int block = first_block + 1; block <= last_block; ++block) {
     const Pair part = part_of(partial, block, false)[index * MULTIPLIERS];
     sum.x += part.x, sum.y += part.y;
   }

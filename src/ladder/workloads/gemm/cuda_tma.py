@@ -39,12 +39,10 @@ TILES = (
 )
 LINE = 16  # elements along k of a step, 128 bytes, as in the source
 BARRIERS = 16  # bytes of a buffer's two barriers
-# The model of `cost`, in multiply-adds of a multiprocessor's tensor cores: their number per cycle, the cycles of a
-# launch, and those in which a multiprocessor writes or reads an element of a partial sum or of the result.
-RATE, LAUNCH, ADD, ELEMENT = 128, 6000, 5000, 1 / 8
-# How much longer a step takes than on the tensor cores alone is 1 + RELOAD * (1 / wm + 1 / wn): each element that a
-# warp loads from shared memory is used by wm or wn multiply-adds.
-RELOAD = 1.2
+# The model of `plan`, fitted to times of 160 shapes on an H200, in cycles of a multiprocessor: multiply-adds per cycle,
+# the two kernels' launches, a line of 128 bytes and what it takes more if it is copied by elements, an element of the
+# result, and an element of a sum of a split tile.
+RATE, LAUNCH, ADD, LINE_CYCLES, UNALIGNED, ELEMENT, PARTIAL = 128, 5600, 8000, 5, 1.4, 0.53, 0.2
 
 
 class Plan(NamedTuple):
@@ -55,22 +53,22 @@ class Plan(NamedTuple):
     cost: float
 
 
-def plan(m, n, k, multiprocessors, stream_k, bm, bn, wm, wn, blocks, **others):
+def plan(m, n, k, unaligned, multiprocessors, stream_k, bm, bn, blocks, **others):
     """The Plan of a product for tiles of `bm` x `bn`, with the lowest predicted cost in cycles.
 
     Either no tile is split, or those that are left over after all blocks have as many, or these and as many tiles as
-    blocks, so that fewer blocks share a tile.
+    blocks, so that fewer blocks share a tile. `unaligned` says of A and of B whether their elements are copied singly.
     """
     tiles, steps = ceil(m / bm) * ceil(n / bn), ceil(k / LINE)
-    step = bm * bn * LINE / RATE * blocks * (1 + RELOAD * (1 / wm + 1 / wn))
-    exchange = bm * bn * ELEMENT * blocks
+    lines = (bm + bn) * LINE_CYCLES + (bm * unaligned[0] + bn * unaligned[1]) * UNALIGNED
+    step = max(bm * bn * LINE / RATE, lines) * blocks
 
     def plan_of(grid, split_tiles):
         whole = ceil((tiles - split_tiles) / grid)
         steps_of_block = whole * steps + ceil(split_tiles * steps / grid)
         parts = min(2 * grid, split_tiles * steps) if split_tiles else 0
-        adding = ADD + parts / multiprocessors * bm * bn * ELEMENT if split_tiles else 0
-        return Plan(grid, split_tiles, LAUNCH + steps_of_block * step + whole * exchange + adding)
+        cost = LAUNCH + steps_of_block * step + whole * bm * bn * blocks * ELEMENT
+        return Plan(grid, split_tiles, cost + bool(parts) * ADD + parts / multiprocessors * bm * bn * PARTIAL)
 
     limit = multiprocessors * blocks
     plans = [plan_of(min(tiles, limit), 0)]
@@ -81,10 +79,10 @@ def plan(m, n, k, multiprocessors, stream_k, bm, bn, wm, wn, blocks, **others):
     return min(plans, key=lambda plan: plan.cost)
 
 
-def fastest(tilings, m, n, k, stream_k):
+def fastest(tilings, m, n, k, unaligned, stream_k):
     """The tiling with the lowest predicted cost for a product, and its Plan."""
     multiprocessors = cuda.multiprocessors()
-    plans = [(tiling, plan(m, n, k, multiprocessors, stream_k, **tiling)) for tiling in tilings]
+    plans = [(tiling, plan(m, n, k, unaligned, multiprocessors, stream_k, **tiling)) for tiling in tilings]
     return min(plans, key=lambda pair: pair[1].cost)
 
 
@@ -94,24 +92,28 @@ def geometry(bm, bn, wm, wn, stages, **others):
     return multipliers, multipliers + 128, stages * ((bm + bn) * LINE * 8 + BARRIERS)
 
 
-@lru_cache(maxsize=256)
+def is_aligned(address, columns):
+    """Whether the TMA can copy a matrix: all its rows begin at multiples of 16 bytes."""
+    return address % 16 == columns % 2 == 0
+
+
 def maps(address, shape, along_k, block):
-    """The tensor maps of an operand for tiles of `block` rows (or columns), and 0; or its elements per row if unaligned.
+    """The tensor maps of an operand for tiles of `block` rows (or columns), and its elements per row or 0 if aligned.
 
     The first map's boxes are whole tiles, those of the second one groups of LINE columns: see the source.
     """
     rows, columns = shape
     dtype, row_bytes = np.dtype("float64"), columns * 8
-    if row_bytes % 16 or address % 16:
-        return empty_map(), empty_map(), columns
+    if not is_aligned(address, columns):
+        return empty_map(), empty_map(), np.int32(columns)
     if along_k:
         tile = tensor_map.encode(address, dtype, (columns, rows), (row_bytes,), (LINE, block))
-        return tile, tile, 0
+        return tile, tile, np.int32(0)
     group = tensor_map.encode(address, dtype, (columns, rows), (row_bytes,), (LINE, LINE))
     if columns < LINE:
-        return group, group, 0
+        return group, group, np.int32(0)
     shape, strides = (LINE, rows, columns // LINE), (row_bytes, LINE * 8)
-    return tensor_map.encode(address, dtype, shape, strides, (LINE, LINE, block // LINE)), group, 0
+    return tensor_map.encode(address, dtype, shape, strides, (LINE, LINE, block // LINE)), group, np.int32(0)
 
 
 def empty_map():
@@ -128,34 +130,37 @@ def product(form, tilings=TILES, stream_k=True):
         raise LadderError("gemm/cuda_tma requires a GPU of compute capability 9.0: use cuda_mma.")
 
     @cache
-    def choice(m, n, k):
-        """The chosen tiling, its Plan, and the kernels of the product and of adding parts."""
-        tiling, chosen = fastest(tilings, m, n, k, stream_k)
-        names = f"gemm_{form}", "add_parts"
-        multiply, add = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
-        multiply.max_dynamic_shared_size_bytes = geometry(**tiling)[2]
-        return tiling, chosen, multiply, add
-
-    @cache
     def partial_sums(stream):
         """A stream's array for the sums of parts of tiles, two per block."""
         tiles = (cuda.multiprocessors() * tiling["blocks"] * tiling["bm"] * tiling["bn"] for tiling in tilings)
         return cuda.empty(2 * max(tiles), "float64")
 
-    def multiply(a, b, out, c=None):
-        (m, n), k = out.shape, a.shape[0 if form == "tn" else 1]
-        tiling, (grid, split_tiles, _), multiply_kernel, add_kernel = choice(m, n, k)
+    @lru_cache(maxsize=256)
+    def launch_of(a_address, a_shape, b_address, b_shape, m, n, k):
+        """The kernels' launches for operands at these addresses, which tensor maps contain."""
+        unaligned = not is_aligned(a_address, a_shape[1]), not is_aligned(b_address, b_shape[1])
+        tiling, (blocks, split_tiles, _) = fastest(tilings, m, n, k, unaligned, stream_k)
         multipliers, threads, shared = geometry(**tiling)
-        *a_maps, a_stride = maps(a.data.ptr, a.shape, form != "tn", tiling["bm"])
-        *b_maps, b_stride = maps(b.data.ptr, b.shape, form == "nt", tiling["bn"])
-        result = launch.NULL if c is None else c, out, *map(np.int32, (m, n, k))
-        strides, split = map(np.int32, (a_stride, b_stride)), np.int32(split_tiles)
-        partial = partial_sums(load_cupy().cuda.get_current_stream().ptr)
-        arguments = *a_maps, *b_maps, a, b, *result, *strides, split, partial
-        multiply_kernel((grid,), (threads,), arguments, shared_mem=shared)
-        if split_tiles:
-            pairs = tiling["bm"] * tiling["bn"] // (2 * multipliers)
-            add_kernel((split_tiles, pairs), (multipliers,), (*result, split, partial, np.int32(grid)))
+        names = f"gemm_{form}", "add_parts"
+        kernel, add_kernel = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
+        kernel.max_dynamic_shared_size_bytes = shared
+        *a_maps, a_stride = maps(a_address, a_shape, form != "tn", tiling["bm"])
+        *b_maps, b_stride = maps(b_address, b_shape, form == "nt", tiling["bn"])
+        counts, split, grid = tuple(map(np.int32, (m, n, k))), np.int32(split_tiles), np.int32(blocks)
+        adders = split_tiles, tiling["bm"] * tiling["bn"] // (2 * multipliers)
+
+        def run(a, b, c, out, partial):
+            arguments = *a_maps, *b_maps, a, b, c, out, *counts, a_stride, b_stride, split, partial
+            kernel((blocks,), (threads,), arguments, shared_mem=shared)
+            if split_tiles:
+                add_kernel(adders, (multipliers,), (c, out, *counts, split, partial, grid))
+
+        return run
+
+    def multiply(a, b, out, c=None):
+        k = a.shape[0 if form == "tn" else 1]
+        run = launch_of(a.data.ptr, a.shape, b.data.ptr, b.shape, *out.shape, k)
+        run(a, b, launch.NULL if c is None else c, out, partial_sums(load_cupy().cuda.get_current_stream().ptr))
 
     return multiply
 
