@@ -20,20 +20,13 @@
 //
 // Launch: grid (at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory sizeof(Shared). Of add_parts:
 // grid (split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
+#include "operand_tiles.cuh"
 #include "operands.cuh"
-#include "ptx/async_copy.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/mma.cuh"
-#include "ptx/tma.cuh"
 #include "ptx/wgmma.cuh"
-#include "vector.cuh"
+#include "stream_k.cuh"
 
-constexpr int BK = 8 * V, LINE = 8 * V * sizeof(REAL);  // a line of 128 bytes, which the TMA swizzles
-constexpr int DEPTH = 8;                                // along k of an instruction
-constexpr int PIECES = BK / DEPTH, ROWS = WM / 16, COLUMNS = WN / 8;
-constexpr int WARPS = (BM / WM) * (BN / WN), MULTIPLIERS = 32 * WARPS, PRODUCERS = 128;
-constexpr int THREADS = MULTIPLIERS + PRODUCERS, PAIRS = BM * BN / 2;
-constexpr int BAND = 8;  // rows of tiles whose blocks share columns of op(B) in the L2 cache
 // Registers per thread, in multiples of 8, of which a multiprocessor has 65536: first for all alike, then by role.
 constexpr int EQUAL_REGISTERS = 65536 / BLOCKS / THREADS / 8 * 8, PRODUCER_REGISTERS = 40;
 constexpr int FREE_REGISTERS = (EQUAL_REGISTERS * THREADS - PRODUCER_REGISTERS * PRODUCERS) / MULTIPLIERS / 8 * 8;
@@ -54,19 +47,6 @@ static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles n
 
 extern __shared__ __align__(1024) unsigned char memory[];
 
-struct alignas(16) Pair {
-  REAL x, y;
-};
-
-// The maps of an operand for the TMA; none if `stride`, the elements of a row, isn't 0. Along k, `tile` has boxes of a
-// tile's rows (or columns), 128 bytes each. Else its boxes are all groups of 128 bytes of a tile's rows; it has only
-// whole groups, and `group` has boxes of one group.
-struct Operand {
-  const TensorMap &tile, &group;
-  const REAL *array;
-  int stride;
-};
-
 // A buffer of the ring, and the number of passes through the ring so far.
 struct Ring {
   int index = 0, phase = 0;
@@ -75,86 +55,7 @@ struct Ring {
   }
 };
 
-// A part of a tile: `count` steps from step `first` on.
-struct Part {
-  int tile, first, count;
-};
-
-// The parts of tiles of a block: first those of tiles that are split among all `blocks`, then whole tiles.
-struct Schedule {
-  const int steps, split_tiles, tiles, blocks;  // steps of a tile; the first `split_tiles` of the tiles are split
-  const long long split_steps, quota;           // steps of all split tiles, and of these at most for a block
-  long long next, end;                          // of the steps of split tiles
-  int whole;                                    // the next whole tile
-  __device__ __forceinline__ Schedule(int m, int n, int k, int split_tiles, int blocks, int block)
-      : steps((k - 1) / BK + 1), split_tiles(split_tiles), tiles(((m - 1) / BM + 1) * ((n - 1) / BN + 1)),
-        blocks(blocks), split_steps((long long)split_tiles * steps), quota((split_steps + blocks - 1) / blocks),
-        next(min(block * quota, split_steps)), end(min((block + 1) * quota, split_steps)), whole(split_tiles + block) {}
-  // The number of steps of this block.
-  __device__ __forceinline__ int count() const {
-    return end - next + (whole < tiles ? ((tiles - whole - 1) / blocks + 1) * steps : 0);
-  }
-  __device__ __forceinline__ bool get(Part &part) {
-    if (next < end) {
-      const int first = next % steps;
-      part = {int(next / steps), first, int(min((long long)steps - first, end - next))};
-      next += part.count;
-      return true;
-    }
-    part = {whole, 0, steps};
-    whole += blocks;
-    return part.tile < tiles;
-  }
-};
-
-// The first row and column of a tile. Tiles are numbered band by band, and in a band column by column.
-struct Corner {
-  int row, column;
-  __device__ __forceinline__ Corner(int tile, int m, int n) {
-    const int down = (m - 1) / BM + 1, across = (n - 1) / BN + 1;
-    const int band = tile / (BAND * across), index = tile % (BAND * across), rows = min(BAND, down - band * BAND);
-    row = (band * BAND + index % rows) * BM;
-    column = index / rows * BN;
-  }
-};
-
-// The offset in bytes of an element in a tile: of row `r` of op(A) (or column of op(B)) at depth `p`. Lines are along k,
-// or else along m (or n), BK of them for each group of 16 rows. The vectors of a line are swizzled as by the TMA: vector
-// u of line l is at u ^ l % 8.
-template <bool along_k>
-__device__ __forceinline__ int tile_offset(int r, int p) {
-  return along_k ? r * LINE + (p / V ^ r % 8) * 16 + p % V * 8
-                 : (r / BK * BK + p) * LINE + (r % BK / V ^ p % 8) * 16 + r % V * 8;
-}
-
-// Start the copy of the operand's tile of `rows` rows of op(A) (or columns of op(B)), from `first` on of `count`, at
-// depth `p` of `k`. Elements outside the operand are 0.
-template <bool along_k, int rows>
-__device__ __forceinline__ void copy_tile(Vector *to, const Operand &operand, Mbarrier &full, int thread, int first,
-                                        int count, int p, int k) {
-  if (operand.stride) {
-    // Each thread copies element `e` of every eighth line.
-    const int line = thread / BK, e = thread % BK;
-    char *const target = reinterpret_cast<char *>(to) + line * LINE + (e / V ^ line) * 16 + e % V * 8;
-#pragma unroll 8
-    for (int i = 0; i < rows / 8; ++i) {
-      const int row = first + (along_k ? line + i * 8 : i / 2 * BK + e), depth = p + (along_k ? e : line + i % 2 * 8);
-      const size_t index = along_k ? size_t(row) * operand.stride + depth : size_t(depth) * operand.stride + row;
-      copy_async<sizeof(REAL)>(target + i * 8 * LINE, operand.array + index, row < count && depth < k);
-    }
-  } else if (thread == 0) {
-    if (along_k) {
-      copy_box(to, operand.tile, full, p, first);
-    } else if (first + rows <= count / BK * BK) {
-      copy_box(to, operand.tile, full, 0, p, first / BK);
-    } else {
-#pragma unroll 1
-      for (int group = 0; group < rows / BK; ++group)
-        copy_box(to + group * BK * 8, operand.group, full, first + group * BK, p);
-    }
-  }
-}
-
+// Start all copies of a block.
 template <Form form>
 __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const Operand &b, Schedule schedule, int m,
                                       int n, int k) {
@@ -175,20 +76,7 @@ __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const 
   }
 }
 
-// The depth of lane group t's elements in the first four of a line; those in the others are at this depth ^ 2, ^ 4, ^ 6.
-// The sum over k may have any order. In this one, the lanes of an access read different banks whichever axis is
-// contiguous: each half of a warp covers all 16 elements of a line's length.
-__device__ __forceinline__ int lane_depth(int t) { return t % 2 * 3 + t / 2 * 12; }
-
-// A lane's element of a tile, from its offset for the first eight rows and the first four depths: `eights` rows of eight
-// and `fours` depths of four further. Such distances only set bits that an exclusive or adds, or whole lines.
-template <bool along_k>
-__device__ __forceinline__ REAL element(const char *tile, int offset, int eights, int fours) {
-  const int index = along_k ? (offset ^ fours * 16) + eights * 8 * LINE
-                            : (offset ^ fours * (2 * LINE + 32) ^ eights % 2 * 64) + eights / 2 * BK * LINE;
-  return *reinterpret_cast<const REAL *>(tile + index);
-}
-
+// A warp's part of the products, which it adds in registers.
 template <Form form>
 struct Multiplier {
   static constexpr bool a_along_k = form != Form::tn, b_along_k = form == Form::nt;
@@ -275,34 +163,7 @@ struct Multiplier {
   }
 };
 
-// The product's result, and an addend or null.
-struct Result {
-  const REAL *c;
-  REAL *out;
-  int m, n;
-  // Store the pair of this index of a thread's sums in a tile.
-  __device__ __forceinline__ void store(const Corner &corner, int index, Pair pair) const {
-    const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    const int row = corner.row + warp / (BN / WN) * WM + index / COLUMNS * 8 + g;
-    const int column = corner.column + warp % (BN / WN) * WN + index % COLUMNS * 8 + t * 2;
-    if (row >= m || column >= n) return;
-    const size_t to = size_t(row) * n + column;
-    const bool both = column + 1 < n;
-    if (c) pair.x += c[to], pair.y += both ? c[to + 1] : 0;
-    if (n % 2 == 0 && size_t(out) % 16 == 0) {
-      *reinterpret_cast<Pair *>(out + to) = pair;
-    } else {
-      out[to] = pair.x;
-      if (both) out[to + 1] = pair.y;
-    }
-  }
-};
-
-// The sums of a block for a split tile: pairs (PAIRS / MULTIPLIERS, MULTIPLIERS), by index and thread.
-__device__ __forceinline__ Pair *part_of(Pair *partial, int block, bool has_first_step) {
-  return partial + (size_t(block) * 2 + has_first_step) * PAIRS + threadIdx.x;
-}
-
+// Multiply and store all parts of a block's tiles.
 template <Form form>
 __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, const Result &result, Pair *partial) {
   Multiplier<form> multiplier(shared);
@@ -322,22 +183,6 @@ __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, cons
       multiplier.for_pairs([&](int index, Pair pair) { result.store(corner, index, pair); });
     }
   }
-}
-
-// Add the parts of the split tile blockIdx.x for the pairs of index blockIdx.y; `blocks` computed them.
-__device__ __forceinline__ void add(const Result &result, int k, int split_tiles, Pair *partial, int blocks) {
-  const int tile = blockIdx.x, index = blockIdx.y;
-  const Schedule schedule(result.m, result.n, k, split_tiles, blocks, 0);
-  const long long first = (long long)tile * schedule.steps, end = first + schedule.steps;
-  const int first_block = first / schedule.quota, last_block = (end - 1) / schedule.quota;
-  if (first_block == last_block) return;  // a whole tile, stored by its block
-  Pair sum = part_of(partial, first_block, true)[index * MULTIPLIERS];
-#pragma unroll 8
-  for (int block = first_block + 1; block <= last_block; ++block) {
-    const Pair part = part_of(partial, block, false)[index * MULTIPLIERS];
-    sum.x += part.x, sum.y += part.y;
-  }
-  result.store(Corner(tile, result.m, result.n), index, sum);
 }
 
 template <Form form>

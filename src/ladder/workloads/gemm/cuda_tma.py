@@ -39,10 +39,10 @@ TILES = (
 )
 LINE = 16  # elements along k of a step, 128 bytes, as in the source
 BARRIERS = 16  # bytes of a buffer's two barriers
-# The model of `plan`, fitted to times of 160 shapes on an H200, in cycles of a multiprocessor: multiply-adds per cycle,
-# the two kernels' launches, a line of 128 bytes and what it takes more if it is copied by elements, an element of the
-# result, and an element of a sum of a split tile.
-RATE, LAUNCH, ADD, LINE_CYCLES, UNALIGNED, ELEMENT, PARTIAL = 128, 5600, 8000, 5, 1.4, 0.53, 0.2
+# The model of `plan`: multiply-adds per cycle of a multiprocessor, and cycles of a line of 128 bytes, of what it takes
+# more if its elements are copied singly, of an element of the result, of the launch that adds the sums of split tiles,
+# and of an element of such a sum. Fitted to the times of 160 shapes, drawn at random, on an H200.
+RATE, LINE_CYCLES, UNALIGNED, ELEMENT, ADD, PARTIAL = 128, 5.5, 2.5, 0.5, 27000, 0.38
 
 
 class Plan(NamedTuple):
@@ -67,7 +67,7 @@ def plan(m, n, k, unaligned, multiprocessors, stream_k, bm, bn, blocks, **others
         whole = ceil((tiles - split_tiles) / grid)
         steps_of_block = whole * steps + ceil(split_tiles * steps / grid)
         parts = min(2 * grid, split_tiles * steps) if split_tiles else 0
-        cost = LAUNCH + steps_of_block * step + whole * bm * bn * blocks * ELEMENT
+        cost = steps_of_block * step + whole * bm * bn * blocks * ELEMENT
         return Plan(grid, split_tiles, cost + bool(parts) * ADD + parts / multiprocessors * bm * bn * PARTIAL)
 
     limit = multiprocessors * blocks
