@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ladder.catalogue import workloads
+from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import case_files
 from ladder.harness.leases import hold_machine
@@ -32,7 +32,7 @@ from ladder.statistics.quotients import quotient
 # The own variants and the library, by workload and device.
 CONTENDERS = {
     ("gemm", "host"): (("tiled",), "blas"),
-    ("gemm", "cuda"): (("cuda_tiled", "cuda_mma"), "cublas"),
+    ("gemm", "cuda"): (("cuda_tiled", "cuda_mma", "cuda_tma"), "cublas"),
     ("gemv", "host"): (("openmp",), "blas"),
     ("gemv", "cuda"): (("cuda_warp",), "cublas"),
 }
@@ -88,6 +88,7 @@ def measure(workload, device, sizes, threads, limits):
     own, library = CONTENDERS[workload, device]
     tuning = {"threads": threads} if device == "host" else {}
     cases = [Case(workload, variant, sizes, tuning, "cold", {}) for variant in (library, *own)]
+    cases = [case for case in cases if not traits.beyond_limits_reason(case)]
     ranking = Ranking(cases, cases[0], limits)
     report = Sentences()
     with hold_machine(*cases):

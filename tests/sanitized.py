@@ -26,6 +26,7 @@ from ladder.records.case import Case
 DTYPES = ("float64", "float32")
 # Two odd shapes, and one whose rows are whole vectors while its tiles are not full.
 SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
+SHAPE_OF_STREAM_K = (17, 65, 9999)  # its sums are so long that its few tiles are split
 # Odd shapes, rows of whole vectors, and long rows whose columns are split.
 SHAPES_OF_VECTORS = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 MIXED = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
@@ -56,7 +57,8 @@ def case(workload, variant, tuning, **sizes):
 def cases(own=False):
     """Every kernel of every CUDA variant; with `own`, only of variants with CUDA sources in the project."""
     for name in on_gpu("gemm", own):
-        for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), SHAPES):
+        shapes = (*SHAPES, SHAPE_OF_STREAM_K) if name == "cuda_tma" else SHAPES
+        for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), shapes):
             for tuning in MIXED if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
                 yield from within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))
     for name in on_gpu("gemv", own):

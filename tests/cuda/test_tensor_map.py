@@ -36,6 +36,8 @@ def test_a_tensor_map_is_aligned_and_describes_every_axis(monkeypatch):
     assert (dtype, *modes) == (1, 0, 3, 3, 0)
     tensor_map.encode(4096, np.dtype("float32"), SHAPE, STRIDES, BOX)
     assert calls[1][1] == 7, "FLOAT32"
+    tensor_map.encode(4096, np.dtype("float64"), SHAPE, STRIDES, BOX)
+    assert calls[2][1] == 8, "FLOAT64"
 
 
 def test_a_refusal_of_the_driver_is_an_error(monkeypatch):

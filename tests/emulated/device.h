@@ -15,6 +15,7 @@
 #define __cluster_dims__(...)
 #define __align__(...)
 #define __restrict__
+#define __grid_constant__
 // A block's memory; dynamic memory is declared `extern`, and main.cpp defines its DYNAMIC bytes.
 #if DYNAMIC
 #define __shared__ __thread
@@ -50,6 +51,11 @@ struct Warp {
 extern __thread Index threadIdx, blockIdx;
 extern __thread Warp *warps;  // of the block
 void __syncthreads();
+inline void __syncwarp() { warps[threadIdx.x / 32].barrier.wait(); }
+
+// For waits of other kinds: let others run while waiting, and note what they may be waiting for.
+void let_others_run();
+void note_progress();
 
 // Asynchronous copies of the current thread: those of a group arrive once no more than `left` groups are on their way.
 void copy_later(void *to, const void *from, size_t bytes);  // from null: zeros

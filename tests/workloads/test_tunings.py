@@ -329,6 +329,19 @@ OBSERVED = {
             stages=(2, 3),
             splitk=(1, 4),
         ),
+        "cuda_tma": {
+            # Eight tiles of many steps, fewer than the multiprocessors.
+            "stream_k": Observed({"off": (" add_parts ", 0), "on": " add_parts "}, sizes={"dtype": "float64", "k": 9999}),
+            **tiling(
+                {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 3, "blocks": 1},
+                bm=(64, 128),
+                bn=(64, 128),
+                wm=(16, 32),
+                wn=(16, 32),
+                stages=(3, 4),
+                blocks=(1, 2),
+            ),
+        },
         "cublas": {
             "math": Observed({"default": r"cublasSetMathMode \(pointer, 0\)", "tf32": r"MathMode \(pointer, 3\)"})
         },

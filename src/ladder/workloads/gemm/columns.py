@@ -16,5 +16,7 @@ COLUMNS = {
     "tn": "columns of the result that a thread computes; 0: chosen by the shape",
     "stages": "tiles in flight or in use; 0: chosen by the shape",
     "splitk": "blocks of threads that share the sums of a tile; 0: chosen by the shape",
+    "stream_k": "whether tiles that are left over are split along k among all blocks of threads",
+    "blocks": "blocks of threads on a multiprocessor; 0: chosen by the shape",
     "conversion": "whether the conversion of the operands is timed, or done ahead of the timed call",
 }

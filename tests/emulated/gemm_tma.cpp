@@ -1,0 +1,80 @@
+// The products of gemm/cuda_tma.cu on the CPU. For each, standard input has a Task and its a, b and c, and standard output
+// gets the result. With an argument, it gets instead the offsets in bytes that lanes read from: (contiguous along k or
+// not, eights, fours, lanes), and what tile_offset() says of the same elements.
+#include <cstdio>
+
+#include "device.h"
+
+static Index gridDim;
+#define __CUDA_ARCH_FEAT_SM90_ALL
+#include SOURCE
+
+__thread __attribute__((aligned(1024))) unsigned char memory[DYNAMIC];
+
+// The first map of an operand has whole tiles as its boxes, the second one groups.
+struct Maps {
+  TensorMap tile, group;
+  int stride;
+};
+
+struct Task {
+  int form, m, n, k, addend, shifted, blocks, split_tiles;  // as in main.cpp, and the plan
+  int maps[2][2][9], strides[2];                            // without the array's address
+};
+
+static TensorMap map_of(const int (&values)[9], const REAL *array) {
+  TensorMap map;
+  std::memcpy(&map, values, sizeof values);
+  map.array = reinterpret_cast<const char *>(array);
+  return map;
+}
+
+static void solve(const Task &task) {
+  const int m = task.m, n = task.n, k = task.k;
+  const size_t sizes[] = {size_t(m) * k, size_t(k) * n, size_t(m) * n, size_t(m) * n};
+  REAL *arrays[4], *operands[4];
+  for (int i = 0; i < 4; ++i) {
+    const int shift = task.shifted >> i & 1;
+    arrays[i] = new REAL[sizes[i] + shift];
+    operands[i] = arrays[i] + shift;
+    if (i < 3) require(std::fread(operands[i], sizeof(REAL), sizes[i], stdin) == sizes[i], "An operand is missing.");
+  }
+  const auto [a, b, c, out] = operands;
+  for (size_t i = 0; i < sizes[3]; ++i) out[i] = task.addend == 2 ? c[i] : REAL(NAN);
+  auto *kernel = task.form == 0 ? gemm_nn : task.form == 1 ? gemm_tn : gemm_nt;
+  REAL *const addends = task.addend == 0 ? nullptr : task.addend == 1 ? c : out;
+  Pair *const partial = new Pair[size_t(task.blocks) * 2 * PAIRS];
+  for (size_t i = 0; i < size_t(task.blocks) * 2 * PAIRS; ++i) partial[i] = {NAN, NAN};
+  const TensorMap maps[] = {map_of(task.maps[0][0], a), map_of(task.maps[0][1], a), map_of(task.maps[1][0], b),
+                            map_of(task.maps[1][1], b)};
+  gridDim = {unsigned(task.blocks), 1, 1};
+  launch(gridDim, {THREADS, 1, 1}, [&] {
+    kernel(maps[0], maps[1], maps[2], maps[3], a, b, addends, out, m, n, k, task.strides[0], task.strides[1],
+           task.split_tiles, partial);
+  });
+  if (task.split_tiles)
+    launch({unsigned(task.split_tiles), PAIRS / MULTIPLIERS, 1}, {MULTIPLIERS, 1, 1},
+           [&] { add_parts(addends, out, m, n, k, task.split_tiles, partial, task.blocks); });
+  std::fwrite(out, sizeof(REAL), sizes[3], stdout);
+  std::fflush(stdout);
+  for (REAL *array : arrays) delete[] array;
+  delete[] partial;
+}
+
+template <bool along_k>
+static void print_offsets() {
+  static REAL tile[64 * BK];
+  for (size_t i = 0; i < 64 * BK; ++i) tile[i] = i * sizeof(REAL);  // each element is its offset
+  for (int eights = 0; eights < 4; ++eights)
+    for (int fours = 0; fours < BK / 4; ++fours)
+      for (int lane = 0; lane < 32; ++lane) {
+        const int g = lane / 4, depth = lane_depth(lane % 4), first = tile_offset<along_k>(g, depth);
+        const int read = element<along_k>(reinterpret_cast<const char *>(tile), first, eights, fours);
+        std::printf("%d %d\n", read, tile_offset<along_k>(eights * 8 + g, depth ^ fours * 2));
+      }
+}
+
+int main(int count, char **) {
+  if (count > 1) print_offsets<true>(), print_offsets<false>();
+  for (Task task; count == 1 && std::fread(&task, sizeof task, 1, stdin);) solve(task);
+}

@@ -1,0 +1,29 @@
+// The functions of the kernels' ptx/tma.cuh on the CPU.
+#pragma once
+#include "ptx/mbarrier.cuh"
+
+// An array of REAL: its axes begin with the contiguous one, and the others have strides in bytes.
+struct TensorMap {
+  int axes, shape[3], strides[2], box[3];
+  const char *array;
+};
+
+// Copy a box by lines of 128 bytes, with zeros outside the array, in the 128-byte swizzle: vector u of line l is at
+// u ^ l % 8.
+inline void copy_box(void *to, const TensorMap &map, Mbarrier &full, int x, int y, int z = 0) {
+  const int layers = map.axes == 3 ? map.box[2] : 1;
+  require(map.axes == 2 || map.axes == 3, "A copy needs a tensor map.");
+  require(map.box[0] * sizeof(REAL) == 128, "A line of a box has 128 bytes.");
+  for (int line = 0; line < layers * map.box[1]; ++line)
+    for (int e = 0; e < map.box[0]; ++e) {
+      const int i[3] = {x + e, y + line % map.box[1], z + line / map.box[1]};
+      bool inside = true;
+      for (int axis = 0; axis < map.axes; ++axis) inside = inside && i[axis] >= 0 && i[axis] < map.shape[axis];
+      size_t offset = i[0] * sizeof(REAL) + size_t(i[1]) * map.strides[0];
+      if (map.axes == 3) offset += size_t(i[2]) * map.strides[1];
+      const int per_vector = 16 / sizeof(REAL), position = (e / per_vector ^ line % 8) * per_vector + e % per_vector;
+      static_cast<REAL *>(to)[line * map.box[0] + position] =
+          inside ? *reinterpret_cast<const REAL *>(map.array + offset) : REAL(0);
+    }
+  full.receive(layers * map.box[1] * 128);
+}

@@ -1,0 +1,63 @@
+"""The plans of gemm/cuda_tma: how many blocks share the tiles of a product, and which tiles are split."""
+
+import numpy as np
+import pytest
+
+from ladder.errors import LadderError
+from ladder.workloads.gemm import cuda_tma
+
+LARGE, ALIGNED = cuda_tma.TILES[0], (False, False)
+
+
+def plan(m, n, k, multiprocessors=132, stream_k=True, unaligned=ALIGNED, tiling=LARGE):
+    return cuda_tma.plan(m, n, k, unaligned, multiprocessors, stream_k, **tiling)
+
+
+def test_tiles_that_divide_evenly_among_the_blocks_are_not_split():
+    assert plan(128 * 132, 128, 4096)[:2] == (132, 0)
+    assert plan(128 * 66, 256, 4096)[:2] == (132, 0)
+
+
+def test_few_tiles_with_long_sums_are_split_among_all_blocks():
+    assert plan(128, 128, 200_000)[:2] == (132, 1)
+    assert plan(128, 128, 200_000, stream_k=False)[:2] == (1, 0)
+
+
+def test_tiles_left_over_are_split_alone_or_with_as_many_as_blocks():
+    grid, split_tiles, _ = plan(128 * 133, 128, 8192)
+    assert (grid, split_tiles) in ((132, 1), (132, 133))
+    assert plan(128 * 133, 128, 8192, stream_k=False)[:2] == (132, 0)
+
+
+def test_a_short_sum_is_not_worth_a_second_launch():
+    assert plan(128 * 133, 128, 16).split_tiles == 0
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (17, 65, 1), (1, 262_144, 3), (4096, 4096, 4096), (65, 17, 300_001)])
+@pytest.mark.parametrize("tiling", cuda_tma.TILES)
+def test_every_plan_covers_the_product(shape, tiling):
+    m, n, k = shape
+    tiles, steps = -(-m // tiling["bm"]) * -(-n // tiling["bn"]), -(-k // cuda_tma.LINE)
+    grid, split_tiles, cost = plan(*shape, tiling=tiling)
+    assert 1 <= grid <= 132 * tiling["blocks"]
+    assert 0 <= split_tiles <= tiles
+    assert grid <= tiles * steps, "no block without a step"
+    assert cost > 0
+
+
+def test_elements_that_are_copied_singly_cost_more():
+    costs = [plan(64, 4096, 4096, unaligned=both, tiling=cuda_tma.TILES[4]).cost for both in (ALIGNED, (True, True))]
+    assert costs[0] < costs[1]
+
+
+@pytest.mark.parametrize(("address", "columns", "aligned"), [(256, 2, True), (256, 3, False), (264, 2, False)])
+def test_rows_are_aligned_if_each_begins_at_a_multiple_of_16_bytes(address, columns, aligned):
+    assert cuda_tma.is_aligned(address, columns) is aligned
+    *_, stride = cuda_tma.maps(264, (5, 3), True, 64)
+    assert stride == np.int32(3)
+
+
+def test_other_gpus_are_refused(monkeypatch):
+    monkeypatch.setattr(cuda_tma.cuda, "architecture", lambda: "sm_80")
+    with pytest.raises(LadderError, match=r"compute capability 9\.0: use cuda_mma\."):
+        cuda_tma.product("nn")

@@ -1,0 +1,133 @@
+"""gemm/cuda_tma on the CPU, except its instructions: copies, schedule, index arithmetic and barriers.
+
+As in `test_emulated.py`, g++ compiles the source with `emulated/device.h`. Copies fill a buffer as the Tensor Memory
+Accelerator does, from the tensor maps that the launch encodes.
+"""
+
+import functools
+import shutil
+import struct
+import subprocess
+
+import numpy as np
+import pytest
+
+import elementary
+from ladder.build import binaries
+from ladder.cuda import tensor_map
+from ladder.workloads.gemm import cuda_tma
+
+pytestmark = [
+    pytest.mark.xdist_group("emulated tma"),  # each tiling is compiled once
+    pytest.mark.skipif(not shutil.which("g++"), reason="requires g++"),
+]
+FORMS = ("nn", "tn", "nt")
+ADDENDS = ("none", "c", "out")
+TILINGS = (
+    {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 3, "blocks": 1},
+    {"bm": 32, "bn": 192, "wm": 16, "wn": 96, "stages": 4, "blocks": 1},
+)
+# Smaller and larger than the tiles, with rows that are aligned and others.
+SHAPES = ((1, 1, 1), (1, 17, 65), (65, 17, 1), (66, 200, 34), (130, 70, 90), (129, 65, 49))
+# Blocks and split tiles: none, one or several whole tiles of a block, several blocks of a tile, more blocks than steps.
+SPLITS = (None, (1, 1), (2, 1), (3, 1), (5, 1), (99, 1))
+
+
+@functools.cache
+def program(folder, index, changes=()):
+    """The program of a tiling, compiled after `changes`, pairs of a text in the source and its replacement."""
+    source, target = binaries.source_of("gemm", "cuda_tma"), folder / f"{index}-{abs(hash(changes))}"
+    target.mkdir()
+    for path in (source, *source.parent.glob("*.cuh")):
+        text = path.read_text()
+        for old, new in changes:
+            text = text.replace(old, new)
+        (target / path.name).write_text(text)
+    macros = binaries.macros(binaries.slug("gemm", "cuda_tma", "float64", TILINGS[index]))
+    macros |= {"SOURCE": f'"{target / source.name}"', "DYNAMIC": cuda_tma.geometry(**TILINGS[index])[2] + 4096}
+    elementary.compile_program(elementary.EMULATED / "gemm_tma.cpp", target / "main", macros, f"-I{target}")
+    return target / "main"
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    return functools.partial(program, tmp_path_factory.mktemp("tma"))
+
+
+@pytest.fixture
+def encoded(monkeypatch):
+    """Have tensor maps encoded as the program reads them: axes, shape, strides and box."""
+
+    def encode(address, dtype, shape, strides, box):
+        padded = [(*values, 0, 0)[:count] for values, count in ((shape, 3), (strides, 2), (box, 3))]
+        return [len(shape), *padded[0], *padded[1], *padded[2]]
+
+    monkeypatch.setattr(tensor_map, "encode", encode)
+    monkeypatch.setattr(cuda_tma, "empty_map", lambda: [0] * 9)
+
+
+def task(index, form, shape, addend, split, shifted):
+    """The program's input for a product, and the expected result."""
+    tiling, (m, n, k), generator = TILINGS[index], shape, np.random.default_rng(sum(shape))
+    a, b, c = (generator.integers(-9, 10, sides).astype(float) for sides in ((m, k), (k, n), (m, n)))
+    stored = a.T if form == "tn" else a, b.T if form == "nt" else b
+    a_maps = cuda_tma.maps(8 * shifted, stored[0].shape, form != "tn", tiling["bm"])
+    b_maps = cuda_tma.maps(8 * shifted, stored[1].shape, form == "nt", tiling["bn"])
+    tiles = -(-m // tiling["bm"]) * -(-n // tiling["bn"])
+    blocks, split_tiles = (tiles, 0) if split is None else (split[0], min(tiles, split[1]))
+    numbers = [FORMS.index(form), *shape, ADDENDS.index(addend), 15 * shifted, blocks, split_tiles]
+    numbers += [*a_maps[0], *a_maps[1], *b_maps[0], *b_maps[1], int(a_maps[2]), int(b_maps[2])]
+    data = struct.pack(f"{len(numbers)}i", *numbers) + b"".join(x.tobytes() for x in (*stored, c))
+    return data, a @ b + (0 if addend == "none" else c)
+
+
+def cases(form):
+    """Every shape with every split in turn, then operands that aren't aligned."""
+    for number, (shape, split) in enumerate((shape, split) for shape in SHAPES for split in SPLITS):
+        yield form, shape, ADDENDS[number % 3], split, False
+    yield form, (66, 34, 36), "c", (3, 1), True
+
+
+def faults(main, index, form):
+    """Those of the cases whose result is wrong, then those without a result."""
+    tasks = {case: task(index, *case) for case in cases(form)}
+    data = b"".join(data for data, _ in tasks.values())
+    output = np.frombuffer(subprocess.run([main], input=data, capture_output=True, timeout=60).stdout)
+    wrong = []
+    for case, (_, expected) in tasks.items():
+        result, output = output[: expected.size], output[expected.size :]
+        if not np.array_equal(result, expected.ravel()):
+            wrong.append(case)
+    return wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(len(TILINGS)))
+@pytest.mark.parametrize("form", FORMS)
+def test_products_are_right_at_every_edge_and_split(compiled, encoded, index, form):
+    assert faults(compiled(index), index, form) == []
+
+
+FAULTS = {
+    "no wait for a full buffer": ("if (!is_full) shared.full[ring.index].wait(ring.phase);", ""),
+    "no wait for an empty buffer": ("shared.empty[ring.index].wait(ring.phase + 1);", ""),
+    "the first part of a tile stored as another": ("blockIdx.x, part.first == 0", "blockIdx.x, part.first > 0"),
+    "a part missing in a sum": ("block <= last_block", "block < last_block"),
+    "another order of the depths": ("fours * (2 * LINE + 32)", "fours * (2 * LINE)"),
+    "a swizzle of the wrong line": ("(e / V ^ line)", "(e / V ^ line / 2)"),
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_the_kernel_is_noticed(compiled, encoded, fault):
+    main = compiled(0, (FAULTS[fault],))
+    assert any(faults(main, 0, form) for form in FORMS)
+
+
+def test_lanes_read_their_elements_from_different_banks(compiled):
+    lines = subprocess.run([compiled(0), "offsets"], capture_output=True, check=True, text=True).stdout.splitlines()
+    read, stored = np.array([line.split() for line in lines], int).T
+    np.testing.assert_array_equal(read, stored)
+    for half in read.reshape(-1, 16):  # the lanes that one access of 128 bytes serves
+        assert len(set(half // 8 % 16)) == 16
