@@ -331,7 +331,9 @@ OBSERVED = {
         ),
         "cuda_tma": {
             # Eight tiles of many steps, fewer than the multiprocessors.
-            "stream_k": Observed({"off": (" add_parts ", 0), "on": " add_parts "}, sizes={"dtype": "float64", "k": 9999}),
+            "stream_k": Observed(
+                {"off": (" add_parts ", 0), "on": " add_parts "}, sizes={"dtype": "float64", "k": 9999}
+            ),
             **tiling(
                 {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 3, "blocks": 1},
                 bm=(64, 128),
