@@ -210,6 +210,14 @@ def test_a_training_without_its_product_is_skipped(variant):
     assert str(item.skipped) == "no_such_library is not installed"
 
 
+def test_a_training_in_another_dtype_than_its_product_takes_is_skipped(variant):
+    limits = 'LIMITS = {"dtype": ("float64",), "m": (1, 1)}'  # `m` isn't a size of a training
+    name = variant("double", f'DEVICE = "host"\nRUNTIME = "blas"\n{limits}\ndef setup(p): return 1')
+    sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5, "dtype": ["float64", "float32"]}
+    items = plan_experiment({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
+    assert reasons(items) == [None, f"gemm/{name} takes dtype float64 only"]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

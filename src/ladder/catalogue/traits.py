@@ -1,26 +1,37 @@
 """What a case needs and uses, by the constants of its variants: device, GPUs, runtime, environment, precision."""
 
 from dataclasses import replace
+from typing import Any
 
 from ladder.catalogue import setup_arguments, workloads
 from ladder.records.case import Case
 
 
 def beyond_limits_reason(case: Case) -> str | None:
-    """The reason, as a sentence, why a case exceeds its variant's LIMITS, or None.
+    """The reason, as a sentence, why a case exceeds the LIMITS of its variant or of one that this uses, or None.
 
     LIMITS is {size or tuning: (min, max)}, or the allowed words in place of the two numbers.
     """
     values = {**case.sizes, **case.tuning}
-    for name, allowed in workloads.constants(case.workload, case.variant).get("LIMITS", {}).items():
-        if name not in values:
-            continue
-        if isinstance(values[name], str):
-            if values[name] not in allowed:
-                return f"{case.workload}/{case.variant} takes {name} {' or '.join(allowed)} only"
-        elif not allowed[0] <= values[name] <= allowed[1]:
-            return f"{case.workload}/{case.variant} takes {name} from {allowed[0]} to {allowed[1]} only"
+    for (workload, variant), limits in limits_of(case).items():
+        for name, allowed in limits.items():
+            if name not in values:
+                continue
+            if isinstance(values[name], str):
+                if values[name] not in allowed:
+                    return f"{workload}/{variant} takes {name} {' or '.join(allowed)} only"
+            elif not allowed[0] <= values[name] <= allowed[1]:
+                return f"{workload}/{variant} takes {name} from {allowed[0]} to {allowed[1]} only"
     return None
+
+
+def limits_of(case: Case) -> dict[tuple[str, str], dict[str, Any]]:
+    """The limits that hold for a case, by variant: its own, and on `dtype` those of the variants that it uses."""
+    limits = {(case.workload, case.variant): workloads.constants(case.workload, case.variant).get("LIMITS", {})}
+    for other in sorted(used_variants(case)):
+        others = workloads.constants(*other).get("LIMITS", {})
+        limits[other] = {name: allowed for name, allowed in others.items() if name == "dtype"}
+    return limits
 
 
 def used_variants(case: Case) -> set[tuple[str, str]]:
