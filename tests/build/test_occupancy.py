@@ -82,7 +82,7 @@ def test_an_architecture_without_known_limits_is_built_too(tmp_path, monkeypatch
 
 
 def test_dynamic_shared_memory_counts(tmp_path, monkeypatch):
-    """Four stages of 64 + 32 rows of 16 float64 take 49152 bytes; with 1 KiB for the system, 4 fit in 228 KiB."""
+    """Four stages of 64 + 32 rows of 16 float64 take 49152 bytes; with 1 KiB for the system, 4 blocks fit."""
     monkeypatch.chdir(tmp_path)
     tuning = {"bm": 64, "bn": 32, "bk": 16, "wm": 32, "wn": 16, "stages": 4, "splitk": 1}
     path = report.write("sm_90", "gemm", "cuda_mma", binaries.slug("gemm", "cuda_mma", "float64", tuning))

@@ -13,7 +13,7 @@ INPUTS = {"x": np.arange(4.0)}
 
 
 def check_outputs(expected, **outputs):
-    """Check outputs by the default `check`; returns {name: (error, passed)}."""
+    """Check outputs by the default `check`; returns {name: (error over its bound, passed)}."""
     workload = SimpleNamespace(__name__="ladder.workloads.doubled", expected=expected)
     checks, points = defaults.check(workload, SIZES, INPUTS, outputs, 0, None, None, "float64")
     assert points is None

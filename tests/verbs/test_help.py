@@ -27,9 +27,9 @@ def test_every_verb_is_in_one_group_of_the_help(capsys):
     assert set(re.findall(r"^  ([a-z_]+) {2,}[A-Z]", steps, re.MULTILINE)) == set(VERBS) - set(FOR_USERS)
 
 
-@pytest.mark.parametrize("line", re.findall(r"^  ladder ([a-z]+)", EXAMPLES, re.MULTILINE))
-def test_examples_are_of_verbs(line):
-    assert line in VERBS
+@pytest.mark.parametrize("verb", re.findall(r"^  ladder ([a-z]+)", EXAMPLES, re.MULTILINE))
+def test_examples_are_of_verbs(verb):
+    assert verb in VERBS
 
 
 def test_a_verb_s_help_has_its_examples(capsys):
@@ -59,7 +59,7 @@ def test_unknown_options_and_words_are_refused(capsys, line):
     assert f"unrecognized arguments: {line[-1]}" in message
 
 
-def test_a_word_that_is_no_verb_is_a_sentence(capsys):
+def test_a_word_that_is_no_verb_is_refused_with_a_sentence(capsys):
     status, _, sentence = printed(capsys, "comapre", "a", "b")
     assert (status, sentence) == (
         2,

@@ -354,11 +354,11 @@ def with_a_nan(problem):
     problem.x[-1] = np.nan
 
 
-def of_the_round_before(problem):
-    previous_problem = problem_of(1, **problem.sizes)
-    solve_in_numpy(previous_problem)
+def of_another_round(problem):
+    other_problem = problem_of(1, **problem.sizes)
+    solve_in_numpy(other_problem)
     for name, array in problem.outputs.items():
-        array[...] = previous_problem.outputs[name]
+        array[...] = other_problem.outputs[name]
 
 
 def with_more_steps_than_asked_for(problem):
@@ -384,7 +384,7 @@ WRONG = [
     with_zeros,
     with_nothing,
     with_a_nan,
-    of_the_round_before,
+    of_another_round,
     with_more_steps_than_asked_for,
     with_a_history_beyond_its_end,
 ]
@@ -394,7 +394,7 @@ WRONG = [
 @pytest.mark.parametrize("start", ["worst", "random"])
 @pytest.mark.parametrize("algorithm", ["steepest", "cg"])
 def test_wrong_solves_are_noticed(algorithm, start, dtype):
-    is_short = (algorithm, start) == ("cg", "worst")  # two steps, of two modes
+    is_short = (algorithm, start) == ("cg", "worst")  # b is the sum of two eigenvectors, so two steps solve the system
     for n, tolerance in itertools.product((65, 512), (0.0, 1e-2)):
         sizes = {"n": n, "algorithm": algorithm, "tolerance": tolerance, "start": start, "dtype": dtype}
         problem = problem_of(iterations=60 if tolerance else 2 if is_short else 10, **sizes)

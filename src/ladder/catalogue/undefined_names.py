@@ -1,7 +1,7 @@
-"""Names in a user's module that nothing defines, read as text: they would stop a job, perhaps after hours of measuring.
+"""Names that a user's module uses but nothing defines: they would stop a job, perhaps after hours of measuring.
 
-pyflakes finds undefined names, and keys and functions that are given twice. Names of ladder's and users' modules are
-compared with what these define.
+The module is read as text. pyflakes finds names that it doesn't define, and keys and functions that it defines twice.
+Names that it takes from modules of ladder's or of users' must be defined there.
 """
 
 import ast
@@ -12,7 +12,7 @@ from pathlib import Path
 from ladder.catalogue import contracts, imports, literals, missing_imports, syntax
 from ladder.errors import LadderError, did_you_mean
 
-# Of the messages of pyflakes, those on what can't be meant; the texts are filled with a message's arguments.
+# The kinds of pyflakes's messages for which a module is refused; a message's arguments fill the text.
 MESSAGES = {
     "UndefinedName": "uses {0!r}, which is not defined",
     "UndefinedLocal": "uses the local variable {0!r} before it is assigned",
@@ -60,7 +60,7 @@ def absent_names(path: Path) -> Iterator[tuple[int, str]]:
     """The names that a module takes from other modules of ladder's or users' that lack them: (line, what is wrong)."""
     package = missing_imports.package_of(path)
     nodes = list(contracts.nodes(literals.statements(path)))
-    for statement in unconditional(literals.statements(path)):
+    for statement in outside_try(literals.statements(path)):
         if isinstance(statement, ast.ImportFrom):
             yield from absent_imports(path, statement, syntax.import_base(statement, package))
     modules = aliases(nodes, package)
@@ -85,12 +85,12 @@ def absence(module: str, name: str) -> str:
     return f"but {imports.module_path(module)} doesn't define it.{did_you_mean(name, names_of(module))}"
 
 
-def unconditional(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+def outside_try(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements, and those nested in them, but not those of a `try`, which may handle that a name is missing."""
     for statement in statements:
         if not isinstance(statement, ast.Try):
             yield statement
-            yield from unconditional([inner for name in syntax.BLOCKS for inner in getattr(statement, name, ())])
+            yield from outside_try([inner for name in syntax.BLOCKS for inner in getattr(statement, name, ())])
 
 
 def aliases(nodes: list[ast.AST], package: str) -> dict[str, str]:
@@ -125,7 +125,7 @@ def has(module: str, name: str) -> bool:
 
 
 def names_of(module: str) -> set[str]:
-    """The names that a module binds, and in a workload those of the defaults; `*` if it imports all of another."""
+    """The names that a module binds, and a workload's defaults; `*` after `from x import *` or if it has no file."""
     path = imports.module_path(module)
     return names_in(path) if path else {"*"}
 

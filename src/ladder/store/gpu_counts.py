@@ -1,7 +1,7 @@
 """The number of GPUs with which images are generated fastest, from published times on one GPU and on several.
 
-IMAGES is the size that the verb `generate` counts (`harness/generation.py`), and GPUS the tuning of every variant of
-the device `offload`; no workload defines these two names.
+IMAGES is the size that the verb `generate` sets to the number of images (`harness/generation.py`), and GPUS the tuning
+that every variant of the device `offload` has.
 
 Publishing writes the times to the small file TIMES, so that `generate` need not read all measurements.
 """
@@ -67,14 +67,14 @@ def published_times(
 ) -> dict[int, dict[int, tuple[float, float]]]:
     """{GPUs: {images: (seconds, cold start)}} of a variant's tuning.
 
-    They are those of the published machine with GPUs of the `model` that was measured with the most numbers of GPUs.
-    `sizes` are all but the number of images.
+    They are from one published machine with GPUs of the `model`, the one with times for the most numbers of GPUs.
+    `sizes` are without IMAGES, and `tuning` is without GPUS.
     """
     conditions = {"workload": workload, "variant": variant, "sizes": sizes, "tuning": tuning}
-    return max((times_of(path, conditions) for path in machines(model, folder)), key=len, default={})
+    return max((times_of(path, conditions) for path in times_files(model, folder)), key=len, default={})
 
 
-def machines(model: str, folder: Path | str) -> Iterator[Path]:
+def times_files(model: str, folder: Path | str) -> Iterator[Path]:
     """The paths of TIMES of the published machines with GPUs of a model."""
     for path in sorted(Path(folder).glob(f"*/{TIMES}")):
         about = documents.read(path.parent / "machine.json", "publication")

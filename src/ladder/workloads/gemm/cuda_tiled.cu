@@ -25,7 +25,8 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
   if (blockIdx.z >= BLOCKS_PER_TILE) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
-  // A tile is read in vectors if the rows of the matrix are aligned to them.
+  // Tiles are copied in vectors if the rows of the matrix are aligned to them, but only of a matrix that is contiguous
+  // along m or n: load() transposes the others element by element.
   const bool a_wide = m % V == 0 && is_aligned(a), b_wide = n % V == 0 && is_aligned(b);
   const int tiles = (k - 1) / BK + 1, tiles_per_block = (tiles - 1) / BLOCKS_PER_TILE + 1;
   const int first = min(int(blockIdx.z) * tiles_per_block, tiles), last = min(first + tiles_per_block, tiles);

@@ -6,7 +6,7 @@ from ladder.store.study import middle
 from ladder.workloads.dcgan.paper import earlier
 from ladder.workloads.dcgan.paper.lines import cold_start, on_gpus
 
-ZEROS = 4  # a stride of two along both axes: one in so many taps of a filter meets a pixel, the others zeros
+UPSAMPLING = 4  # a stride of two along both axes inserts three zeros for each pixel
 
 
 def best_number_claim(images):
@@ -45,9 +45,9 @@ LAST_LAYER = FOUR.part("layer 4"), THREE.part("layer 4")
 ALONE, PAGEABLE, PINNED = select("columns", batch=1), copied("pageable", "after"), copied("pinned", "after")
 HIDDEN, UNSTAGED = staged("staged", "hidden"), staged("pinned", "hidden")
 OUR_HIDDEN, OUR_UNSTAGED = copied("staged", "hidden"), copied("pinned", "hidden")
-AS_MATRICES = Cause("the last layer", *LAST_LAYER, has_interval=True)
-THEIR_COPY = Cause("copies after each batch:", staged("staged", "after"), HIDDEN, has_interval=True)
-OUR_KERNELS = Cause("kernels faster:", "columns", "implicit")
+LAST_LAYER_CAUSE = Cause("the last layer", *LAST_LAYER, has_interval=True)
+COPIES_CAUSE = Cause("copies after each batch:", staged("staged", "after"), HIDDEN, has_interval=True)
+KERNELS_CAUSE = Cause("kernels faster:", "columns", "implicit")
 STEADY = [on_gpus("ranks", "ranks", count) for count in (1, 2)]
 THREADS = on_gpus("host-threads", "ranks", 2)
 COPY, OUR_COPY = "The host's copy out of the buffer costs nothing", "The host's copy costs nothing, our kernels"
@@ -57,24 +57,24 @@ EARLIER = [
     Claim("registers", "Products with an operand in a register", "tiles", "columns", place="2.3.2"),
     Claim("batch", f"Batches of {earlier.BATCH} images over one", ALONE, "columns", **BATCHES, place="2.3.3"),
     Claim("two", "3 + 1 over 2 + 2, 16 images", TWO, THREE, **SPLITS, place="2.4"),
-    Claim("four", "3 + 1 over 4 + 0, 16 images", FOUR, THREE, cause=AS_MATRICES, **SPLITS, place="2.4"),
+    Claim("four", "3 + 1 over 4 + 0, 16 images", FOUR, THREE, cause=LAST_LAYER_CAUSE, **SPLITS, place="2.4"),
     Claim("last", "Last layer: direct over a product", *LAST_LAYER, **SPLITS, place="2.4"),
     Claim("pinned", "Pinned over pageable memory", PAGEABLE, PINNED, **MEMORIES, place="2.5.1"),
-    Claim("hidden", COPY, HIDDEN, UNSTAGED, cause=THEIR_COPY, max=1, **MEMORIES, place="2.5.2"),
+    Claim("hidden", COPY, HIDDEN, UNSTAGED, cause=COPIES_CAUSE, max=1, **MEMORIES, place="2.5.2"),
     *map(best_number_claim, earlier.NUMBERS),
 ]
 OWN = [
-    # The branch is for every tap, of which ZEROS - 1 in ZEROS are at zeros.
-    Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", ZEROS, cause="vectors too"),
+    # The branch skips the zeros, but every tap executes it; one tap in UPSAMPLING meets a pixel.
+    Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", UPSAMPLING, cause="vectors too"),
     Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both"),
     Claim("host-peer/compiled", "`tuned` over PyTorch, compiled", "pytorch-compiled", "tuned", needs="both"),
-    # The im2col matrix has as many zeros.
-    Claim("implicit", "Implicit products over im2col", "columns", "implicit", ZEROS, cause="no zeros"),
+    # One element in UPSAMPLING of the im2col matrix is a pixel.
+    Claim("implicit", "Implicit products over im2col", "columns", "implicit", UPSAMPLING, cause="no zeros"),
     at_floor("ceiling", "`window` at the model's time", "window", needs="the rung"),
     Claim("half", "Tensor cores over `window`", "window", "tma"),
     hidden_claim("float32", "home", "window", "float32"),
     hidden_claim("float16", "home-tma", "tma", "half"),
-    Claim("staged", OUR_COPY, OUR_HIDDEN, OUR_UNSTAGED, cause=OUR_KERNELS, max=1, **MEMORIES),
+    Claim("staged", OUR_COPY, OUR_HIDDEN, OUR_UNSTAGED, cause=KERNELS_CAUSE, max=1, **MEMORIES),
     # Each GPU draws half of the pictures.
     Claim("gpus", "Two GPUs over one, our kernels, steady", *STEADY, 2, 2, needs="two GPUs"),
     Claim("ranks", "Threads as fast as ranks, two GPUs", STEADY[1], THREADS, max=1, needs="both on two GPUs"),

@@ -12,7 +12,7 @@ COMPUTE, COMMUNICATE = "compute", ("scatter", "broadcast", "gather")
 SHIP, RESIDENT = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
 ONE = select("resident", "ranks", ranks=1)  # which sends nothing
 HYBRID = select("hybrid-ship", "ranks")
-# The parts of products on the ranks of one host or of several, and of those with threads.
+# The communication and the computation of a product: on the ranks of one host, on several hosts, in hybrid ranks.
 SENDING, COMPUTING = (SHIP.part(*phases) for phases in (COMMUNICATE, [COMPUTE]))
 OVER_NODES = [select("ship", "nodes").part(*phases) for phases in (COMMUNICATE, [COMPUTE])]
 HYBRID_SENDING = HYBRID.part(*COMMUNICATE)
@@ -20,14 +20,14 @@ NODES, RANKS = "several hosts, linked by a network", "one rank and several"
 FEWER_RANKS, CALLS = "Threads in ranks reduce communication, in one host", Cause("whole product:", SHIP, HYBRID)
 
 
-def has_one_memory(host):
+def has_one_numa_node(host):
     """Whether a machine's description has a single NUMA node."""
     return host.description.get("cpu", {}).get("NUMA node(s)") == "1"
 
 
-def over_bound(study, line):
-    """The speed-up by bound threads and first touch over a line; NotMeasured where no memory is far."""
-    if has_one_memory(study.machine("host")):
+def bound_speedup(study, line):
+    """The speed-up of bound threads and first touch over a line; NotMeasured where all memory is local."""
+    if has_one_numa_node(study.machine("host")):
         raise NotMeasured(needs="several NUMA nodes")
     return study.ratio(line, "spread")
 
@@ -38,11 +38,11 @@ def scatter_share(study, ratio):
     return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
-SLOWED, HELPED = ({"ratio": partial(over_bound, line=line)} for line in ("dynamic", "openmp"))
+OVER_DYNAMIC, OVER_OPENMP = (partial(bound_speedup, line=line) for line in ("dynamic", "openmp"))
 TWO_GPUS = [select("graph", "gpus", ranks=count) for count in (1, 2)]
 EARLIER = [
-    Claim("sockets", "Far memory and moving threads slow the plain loop", **SLOWED, place="slide 9"),
-    Claim("binding", "Binding and first touch help", **HELPED, place="slides 10, 11"),
+    Claim("sockets", "Far memory and moving threads slow the plain loop", ratio=OVER_DYNAMIC, place="slide 9"),
+    Claim("binding", "Binding and first touch help", ratio=OVER_OPENMP, place="slides 10, 11"),
     Claim("nodes", "Communication beyond computation", *OVER_NODES, needs=NODES, place="slides 13, 14"),
     Claim("hybrid", FEWER_RANKS, SENDING, HYBRID_SENDING, needs="the phases of both", cause=CALLS, place="slide 14"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced", place="slide 17"),

@@ -12,7 +12,7 @@ INTENSITY = PRODUCT.flops / PRODUCT.bytes
 
 def binding_alone(study):
     """The time without binding over that with it, on a machine with a single NUMA node."""
-    return ratios.prose(study.ratio("openmp", "spread")) if claims.has_one_memory(study.machine("host")) else None
+    return ratios.prose(study.ratio("openmp", "spread")) if claims.has_one_numa_node(study.machine("host")) else None
 
 
 def slower_broadcast(study):
