@@ -11,7 +11,7 @@ from ladder.records.case import Case
 def add_arguments(parser):
     parser.add_argument("workload")
     parser.add_argument("sizes", help="the sizes that it depends on, as in a case")
-    parser.add_argument("--data", help="the data that it is computed from")
+    parser.add_argument("--data", help="path of the data that it is computed from")
     parser.add_argument("--out", required=True)
 
 
@@ -25,7 +25,7 @@ def run(options):
         if name not in stated_sizes and isinstance(workload.SIZES[name], type):
             raise LadderError(f"{options.workload} needs a value for its size {name!r}.")
     if workload.data_set(sizes) and not options.data:
-        raise LadderError(f"The reference of {options.workload} is computed from data: name its folder with --data.")
+        raise LadderError(f"The reference of {options.workload} is computed from data: name their path with --data.")
     data = datasets.load(workload, options.data) if options.data else None
     environment.enter(environment.of_verb(len(host.AFFINITY)))
     arrays = workload.reference.compute(sizes, data)
