@@ -113,9 +113,9 @@ def test_no_measured_number_is_typed_by_hand(path):
     text = re.sub(r"(?s)<<.*?>>|<%.*?%>", "", path.read_text())
     text = re.sub(r"(?m)%.*$", "", text)
     text = re.sub(r"\\(?:ref|label|studyfigure|studytable|code|cite[a-z]*)\{[^{}]*\}", "", text)
-    # Allowed: the pixels of an image, the level of an interval, BLAS's level, a type, the widths of columns; the
-    # studies' years and machines; and numbers of slides.
-    text = re.sub(r"28 \\times 28|\\qty\{9[059]\}\{\\percent\}|level~3|TF32|p\{[^{}]*\}", "", text)
+    # Allowed: the pixels of an image, the level of an interval, BLAS's level, types and a method, the widths of
+    # columns; the studies' years and machines; and numbers of slides.
+    text = re.sub(r"28 \\times 28|\\qty\{9[059]\}\{\\percent\}|level~3|TF32|im2col|8-bit|p\{[^{}]*\}", "", text)
     text = re.sub(r", 20\d\d(?:/\d\d)? &|K40|i7-7700K|FX~3800", "", text)
     text = re.sub(r"slides?[~ ]\d+(?:, \d+)*|\(\d+(?:, \d+)*\)", "", text)
     assert re.findall(r"[^\n]*\d[^\n]*", text) == []
