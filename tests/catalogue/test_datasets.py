@@ -130,7 +130,7 @@ def test_cases_read_artefacts_of_their_workload(scaling, capsys):
     measure = ["measure", "scaling", "numpy", CASE, "--out", "record.json", "--protocol", json.dumps(PROTOCOL)]
     main(measure)
     assert record.read("record.json")["processes"][0]["checks"][0]["name"] == "scaled"
-    assert Path("record.json").stat().st_size < picture.nbytes
+    assert Path("record.json").stat().st_size < picture.nbytes  # no array is stored in it
     Path(WEIGHTS).unlink()
     with pytest.raises(SystemExit):
         main(measure)

@@ -39,8 +39,8 @@ def test_a_size_of_another_kind_is_refused(size, message):
     assert str(error.value).startswith(message)
 
 
-def test_small_sizes_fill_in_the_count():
-    assert workloads.small_sizes("gemm", {"m": 9, "form": "tn"}, 2) == workloads.complete(
+def test_missing_sizes_get_the_count():
+    assert workloads.complete_with("gemm", {"m": 9, "form": "tn"}, 2) == workloads.complete(
         "gemm", {"form": "tn", "m": 9, "n": 2, "k": 2}
     )
 

@@ -1,6 +1,6 @@
-// The kernels of a CUDA source of `backprop`, on the CPU. All of them take the arguments of LIKE, one of them.
+// The kernels of a CUDA source of `backprop`, on the CPU. All of them have the parameters of LIKE, one of them.
 #define DYNAMIC (48 << 10)
-#include "by_name.h"
+#include "launch_kernel.h"
 #include <dlfcn.h>
 
 #include <utility>
@@ -9,15 +9,15 @@
 struct int2 {
   int x, y;
 };
-using cudaTextureObject_t = unsigned long long;  // the address of what it is on
+using cudaTextureObject_t = unsigned long long;  // the address of its array
 
 template <class T>
 T tex1Dfetch(cudaTextureObject_t texture, int i) {
   return reinterpret_cast<const T *>(texture)[i];
 }
 template <class T>
-T __ldg(const T *place) {
-  return *place;
+T __ldg(const T *address) {
+  return *address;
 }
 // A thread is interrupted at barriers only.
 template <class T>
@@ -30,9 +30,9 @@ T atomicCAS(T *to, T expected, T value) {
 }
 template <class To, class From>
 To bits_of(From value) {
-  To found;
-  std::memcpy(&found, &value, sizeof found);
-  return found;
+  To result;
+  std::memcpy(&result, &value, sizeof result);
+  return result;
 }
 inline int __float_as_int(float value) { return bits_of<int>(value); }
 inline float __int_as_float(int value) { return bits_of<float>(value); }
@@ -44,10 +44,10 @@ __thread REAL memory[DYNAMIC / sizeof(REAL)];
 
 extern "C" bool emulate(const char *name, Index grid, Index block, size_t count, const size_t *bytes,
                         void *const *values) {
-  Dl_info own;
-  dladdr(reinterpret_cast<void *>(emulate), &own);
-  void *const kernel = dlsym(dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD), name);
+  Dl_info library;
+  dladdr(reinterpret_cast<void *>(emulate), &library);
+  void *const kernel = dlsym(dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD), name);
   if (!kernel) return false;
   gridDim = grid, blockDim = block;
-  return start(reinterpret_cast<decltype(&LIKE)>(kernel), count, bytes, values);
+  return launch_kernel(reinterpret_cast<decltype(&LIKE)>(kernel), count, bytes, values);
 }

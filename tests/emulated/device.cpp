@@ -1,5 +1,5 @@
-// What runs the threads of device.h. A thread begins in a context of its own and goes on by the compiler's longjmp, which
-// takes no system call and is no business of sanitizers.
+// The scheduler of the threads of device.h. A thread begins in a context of its own, and resumes by the compiler's
+// longjmp, which needs no system call and which sanitizers don't intercept.
 #include "device.h"
 
 #include <ucontext.h>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "by_name.h"
+#include "launch_kernel.h"
 
 struct alignas(16) int4 {
   int x, y, z, w;
@@ -85,7 +85,7 @@ extern "C" bool emulate(const char *name, Index grid, Index block, size_t count,
                         void *const *values) {
 #undef gridDim
   gridDim = {1, 1, grid.x}, blockDim = block;
-  if (!std::strcmp(name, "measure")) return start(measure, count, bytes, values);
-  if (!std::strcmp(name, "train_shallow")) return start(train_shallow, count, bytes, values);
-  return !std::strcmp(name, "train") && start(train, count, bytes, values);
+  if (!std::strcmp(name, "measure")) return launch_kernel(measure, count, bytes, values);
+  if (!std::strcmp(name, "train_shallow")) return launch_kernel(train_shallow, count, bytes, values);
+  return !std::strcmp(name, "train") && launch_kernel(train, count, bytes, values);
 }

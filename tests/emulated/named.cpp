@@ -1,7 +1,7 @@
 // The KERNELS of a source, on the CPU. Blocks may have DYNAMIC bytes of shared memory, an array `memory`.
-#include "by_name.h"
+#include "launch_kernel.h"
 
-#define read read_  // of which the operating system has another
+#define read read_  // because the operating system's `read` has the same name
 #include SOURCE
 
 #if DYNAMIC
@@ -12,7 +12,7 @@ extern "C" bool emulate(const char *name, Index grid, Index block, size_t count,
                         void *const *values) {
   gridDim = grid, blockDim = block;
 #define TRY(kernel) \
-  if (!std::strcmp(name, #kernel)) return start(kernel, count, bytes, values)
+  if (!std::strcmp(name, #kernel)) return launch_kernel(kernel, count, bytes, values)
   KERNELS
   return false;
 }

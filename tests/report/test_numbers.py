@@ -25,7 +25,7 @@ ALWAYS_KNOWN = ("study/protocol/", "study/cases/", "study/machines", "study/verd
 
 
 def numbers_of(study):
-    return numbers.numbers(study, PROTOCOL, 1.25)
+    return numbers.numbers(study, PROTOCOL, margin=1.25)
 
 
 def on_host(machine=MACHINE, **options):

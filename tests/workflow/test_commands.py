@@ -23,7 +23,7 @@ SENTENCES = [
     (["data", "digits", "--out", "file/digits"], "can"),
     (["data", "mnist", "--out", "mnist", "--mirror", "nowhere"], "nowhere"),
     (["reference", "mlp", "images=10", "--data", "digits", "--out", "x.npz"], "mlp needs a value for its size 'batch'"),
-    (["reference", "mlp", "images=10,batch=5,epochs=1,rate=1.0", "--out", "x.npz"], "name its folder with --data"),
+    (["reference", "mlp", "images=10,batch=5,epochs=1,rate=1.0", "--out", "x.npz"], "name their path with --data"),
     (["reference", "dcgan", "channels=4", "--out", "x.npz"], "multiple of 8"),
     (["reference", "mlp", "images", "--data", "digits", "--out", "x.npz"], "isn't of the form key=value"),
     (["reference", "gemm", "m=1,n=1,k=1", "--data", "digits", "--out", "x.npz"], "gemm needs no reference"),
@@ -34,7 +34,7 @@ SENTENCES = [
     ),
     (
         ["artefact", "dcgan", "learned.bin", "--out", "x.bin"],
-        "learned.bin is built from mnist: name its folder with --data",
+        "learned.bin is built from mnist: name its path with --data",
     ),
     (["artefact", "gemm", "x.npz", "--out", "x.npz"], "gemm makes no 'x.npz': its artefacts are none"),
     (["measure", "gemm", "x", SLUG, "--out", "x.json"], "There is no variant 'x' of gemm"),

@@ -1,4 +1,4 @@
-"""The workflow as a module of a user's own: rules beside it, published data found, sentences where it can't work."""
+"""The workflow as a module of a user's workflow: rules beside it, published data, and refusals where it can't work."""
 
 import csv
 import os
@@ -142,8 +142,8 @@ def test_a_snakefile_without_its_project_is_refused(tmp_path):
 def test_a_modules_configuration_overrides_the_projects_and_no_command_line_does(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = {"machine": "mine", "experiments": {"gemm_square": None}}
-    entries = SimpleNamespace(config_args=["machine=other", "color=red"])
-    workflow = snakemake_workflow(modifier=modifier(str), config_settings=entries, configfiles=["not-ours.yaml"])
+    settings = SimpleNamespace(config_args=["machine=other", "color=red"])
+    workflow = snakemake_workflow(modifier=modifier(str), config_settings=settings, configfiles=["not-ours.yaml"])
     merged = embedding.merged_config(config, workflow, ROOT)
     shipped = configuration.read(ROOT / "config/config.yaml")
     assert merged == shipped | {"machine": "mine", "experiments": shipped["experiments"] | {"gemm_square": None}}
@@ -157,8 +157,8 @@ def test_a_modules_configuration_is_a_mapping():
 
 def test_the_command_line_overrides_the_configuration_and_stays_in_snakemakes():
     config = {"experiments": {}, "machine": "here"}
-    entries = SimpleNamespace(config_args=["machine=0815", "measure=false"])
-    merged = embedding.merged_config(config, snakemake_workflow(config_settings=entries), ROOT)
+    settings = SimpleNamespace(config_args=["machine=0815", "measure=false"])
+    merged = embedding.merged_config(config, snakemake_workflow(config_settings=settings), ROOT)
     assert merged == config == {"experiments": {}, "machine": "0815", "measure": False}
 
 

@@ -52,7 +52,7 @@ def representative(case: Case) -> Case:
     options = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
     tuning = {name: 1 if name in ("threads", "ranks") else value for name, value in case.tuning.items()}
     try:
-        sizes = workloads.small_sizes(case.workload, options, SMALL)
+        sizes = workloads.complete_with(case.workload, options, SMALL)
     except LadderError:
         sizes = dict(case.sizes)
     return Case(case.workload, case.variant, sizes, tuning, variables=case.variables)

@@ -50,7 +50,7 @@ def dynamic_memory(workload: str, variant: str, slug: str) -> int | None:
     if not workloads.defines(workload, variant, "geometry"):
         return 0
     constants = dict(pair.split("=") for pair in slug.split(","))
-    sizes = workloads.small_sizes(workload, {"dtype": constants.pop("dtype")}, 1)
+    sizes = workloads.complete_with(workload, {"dtype": constants.pop("dtype")}, 1)
     try:
         geometry = workloads.load_variant(workload, variant).geometry
     except ImportError:

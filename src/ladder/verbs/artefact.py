@@ -9,7 +9,7 @@ from ladder.harness import environment
 def add_arguments(parser):
     parser.add_argument("workload")
     parser.add_argument("name", help="a file of the workload's ARTEFACTS")
-    parser.add_argument("--data", help="folder of the data that it is built from")
+    parser.add_argument("--data", help="path of the data that it is built from")
     parser.add_argument("--out", required=True)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--unpack", action="store_true", help="unpack the published artefact instead of building it")
@@ -23,7 +23,7 @@ def run(options):
         return
     source = datasets.artefacts(options.workload)[options.name]
     if source and options.data is None:
-        raise LadderError(f"{options.name} is built from {source}: name its folder with --data.")
+        raise LadderError(f"{options.name} is built from {source}: name its path with --data.")
     environment.enter(environment.of_verb(len(host.AFFINITY)))
     datasets.make(options.workload, options.name, options.out, options.data)
     if options.publish:

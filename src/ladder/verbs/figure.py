@@ -15,7 +15,7 @@ def add_arguments(parser):
         "--tables", action="append", default=[], help="folder of an experiment's tables; may be repeated"
     )
     parser.add_argument("--ceilings", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
-    parser.add_argument("--data", help="folder of the data that the workload's cases read")
+    parser.add_argument("--data", help="path of the data that the workload's cases read")
     parser.add_argument(
         "--artefact", action="append", default=[], metavar="FILE=PATH", help="path of an artefact; may be repeated"
     )

@@ -11,21 +11,22 @@ from ladder.records.case import Case
 def add_arguments(parser):
     parser.add_argument("workload")
     parser.add_argument("sizes", help="the sizes that it depends on, as in a case")
-    parser.add_argument("--data", help="the data that it is computed from")
+    parser.add_argument("--data", help="path of the data that it is computed from")
     parser.add_argument("--out", required=True)
 
 
 def run(options):
     workload = workloads.load(options.workload)
     stated_sizes = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
-    sizes = workload.reference_sizes(workloads.small_sizes(options.workload, stated_sizes, 1))
+    # `reference_sizes` takes complete sizes, so all others get 1; a 1 on which the reference depends is refused below.
+    sizes = workload.reference_sizes(workloads.complete_with(options.workload, stated_sizes, 1))
     if sizes is None:
         raise LadderError(f"{options.workload} needs no reference: its results are checked inside the job.")
     for name in sizes:
         if name not in stated_sizes and isinstance(workload.SIZES[name], type):
             raise LadderError(f"{options.workload} needs a value for its size {name!r}.")
     if workload.data_set(sizes) and not options.data:
-        raise LadderError(f"The reference of {options.workload} is computed from data: name its folder with --data.")
+        raise LadderError(f"The reference of {options.workload} is computed from data: name their path with --data.")
     data = datasets.load(workload, options.data) if options.data else None
     environment.enter(environment.of_verb(len(host.AFFINITY)))
     arrays = workload.reference.compute(sizes, data)

@@ -38,7 +38,7 @@ extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *prod
   if (i < rows * columns) products[i] = matrix[i] * x[i % columns];
 }
 
-// One pass: sums (rows, ceil(columns / LOAD)) of LOAD neighbouring elements each in the rows of terms (rows, columns).
+// One pass over terms (rows, columns): sums (rows, ceil(columns / LOAD)), each of LOAD adjacent elements of a row.
 extern "C" __global__ void __launch_bounds__(MAX_THREADS)
     reduction(const REAL *terms, REAL *sums, unsigned rows, unsigned columns) {
   const unsigned i = linear_index(), parts = (columns + LOAD - 1) / LOAD;
