@@ -10,7 +10,7 @@ from ladder.report.latex import code, enumeration, escape
 from ladder.store import study as queries
 from ladder.store.study import CASE
 
-# Columns that a case's name leaves out; all others are the variant, sizes and tunings.
+# Columns that names of cases don't show; all others are the variant, sizes and tunings.
 OTHER_COLUMNS = ("machine", "experiment", "workload", "case", "why")
 COUNTS = ("ranks", "threads")
 # Values that are shown with the name of their column.
