@@ -30,8 +30,8 @@ from ladder.store.publish import GPU_TESTS
 HOME = Path(__file__).parent
 CHUNK = 8  # cases of a process under a tool: fewer would cost more starts; with more, processes would idle at the end
 # Options of each tool, and of `sanitized.cases` for it. With padding, what lies behind an array isn't the next array.
-# `own`: we don't check the shared memory of libraries' kernels.
-TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"own": True})}
+# `own_kernels`: we don't check the shared memory of libraries' kernels.
+TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"own_kernels": True})}
 MEMORY = 8192  # MiB of GPU memory for each process
 SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)", re.MULTILINE)
 

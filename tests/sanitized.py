@@ -24,16 +24,16 @@ from ladder.harness.steps import Steps, in_order
 from ladder.records.case import Case
 
 DTYPES = ("float64", "float32")
-# Two odd shapes, and one whose rows are whole vectors while its tiles are not full.
-SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
-SHAPE_OF_STREAM_K = (17, 65, 9999)  # its sums are so long that its few tiles are split
-# Odd shapes, rows of whole vectors, and long rows whose columns are split.
-SHAPES_OF_VECTORS = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
-MIXED = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
-# The matrix in registers, in shared memory, and read in every step.
-PERSISTENT = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
-# Tunings in which every value of every tuning occurs.
-CHOICES_OF_BACKPROP = {
+# m, n, k: two odd shapes, and one whose rows fit whole 16-byte vectors, but which doesn't fill its tiles.
+GEMM_SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
+STREAM_K_SHAPE = (17, 65, 9999)  # its sums are so long that its few tiles are split
+# n, m: odd shapes, rows that fit whole 16-byte vectors, and long rows whose columns are split over blocks.
+GEMV_SHAPES = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
+MIXED_TUNINGS = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
+# Of `cuda_persistent`, with the matrix in registers, in shared memory, and read in every step.
+PERSISTENT_TUNINGS = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
+# Every value of every tuning occurs in one of these.
+BACKPROP_TUNINGS = {
     "cuda": ({"product": "cuda_naive"},),
     "cuda_fused": ({}, {"math": "tf32"}),
     "cuda_flat": ({}, {"index": "offsets", "block": 33}),
@@ -43,10 +43,11 @@ CHOICES_OF_BACKPROP = {
         {"tables": "readonly", "error": "emulated", "block": 32},
     ),
 }
-SHAPES_OF_IMAGES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
-SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
-LARGE_BATCH = SHAPE_OF_TRAINING | {"layers": "784-300-10", "images": 700, "batch": 650}  # a block has it in parts
-EPOCH = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
+# images, h, c, k
+TCONV_SHAPES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
+MLP_SIZES = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
+LARGE_BATCH = MLP_SIZES | {"layers": "784-300-10", "images": 700, "batch": 650}  # blocks read it in parts
+BACKPROP_SIZES = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
 
 
 def case(workload, variant, tuning, **sizes):
@@ -54,15 +55,15 @@ def case(workload, variant, tuning, **sizes):
     return Case(workload, variant, workloads.complete(workload, sizes), tuning, "warm")
 
 
-def cases(own=False):
-    """Every kernel of every CUDA variant; with `own`, only of variants with CUDA sources in the project."""
-    for name in on_gpu("gemm", own):
-        shapes = (*SHAPES, SHAPE_OF_STREAM_K) if name == "cuda_tma" else SHAPES
+def cases(own_kernels=False):
+    """Every kernel of every CUDA variant; with `own_kernels`, only of variants with CUDA sources in the project."""
+    for name in on_gpu("gemm", own_kernels):
+        shapes = (*GEMM_SHAPES, STREAM_K_SHAPE) if name == "cuda_tma" else GEMM_SHAPES
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), shapes):
-            for tuning in MIXED if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
+            for tuning in MIXED_TUNINGS if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
                 yield from within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))
-    for name in on_gpu("gemv", own):
-        for dtype, (n, m) in itertools.product(DTYPES, SHAPES_OF_VECTORS):
+    for name in on_gpu("gemv", own_kernels):
+        for dtype, (n, m) in itertools.product(DTYPES, GEMV_SHAPES):
             for tuning in binaries.choices("gemv", name, dtype):
                 yield case("gemv", name, tuning, n=n, m=m, dtype=dtype)
     for dtype, kernel, elements in itertools.product(DTYPES, ("read", "copy", "triad"), (17, 2**16 + 33)):
@@ -71,23 +72,23 @@ def cases(own=False):
         yield case("fma", "cuda", {}, elements=elements, length=length, dtype=dtype)
     for dtype, activation in itertools.product(DTYPES, ("sigmoid", "relu")):
         tuning = {"product": "cuda_naive"}
-        yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **SHAPE_OF_TRAINING)
-        for sizes in (SHAPE_OF_TRAINING, LARGE_BATCH):
+        yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **MLP_SIZES)
+        for sizes in (MLP_SIZES, LARGE_BATCH):
             yield case("mlp", "cuda_persistent", {}, activation=activation, dtype=dtype, **sizes)
 
-    yield from of_descent(own)
+    yield from of_descent(own_kernels)
     yield from of_backprop()
-    yield from of_tconv(own)
+    yield from of_tconv(own_kernels)
     yield from of_dcgan()
 
 
-def of_tconv(own):
+def of_tconv(own_kernels):
     """Every arithmetic with every tiling; every product of `gemm`, in blocks of which the last isn't full."""
-    for name in on_gpu("tconv", own=True):  # we don't check PyTorch's kernels
+    for name in on_gpu("tconv", own_kernels=True):  # we don't check PyTorch's kernels
         tunings = maths(name)
         if "product" in setup_arguments.tunings("tconv", name):
-            tunings = [{"product": product, "block": 2} for product in products(own)]
-        for dtype, tuning, (images, h, c, k) in itertools.product(DTYPES, tunings, SHAPES_OF_IMAGES):
+            tunings = [{"product": product, "block": 2} for product in products(own_kernels)]
+        for dtype, tuning, (images, h, c, k) in itertools.product(DTYPES, tunings, TCONV_SHAPES):
             for tiling in binaries.choices("tconv", name, dtype):
                 sizes = {"images": images, "h": h, "c": c, "k": k, "dtype": dtype}
                 yield from within_limits(case("tconv", name, tuning | tiling, **sizes))
@@ -100,9 +101,9 @@ def maths(variant):
     return [{"math": math} for math in ("tf32", "float16", "bfloat16")]
 
 
-def products(own):
+def products(own_kernels):
     """The variants of `gemm` whose products other workloads can use."""
-    return [name for name in on_gpu("gemm", own) if workloads.defines("gemm", name, "product")]
+    return [name for name in on_gpu("gemm", own_kernels) if workloads.defines("gemm", name, "product")]
 
 
 def of_dcgan():
@@ -126,15 +127,15 @@ def of_dcgan():
         yield case("dcgan", "home", tuning, images=5, channels=8)
 
 
-def of_descent(own):
+def of_descent(own_kernels):
     """The elementary kernels, and whole solves by every algorithm that a variant has."""
-    for name in on_gpu("descent_kernel", own):
+    for name in on_gpu("descent_kernel", own_kernels):
         tunings = ({}, {"block": 32, "load": 12}) if name == "cuda_version2" else ({},)
         kernels = workloads.load("descent_kernel").SIZES["kernel"]
         for dtype, kernel, n, tuning in itertools.product(DTYPES, kernels, (1, 17, 32, 65), tunings):
             yield from within_limits(case("descent_kernel", name, tuning, kernel=kernel, n=n, dtype=dtype))
-    for name in on_gpu("descent", own):
-        tunings = PERSISTENT if name == "cuda_persistent" else ({},)
+    for name in on_gpu("descent", own_kernels):
+        tunings = PERSISTENT_TUNINGS if name == "cuda_persistent" else ({},)
         algorithms = workloads.load("descent").SIZES["algorithm"]
         for dtype, algorithm, n, tuning in itertools.product(DTYPES, algorithms, (1, 17, 65), tunings):
             sizes = {"n": n, "kappa": 10.0, "iterations": 3, "algorithm": algorithm, "dtype": dtype}
@@ -143,9 +144,9 @@ def of_descent(own):
 
 def of_backprop():
     """An epoch of every variant with CUDA sources in the project."""
-    for name in on_gpu("backprop", own=True):
-        for dtype, tuning in itertools.product(DTYPES, CHOICES_OF_BACKPROP.get(name, ({},))):
-            yield case("backprop", name, tuning, dtype=dtype, **EPOCH)
+    for name in on_gpu("backprop", own_kernels=True):
+        for dtype, tuning in itertools.product(DTYPES, BACKPROP_TUNINGS.get(name, ({},))):
+            yield case("backprop", name, tuning, dtype=dtype, **BACKPROP_SIZES)
 
 
 def within_limits(case):
@@ -153,16 +154,16 @@ def within_limits(case):
     return [case] if traits.beyond_limits_reason(case) is None else []
 
 
-def on_gpu(workload, own):
-    """The CUDA variants of a workload; with `own`, only those with CUDA sources in the project."""
+def on_gpu(workload, own_kernels):
+    """The CUDA variants of a workload; with `own_kernels`, only those with CUDA sources in the project."""
     for name in workloads.variants(workload):
         constants = workloads.constants(workload, name)
-        if constants["DEVICE"] == "cuda" and ("SOURCE" in constants or not own):
+        if constants["DEVICE"] == "cuda" and ("SOURCE" in constants or not own_kernels):
             yield name
 
 
-def solved(case, round=0, data=None):
-    """Run a case's variant once on a round's inputs; returns the problem."""
+def solve(case, round=0, data=None):
+    """Run a case's variant once on a round's inputs, and return the problem with its result."""
     workload, device = workloads.load(case.workload), devices.of(case)
     problem = worker.make_problem(workload, case, device)
     generated = workload.GENERATED
@@ -183,8 +184,8 @@ def solved(case, round=0, data=None):
     return problem
 
 
-def judged(problem, case, round=0, data=None, precision=None):
-    """The checks of a problem after its run, at the precision of its case or another one."""
+def run_checks(problem, case, round=0, data=None, precision=None):
+    """The Checks of a solved problem's result, at the precision of its case or another one."""
     workload, device = workloads.load(case.workload), devices.of(case)
     inputs, outputs = (
         {name: device.to_host(array) for name, array in arrays.items()} for arrays in (problem.inputs, problem.outputs)
@@ -207,7 +208,7 @@ def main():
     for case in map(parse_key, options.cases):
         print(case.key, flush=True)
         data = digits if workloads.load(case.workload).data_set(case.sizes) else None
-        validation.require(judged(solved(case, data=data), case, data=data), case.key)
+        validation.require(run_checks(solve(case, data=data), case, data=data), case.key)
     print(json.dumps({"cases": len(options.cases)}))
 
 

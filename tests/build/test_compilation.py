@@ -34,7 +34,7 @@ def working_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
     yield
-    sources.forget()
+    sources.clear_caches()
 
 
 def product(variant="openmp", threads=1, **sizes):

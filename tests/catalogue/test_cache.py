@@ -18,7 +18,7 @@ def folder(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     (folder / "mine.py").write_text(VARIANT)
     yield folder
-    sources.forget()
+    sources.clear_caches()
 
 
 VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
@@ -26,7 +26,7 @@ VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
 
 def results():
     """The fingerprint and the files of the variant, computed or cached as in a new process."""
-    sources.forget()
+    sources.clear_caches()
     return sources.digest(MINE), sources.code_of(MINE)
 
 
@@ -97,7 +97,7 @@ def test_a_header_outside_of_the_code_is_read_every_time(folder, tmp_path):
 
 def test_a_result_is_not_cached_if_a_file_was_edited_meanwhile(folder):
     """The result is that of the new text, while the digest of the code is that of the old text."""
-    sources.forget()
+    sources.clear_caches()
     cache.code_digest()
     (folder / "mine.py").write_text(VARIANT + "z = 1\n")
     fingerprint = sources.digest(MINE)

@@ -159,15 +159,15 @@ def axpy(tmp_path, monkeypatch):
     shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
     monkeypatch.chdir(tmp_path)
-    sources.forget()
+    sources.clear_caches()
     yield tmp_path / "own/axpy"
     monkeypatch.undo()
-    sources.forget()
+    sources.clear_caches()
 
 
 def plan_copy():
     """Plan an experiment with two variants of the copy."""
-    sources.forget()
+    sources.clear_caches()
     variants = {"vectorised": {"threads": 1}, "parallel": {"threads": 1}}
     experiment = {"question": "?", "workload": "axpy", "sizes": {"elements": 1000}, "variants": variants}
     config = configuration.validate({"experiments": {"one": experiment}, "cores": 2, "gpus": 0})
@@ -356,7 +356,7 @@ def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path
     cases = [Case("fma", "cuda", sizes, {}), Case("mlp", "numpy_loop", sizes, {"threads": 1})]
 
     def fingerprints():
-        sources.forget()
+        sources.clear_caches()
         return [sources.fingerprint(case) for case in cases]
 
     before = fingerprints()
@@ -371,7 +371,7 @@ def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path
     edit(home / "harness/defaults.py", "STATEFUL = False", "STATEFUL = 0")
     assert fingerprints()[1] != without
     monkeypatch.undo()
-    sources.forget()
+    sources.clear_caches()
 
 
 def test_a_string_in_place_of_names_is_refused_with_the_modules_of_a_workload(tmp_path):

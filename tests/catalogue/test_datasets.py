@@ -109,9 +109,9 @@ def scaling(tmp_path, monkeypatch):
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
     monkeypatch.setattr(environment, "enter", lambda variables: None)  # which would restart the tests
     monkeypatch.chdir(tmp_path)
-    sources.forget()
+    sources.clear_caches()
     yield tmp_path
-    sources.forget()
+    sources.clear_caches()
 
 
 CASE = "n=700,dtype=float64,weights=weights,seed=1,cache=warm,threads=1"
@@ -158,10 +158,10 @@ def test_the_fingerprint_of_artefacts_follows_their_code(scaling):
     before = datasets.fingerprint("scaling")
     file = Path(os.environ["LADDER_VARIANTS"], "scaling/artefacts.py")
     file.write_text("# A comment\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
-    sources.forget()
+    sources.clear_caches()
     assert datasets.fingerprint("scaling") == before
     file.write_text(file.read_text(encoding="utf-8").replace("/ 255", "/ 256"), encoding="utf-8")
-    sources.forget()
+    sources.clear_caches()
     assert datasets.fingerprint("scaling") != before
 
 

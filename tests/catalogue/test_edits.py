@@ -24,7 +24,7 @@ def cases():
 @pytest.fixture(scope="module")
 def before(cases):
     """The cases' fingerprints by key, with the unchanged code."""
-    sources.forget()
+    sources.clear_caches()
     return fingerprints(cases)
 
 
@@ -38,10 +38,10 @@ def tree(tmp_path, monkeypatch, before):
     home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(imports, "PACKAGE", home)
     monkeypatch.setattr(locations, "WORKLOADS", home / "workloads")
-    sources.forget()
+    sources.clear_caches()
     yield home
     monkeypatch.undo()
-    sources.forget()
+    sources.clear_caches()
 
 
 def edit(path, old, new):
@@ -52,7 +52,7 @@ def edit(path, old, new):
 
 def outdated(cases, before):
     """The cases whose measurements are now invalid."""
-    sources.forget()
+    sources.clear_caches()
     return [case for case in cases if sources.fingerprint(case) != before[case.key]]
 
 

@@ -30,7 +30,7 @@ SIZES = {"rows": 30, "columns": 20, "per_row": 5}
 
 def forget():
     """Forget the sources and the module of `spmv`, which a test changes."""
-    sources.forget()
+    sources.clear_caches()
     for name in [name for name in sys.modules if name.startswith("ladder.workloads.spmv")]:
         del sys.modules[name]
 

@@ -21,9 +21,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
     monkeypatch.chdir(tmp_path)
-    sources.forget()
+    sources.clear_caches()
     yield folder
-    sources.forget()
+    sources.clear_caches()
 
 
 def rung_devices():

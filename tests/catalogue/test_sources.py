@@ -15,9 +15,9 @@ MLP = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1
 @pytest.fixture(autouse=True)
 def clear_caches():
     """The caches of code are empty before and after every test."""
-    sources.forget()
+    sources.clear_caches()
     yield
-    sources.forget()
+    sources.clear_caches()
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_reference_depends_on_its_code(folder):
     assert fingerprints[0] == sources.digest()
     for text in ("x = 1\n", "x = 2\n"):
         (folder / "reference.py").write_text(text)
-        sources.forget()
+        sources.clear_caches()
         fingerprints.append(sources.reference_fingerprint("gemm"))
     assert len(set(fingerprints)) == 3
 
@@ -125,7 +125,7 @@ def test_packages_are_those_that_a_file_imports_at_any_depth(tmp_path):
 
 def test_only_docstrings_of_a_functions_body_are_ignored(folder):
     def digest(first):
-        sources.forget()
+        sources.clear_caches()
         (folder / "mine.py").write_text(f"def run():\n    {first}\n    return 1\n")
         return sources.digest("ladder.workloads.gemm.mine")
 
@@ -187,7 +187,7 @@ def changed_by(tmp_path, monkeypatch):
     monkeypatch.setattr(imports, "PACKAGE", home)
 
     def fingerprints():
-        sources.forget()
+        sources.clear_caches()
         return {name: sources.digest(f"ladder.{name}") for name in MODULES}
 
     def edit(name, old, new):
@@ -233,7 +233,7 @@ def test_a_hint_of_a_workload_counts_but_refers_to_nothing(folder):
     """A compiler such as Triton's reads hints."""
 
     def reached(argument):
-        sources.forget()
+        sources.clear_caches()
         (folder / "mine.py").write_text(f"from ladder import errors\ndef run({argument}):\n    return 1\n")
         return sources.digest("ladder.workloads.gemm.mine"), len(imports.reachable("ladder.workloads.gemm.mine"))
 
@@ -263,10 +263,10 @@ def test_another_python_computes_the_same_fingerprint(folder, monkeypatch):
         return tree
 
     monkeypatch.setattr(ast, "parse", newer)
-    sources.forget()
+    sources.clear_caches()
     assert sources.digest("ladder.workloads.gemm.mine") == before
     (folder / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[0]):\n        return x\n')
-    sources.forget()
+    sources.clear_caches()
     assert sources.digest("ladder.workloads.gemm.mine") != before
 
 
@@ -296,7 +296,7 @@ def test_headers_beside_a_source_and_in_the_shared_folder_are_followed(folder):
         path.write_text(text)
 
     def fingerprints():
-        sources.forget()
+        sources.clear_caches()
         return sources.kernel_fingerprint(folder / "kernel.cu"), sources.digest("ladder.workloads.gemm.mine")
 
     before = fingerprints()

@@ -53,7 +53,7 @@ SHAPES = [
 def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
     m, n, k = shape
     case = sanitized.case("gemm", variant, {}, form=form, m=m, n=n, k=k, dtype=dtype)
-    validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), variant)
+    validation.require(sanitized.run_checks(sanitized.solve(case, round=1), case, round=1), variant)
 
 
 @pytest.mark.gpu
@@ -122,10 +122,10 @@ def test_uuids_of_gpus_are_those_of_the_driver():
 @pytest.mark.gpu
 def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
     case = sanitized.case("gemm", "cublas", {"math": "tf32"}, m=257, n=130, k=784, dtype="float32")
-    problem = sanitized.solved(case)
+    problem = sanitized.solve(case)
     assert traits.precision(case) == "tf32"
-    assert all(check.passed for check in sanitized.judged(problem, case))
-    assert not all(check.passed for check in sanitized.judged(problem, case, precision="float32"))
+    assert all(check.passed for check in sanitized.run_checks(problem, case))
+    assert not all(check.passed for check in sanitized.run_checks(problem, case, precision="float32"))
 
 
 @pytest.mark.gpu
@@ -135,7 +135,7 @@ def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
 def test_every_mixed_precision_is_right_at_odd_shapes(math, form, shape):
     m, n, k = shape
     case = sanitized.case("gemm", "cublas_mixed", {"math": math}, form=form, m=m, n=n, k=k, dtype="float32")
-    validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), math)
+    validation.require(sanitized.run_checks(sanitized.solve(case, round=1), case, round=1), math)
 
 
 @pytest.mark.gpu
@@ -147,10 +147,10 @@ def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(ma
     """`beyond` is the precision whose bound is exceeded; tf32x3, with two TF32 numbers per operand, meets float32's."""
     tuning = {"math": math, "conversion": conversion}
     case = sanitized.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")
-    problem = sanitized.solved(case)
+    problem = sanitized.solve(case)
     assert traits.precision(case) == math
-    assert all(check.passed for check in sanitized.judged(problem, case))
-    passed = all(check.passed for check in sanitized.judged(problem, case, precision=beyond or "float32"))
+    assert all(check.passed for check in sanitized.run_checks(problem, case))
+    passed = all(check.passed for check in sanitized.run_checks(problem, case, precision=beyond or "float32"))
     assert passed == (beyond is None)
 
 

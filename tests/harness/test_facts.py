@@ -77,9 +77,9 @@ def workload_folder(tmp_path, monkeypatch):
     (folder / "numpy.py").write_text(VARIANT)
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
     monkeypatch.chdir(tmp_path)
-    sources.forget()
+    sources.clear_caches()
     yield
-    sources.forget()
+    sources.clear_caches()
 
 
 def case_of(**sizes):

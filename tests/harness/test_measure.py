@@ -52,7 +52,7 @@ def setup(problem, *, threads: int):
 def forget_code():
     """Forget the sources at the end: all tests read them once, since each test's variant has its own name."""
     yield
-    sources.forget()
+    sources.clear_caches()
 
 
 @pytest.fixture(autouse=True)

@@ -71,10 +71,10 @@ def known_workload(tmp_path, monkeypatch):
     (folder / "__init__.py").write_text(WORKLOAD)
     (folder / "doubled.py").write_text(VARIANT)
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path))
-    sources.forget()
+    sources.clear_caches()
     yield
     monkeypatch.undo()
-    sources.forget()
+    sources.clear_caches()
 
 
 @pytest.fixture(scope="module")

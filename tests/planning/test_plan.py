@@ -46,7 +46,7 @@ def variant(monkeypatch, tmp_path):
         return name
 
     yield write
-    sources.forget()
+    sources.clear_caches()
 
 
 def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
@@ -373,7 +373,7 @@ def test_five_thousand_cases_parse_every_file_once(monkeypatch):
     """Every file is parsed once, not once per case."""
     parsed = []
     parse = workloads.ast.parse
-    sources.forget()
+    sources.clear_caches()
     monkeypatch.setattr(workloads.ast, "parse", lambda *arguments: parsed.append(arguments) or parse(*arguments))
     items = plan_experiment(
         {"blas": {"threads": [1, 2]}}, sizes={"m": list(range(1, 51)), "n": 1, "k": list(range(1, 51))}

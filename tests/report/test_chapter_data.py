@@ -29,14 +29,14 @@ def paper(tmp_path, monkeypatch):
     folder = shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
 
-    def forget():
-        sources.forget()
+    def clear_caches():
+        sources.clear_caches()
         for name in [name for name in sys.modules if name.startswith("ladder.workloads.axpy")]:
             del sys.modules[name]
 
-    forget()
+    clear_caches()
     yield folder / "axpy/paper"
-    forget()
+    clear_caches()
 
 
 def change(path, old, new):
@@ -340,7 +340,7 @@ def test_an_unknown_attribute_of_the_study_is_refused_when_planning(name, text, 
     (paper / "tables.py").write_text(TABLE.replace("fnd", "find"))
     chapter_data.require_user_chapters(EXPERIMENTS)
     (paper / name).write_text(text)
-    sources.forget()
+    sources.clear_caches()
     with pytest.raises(LadderError, match=sentence.format(path=paper / name)):
         chapter_data.require_user_chapters(EXPERIMENTS)
 

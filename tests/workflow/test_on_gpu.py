@@ -105,13 +105,13 @@ def test_every_case_is_watched_once(monkeypatch, tool):
 
     monkeypatch.setattr(on_gpu, "run_cases", watch)
     found = on_gpu.run_all_cases(tool)
-    assert sorted(ran) == sorted(one.key for one in sanitized.cases(own=tool == "racecheck"))
+    assert sorted(ran) == sorted(case.key for case in sanitized.cases(own_kernels=tool == "racecheck"))
     assert found == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
 
 
 def test_a_key_names_its_case():
-    for one in sanitized.cases():
-        assert parse_key(one.key) == one
+    for case in sanitized.cases():
+        assert parse_key(case.key) == case
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def named(monkeypatch):
     """A function that replaces all cases by cases with these names."""
 
     def replace(*names):
-        monkeypatch.setattr(sanitized, "cases", lambda own=False: [SimpleNamespace(key=name) for name in names])
+        monkeypatch.setattr(sanitized, "cases", lambda own_kernels=False: [SimpleNamespace(key=name) for name in names])
 
     return replace
 
@@ -307,16 +307,17 @@ LIBRARY_PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():
-    watched, own = list(sanitized.cases()), list(sanitized.cases(own=True))
-    libraries = {one.key.rsplit("/", 1)[0] for one in watched} - {one.key.rsplit("/", 1)[0] for one in own}
+    watched, with_source = list(sanitized.cases()), list(sanitized.cases(own_kernels=True))
+    libraries = {case.key.rsplit("/", 1)[0] for case in watched}
+    libraries -= {case.key.rsplit("/", 1)[0] for case in with_source}
     assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *LIBRARY_PEERS}
-    keys = [one.key for one in watched]
+    keys = [case.key for case in watched]
     assert len(keys) == len(set(keys))
     for variant in ("cuda_tiled", "cuda_mma"):
         for dtype in sanitized.DTYPES:
-            mine = [one for one in watched if one.variant == variant and one.sizes["dtype"] == dtype]
-            assert {one.sizes["form"] for one in mine} == {"nn", "tn", "nt"}
-            assert len({one.tuning["splitk"] for one in mine}) > 1
+            selected = [case for case in watched if case.variant == variant and case.sizes["dtype"] == dtype]
+            assert {case.sizes["form"] for case in selected} == {"nn", "tn", "nt"}
+            assert len({case.tuning["splitk"] for case in selected}) > 1
 
 
 def test_without_a_gpu_it_says_what_it_requires(tmp_path):

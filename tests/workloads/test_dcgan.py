@@ -309,7 +309,7 @@ def is_right_on_gpu(variant, sizes, tuning):
     """Whether a variant's pictures are right in two rounds."""
     case = Case("dcgan", variant, sizes, tuning)
     for round in range(2):
-        problem = sanitized.solved(case, round=round)
+        problem = sanitized.solve(case, round=round)
         problem.outputs = {"pictures": devices.of(case).to_host(problem.pictures)}
         if has_failed(problem, round, traits.precision(case)):
             return False

@@ -548,8 +548,8 @@ def test_every_variant_for_a_gpu_is_right(variant, algorithm, n, dtype):
 def solve_on_gpu(variant, tuning, **sizes):
     """Check on a GPU that a variant, set up for the first round's system, solves the second round's."""
     case = sanitized.case("descent", variant, tuning, **sizes)
-    problem = sanitized.solved(case, round=1)
-    validation.require(sanitized.judged(problem, case, round=1), f"{variant}, {sizes}, {tuning}")
+    problem = sanitized.solve(case, round=1)
+    validation.require(sanitized.run_checks(problem, case, round=1), f"{variant}, {sizes}, {tuning}")
 
 
 @pytest.mark.gpu

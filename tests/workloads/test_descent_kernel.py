@@ -359,8 +359,8 @@ def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
     for kernel, tuning in itertools.product(KERNELS, TUNINGS if variant == "cuda_version2" else [{}]):
         case = sanitized.case("descent_kernel", variant, tuning, kernel=kernel, n=n, dtype=dtype)
         if traits.beyond_limits_reason(case) is None:
-            problem = sanitized.solved(case, round=1)
-            validation.require(sanitized.judged(problem, case, round=1), case.key)
+            problem = sanitized.solve(case, round=1)
+            validation.require(sanitized.run_checks(problem, case, round=1), case.key)
 
 
 @pytest.mark.gpu
@@ -370,4 +370,4 @@ def test_launches_of_the_earlier_study_are_right_on_a_gpu(kernel, dtype):
     for n, block, load in [(1, 32, 4), (17, 32, 4), (144, 32, 12), (256, 512, 4), (512, 512, 8)]:
         tuning = {"block": block, "load": load, "launch": "study"}
         case = sanitized.case("descent_kernel", "cuda_version2", tuning, kernel=kernel, n=n, dtype=dtype)
-        validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), case.key)
+        validation.require(sanitized.run_checks(sanitized.solve(case, round=1), case, round=1), case.key)

@@ -313,10 +313,10 @@ def test_few_long_rows_occupy_the_gpu_and_many_or_short_ones_are_not_split():
     assert blocks(16384, 32768)[1] == blocks(1000, 784)[1] == 1
 
 
-def solved(variant, tuning, **sizes):
-    """A problem on the GPU, solved after the inputs of another round, with its case."""
+def solve_on_gpu(variant, tuning, **sizes):
+    """Solve a case on the GPU, after the inputs of another round; returns the problem and the case."""
     case = sanitized.case("gemv", variant, tuning, **sizes)
-    return sanitized.solved(case, round=1), case
+    return sanitized.solve(case, round=1), case
 
 
 @pytest.mark.gpu
@@ -324,8 +324,8 @@ def solved(variant, tuning, **sizes):
 @pytest.mark.parametrize("variant", CUDA)
 @pytest.mark.parametrize(("n", "m"), [*SHAPES, (3, 100_001), (100, 100_000)])
 def test_every_variant_for_a_gpu_is_right_at_odd_shapes(variant, dtype, n, m):
-    problem, case = solved(variant, {}, n=n, m=m, dtype=dtype)
-    validation.require(sanitized.judged(problem, case, round=1), variant)
+    problem, case = solve_on_gpu(variant, {}, n=n, m=m, dtype=dtype)
+    validation.require(sanitized.run_checks(problem, case, round=1), variant)
 
 
 @pytest.mark.gpu
@@ -333,14 +333,14 @@ def test_every_variant_for_a_gpu_is_right_at_odd_shapes(variant, dtype, n, m):
 @pytest.mark.parametrize("tiling", binaries.choices("gemv", "cuda_warp", "float64"), ids=str)
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (17, 1000), (1000, 17), (5, 300_000), (2, 300_001)])
 def test_every_tiling_is_right_at_every_shape(tiling, dtype, n, m):
-    problem, case = solved("cuda_warp", tiling, n=n, m=m, dtype=dtype)
-    validation.require(sanitized.judged(problem, case, round=1), "cuda_warp")
+    problem, case = solve_on_gpu("cuda_warp", tiling, n=n, m=m, dtype=dtype)
+    validation.require(sanitized.run_checks(problem, case, round=1), "cuda_warp")
 
 
 @pytest.mark.gpu
 def test_split_columns_give_the_same_bits_in_every_run():
     sizes = {"n": 7, "m": 1_000_000, "dtype": "float32"}
-    first, second = (solved("cuda_warp", {}, **sizes)[0].y.get() for _ in range(2))
+    first, second = (solve_on_gpu("cuda_warp", {}, **sizes)[0].y.get() for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 

@@ -24,9 +24,9 @@ def own(tmp_path, monkeypatch):
     folder = shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
     monkeypatch.chdir(tmp_path)
-    sources.forget()
+    sources.clear_caches()
     yield folder
-    sources.forget()
+    sources.clear_caches()
 
 
 def case(variant, **sizes):
@@ -41,7 +41,7 @@ def test_it_is_found_beside_the_projects_own(own):
     before = sources.fingerprint(case("wrong_last")), sources.fingerprint(case("parallel"))
     path = own / "axpy/vectorised.py"
     path.write_text(path.read_text().replace("np.add", "1 and np.add"))
-    sources.forget()
+    sources.clear_caches()
     assert sources.fingerprint(case("wrong_last")) != before[0]
     assert sources.fingerprint(case("parallel")) == before[1]
 
@@ -68,7 +68,7 @@ def test_a_mistake_is_in_a_line_of_the_file_if_the_folder_is_relative(own, monke
     locations.split_folders.cache_clear()
     path = own / "axpy/vectorised.py"
     path.write_text(path.read_text().replace("    def run", "    int('?')\n\n    def run"))
-    sources.forget()
+    sources.clear_caches()
     with pytest.raises(LadderError, match=rf"stopped with ValueError: .* \(line 14 of {path}\)") as refusal:
         measure(case("vectorised"), "record.json", configuration.protocol(PROTOCOL), "here")
     log = re.search(r"results/logs/\S+\.log", str(refusal.value))[0]

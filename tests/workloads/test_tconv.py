@@ -252,7 +252,7 @@ def is_truncated(problem, variant, **tuning):
     return np.array_equal(run_layer(problem, variant, "uint8", **tuning), ((results + 1) / 2 * 255).astype(np.uint8))
 
 
-# images, h, c, k: every number of channels k, rows that begin at whole vectors of bytes and others.
+# images, h, c, k: every number of channels k, rows that are aligned to vectors of bytes and others.
 BYTE_SHAPES = [(2, h, 5, k) for h in (3, 4) for k in (1, 2, 3, 4)] + [(1, 6, 9, 3), MANY_COLUMNS]
 
 
@@ -320,7 +320,7 @@ def test_blocks_are_timed_by_phase(monkeypatch, variant):
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
-@pytest.mark.parametrize("product", sanitized.products(own=False))
+@pytest.mark.parametrize("product", sanitized.products(own_kernels=False))
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
 def test_explicit_products_are_right_on_a_gpu(variant, product, shape, dtype):
     for block in ({}, {"block": 1}, {"block": 2}):
@@ -411,7 +411,7 @@ def test_implicit_products_are_right_on_a_gpu(variant, shape):
 @pytest.mark.parametrize("shape", [*BYTE_SHAPES, (5, 32, 64, 3), (3, 40, 65, 1), (2, 18, 20, 4)])
 @pytest.mark.parametrize("variant", ["cuda_window", "cuda_window_mma"])
 def test_layers_write_bytes_on_a_gpu(variant, shape):
-    problem = sanitized.solved(Case("tconv", variant, sizes_of(shape), {}))
+    problem = sanitized.solve(Case("tconv", variant, sizes_of(shape), {}))
     for math in sanitized.maths(variant):
         for rows in (4, 6, 16) if variant == "cuda_window_mma" else (4, 16):
             assert is_truncated(problem, variant, rows=rows, **math)
@@ -427,7 +427,7 @@ def test_pytorch_is_right_on_a_gpu(math, turned):
 
 
 def is_right_on_a_gpu(case):
-    assert all(check.passed for check in sanitized.judged(sanitized.solved(case), case)), case.key
+    assert all(check.passed for check in sanitized.run_checks(sanitized.solve(case), case)), case.key
 
 
 @pytest.mark.parametrize(("precision", "bits"), [("tf32", 9), ("float16", 9), ("bfloat16", 6)])

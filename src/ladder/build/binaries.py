@@ -106,5 +106,5 @@ def source_of(workload: str, variant: str) -> Path:
 def fingerprint(workload: str, variant: str) -> str:
     """A short digest of a variant's CUDA source, the headers that it includes, and the module that launches it."""
     source = sources.kernel_fingerprint(source_of(workload, variant))
-    text = source + sources.launcher_digest(f"ladder.workloads.{workload}.{variant}")
+    text = source + sources.module_digest(f"ladder.workloads.{workload}.{variant}")
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -129,5 +129,5 @@ def write(contents: Mapping[Path, str]) -> list[Path]:
     for path in contents:
         if path.suffix == ".py":
             contracts.require_names(path, contracts.WORKLOAD if path.stem == "__init__" else contracts.VARIANT)
-    sources.forget()  # what was read before these files existed
+    sources.clear_caches()  # what was read before these files existed
     return list(contents)

@@ -1,8 +1,8 @@
 """Fingerprints: digests of the code that a measurement, a reference or a kernel depends on.
 
-Edits of comments, docstrings and formatting, hints of types outside of the workloads, and moving or renaming a module
-change no fingerprint; any other edit of code that is reached does (see `imports`). Snakemake compares fingerprints as
-parameters of its rules.
+No fingerprint changes if a module is moved or renamed, or if only comments, docstrings, formatting or, outside of the
+workloads, type hints are edited. Any other edit of code that is reached changes it (see `imports`). Snakemake compares
+fingerprints as parameters of its rules.
 """
 
 import functools
@@ -69,8 +69,8 @@ def code_of(*roots: str) -> list[Path]:
     return [Path(path) for path in cache.get_or_compute(["files", *roots], lambda: imports.files_of_workloads(*roots))]
 
 
-def launcher_digest(name: str) -> str:
-    """A digest of the definitions of one module, without what they refer to. Raises LadderError if there is none."""
+def module_digest(name: str) -> str:
+    """A digest of one module's definitions, without what they refer to. Raises LadderError for an unknown module."""
     if (path := imports.module_path(name)) is None:
         raise LadderError(f"There is no module {name}.")
     return cache.get_or_compute(["module", name], lambda: (imports.read(name, path).definitions_digest, {path}))
@@ -93,7 +93,7 @@ def kernel_fingerprint(source: Path) -> str:
     return hashlib.sha256("".join(sorted(digests.values())).encode()).hexdigest()[:16]
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Clear this process's caches of code, so that changed files and folders are read again."""
     readers: list[Any] = [literals.read, literals.statements, imports.path_in, imports.read, native_sources.read]
     readers += [contracts.definitions, soundness.require_contract, workloads.variant_path, workloads.constants]

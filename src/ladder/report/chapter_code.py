@@ -8,7 +8,7 @@ from ladder.errors import LadderError
 
 @contextlib.contextmanager
 def guarded(what, path):
-    """Raise mistakes within as LadderError; `what` is called, from the file `path` of the chapter."""
+    """Raise mistakes in a chapter's code as LadderError; `what`, such as a figure, is made by its file `path`."""
     try:
         yield
     except blame.MISTAKES as error:

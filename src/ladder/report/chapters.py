@@ -4,11 +4,11 @@
 | --- | --- |
 | `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
 | `lines.py`, `claims.py` | data: machines, sources, the lines of the ladder, claims (`report/telling/lines.py`) |
-| `model.py` | `predict(machine, row)`: the predicted time of a case, in the ladder's unit; `floor` of a waterfall |
+| `model.py` | `predict(machine, row)`: a case's predicted seconds per UNIT of work; `floor`, the minimum of these |
 | `text.tex`, `appendix.tex` | templates of the chapter in the paper and of its part in the supplement (`texts`) |
 | `text.py` | further functions and constants for these templates (`report/telling/functions.py`) |
 | `earlier.py` | the results that an earlier study reported |
-| `tables.py` | for each name in TABLES a function of the ChapterStudy, or without `lines.py` of the Study, to LaTeX |
+| `tables.py` | for each name in TABLES a function that returns LaTeX; its argument is the result of `Chapter.study` |
 | `references.bib` | works that only this chapter cites |
 
 Every file is optional. The paper sorts chapters by ORDER, then by name. The table `square` of gemm is written to
@@ -62,7 +62,7 @@ class Chapter:
             return self.table_of(name, self.study(study))
 
     def table_of(self, name, study):
-        """As `table`, from the argument of the chapter's functions; raises the mistakes in their code as they are."""
+        """As `table`, for the result of `self.study(study)`; mistakes in the chapter's code keep their types."""
         from ladder.report import verdict_table
         from ladder.report.telling import chapter_study, claims, ladder  # here, because planning doesn't need pandas
 

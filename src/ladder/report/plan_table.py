@@ -10,7 +10,7 @@ from ladder.report.latex import code, enumeration, escape
 from ladder.store import study as queries
 from ladder.store.study import CASE
 
-# Columns that don't name a case; all others are the variant, sizes and tunings.
+# Columns that names of cases don't show; all others are the variant, sizes and tunings.
 OTHER_COLUMNS = ("machine", "experiment", "workload", "case", "why")
 COUNTS = ("ranks", "threads")
 # Values that are shown with the name of their column.
@@ -62,7 +62,7 @@ def reason_of(sentence):
 
 
 def case_names(rows):
-    """The names of some rows' cases, as few texts as possible."""
+    """The names of some rows' cases, in as few texts as `combine` finds."""
     names = rows.drop_duplicates(CASE)
     columns = naming_columns(names)
     cases = [tuple(row) for row in names[columns].astype(object).where(names[columns].notna(), None).to_numpy()]
@@ -70,17 +70,17 @@ def case_names(rows):
 
 
 def naming_columns(rows):
-    """The fewest columns that distinguish the rows' cases, in the order of their names; always variant and threads."""
+    """The columns that name the rows' cases, sorted by `sort_key`: variant, threads, and others if needed."""
     columns = []
     names = (name for name in rows if name not in OTHER_COLUMNS)
-    for column in sorted(names, key=lambda name: order(name, rows[name])):
+    for column in sorted(names, key=lambda name: sort_key(name, rows[name])):
         is_enough = columns and not rows.duplicated(columns).any()
         if column in ("variant", "threads") or (rows[column].nunique(dropna=False) > 1 and not is_enough):
             columns.append(column)
     return columns
 
 
-def order(name, values):
+def sort_key(name, values):
     """The sort key of a column in the name of a case: the variant, words, counts, other numbers."""
     is_words = values.dropna().map(lambda value: isinstance(value, str)).all()
     if name in COUNTS:
@@ -90,7 +90,7 @@ def order(name, values):
 
 @functools.cache  # splits in different orders lead to the same cases
 def combine(columns, cases):
-    """The names of cases, tuples of values, where products of values have one name: `openmp, blas, threads 4, 6`."""
+    """Names for cases, tuples of values; all combinations of some values share one: `openmp, blas threads 4, 6`."""
     choices = [list(dict.fromkeys(case[index] for case in cases)) for index in range(len(columns))]
     if len(set(cases)) == len(list(itertools.product(*choices))):
         return [

@@ -6,7 +6,12 @@ from ladder.verbs.arguments import data_paths
 
 
 def add_arguments(parser):
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="workload/variant/slug (default: all declared ones)")
+    parser.add_argument(
+        "cases",
+        nargs="*",
+        metavar="CASE",
+        help="workload/variant/slug (default: those that workloads list as SENSITIVITY)",
+    )
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
     parser.add_argument("--out", required=True)
 

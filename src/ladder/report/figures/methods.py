@@ -14,8 +14,8 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 from ladder.report import chapters
 
-# The names of the colours in LOOKS: seaborn's palette for colour-blind eyes in its order, and a tenth colour; grey is
-# kept for what isn't a method.
+# The names of the colours in LOOKS: seaborn's palette `colorblind` in its order, and indigo. Grey is reserved for what
+# isn't a method.
 PALETTE = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
 COLOURS = (*PALETTE, "indigo")
 
@@ -27,7 +27,7 @@ def looks():
     """
     by_method, order = {}, []
     for workload, chapter_looks in of_chapters("LOOKS"):
-        after = len(order)
+        position = len(order)
         for method in reversed(chapter_looks):
             if by_method.setdefault(method, chapter_looks[method]) != chapter_looks[method]:
                 raise LadderError(
@@ -35,9 +35,9 @@ def looks():
                     f"another chapter as {by_method[method]}: a method has one look."
                 )
             if method in order:
-                after = order.index(method)
+                position = order.index(method)
             else:
-                order.insert(after, method)
+                order.insert(position, method)
     return {method: by_method[method] for method in order}
 
 

@@ -1,7 +1,7 @@
 """The solve in Numba on OpenMP threads; large systems are memory-bound.
 
 A thread has a contiguous share of the rows and of every vector. It multiplies four rows at once, as in
-`gemv/openmp.py`. An iteration has two or three barriers, which bound small systems. Partial sums of the threads are
+`gemv/openmp.py`. An iteration has two to four barriers, which bound small systems. Partial sums of the threads are
 stored separately and added in order, so that results are bitwise reproducible. With `recompute` = k every k-th residual
 is computed as b - A x, by a second product; with k = 1, A is read twice per iteration. Conjugate gradients that
 recompute a tiny residual diverge: they need a tolerance.
@@ -22,7 +22,7 @@ BEGIN, MULTIPLY, UPDATE, RECOMPUTE, UPDATE_DIRECTION = range(5)
 
 @numba.njit(**OPTIONS)
 def multiply(rows, v, out):
-    """out (rows,) = rows (rows, n) of A times v (n,)."""
+    """out = rows v: `rows` (k, n) are k rows of A, v is (n,), and out (k,)."""
     tail = len(out) - len(out) % 4
     for i in range(0, tail, 4):
         out[i], out[i + 1], out[i + 2], out[i + 3] = four_dots(rows[i], rows[i + 1], rows[i + 2], rows[i + 3], v)

@@ -62,10 +62,10 @@ def allocate_rank(problem, chunks):
 def steps(problem, mode, chunks, make_link, graph="off"):
     """The Steps of a product with the link `make_link(problem, rank)`; `mode` is as in `ladder.workloads.gemv.ranks`.
 
-    Steps are asynchronous to the host, except for the last. With `graph` = on, the call that is timed as a whole
-    launches all steps of a GPU as one CUDA graph. It is captured from the rank's stream, so each of the link's other
-    streams must first wait for that stream, which must wait for all of them at the end. Raises LadderError for a graph
-    with `mode` = ship.
+    A step may return before the GPU has finished its work; the last one waits for all of it. With `graph` = on, the
+    call that is timed as a whole launches all steps of a GPU as one CUDA graph. It is captured from the rank's stream,
+    so each of the link's other streams must first wait for that stream, which must wait for all of them at the end.
+    Raises LadderError for a graph with `mode` = ship.
     """
     if graph == "on" and mode != "resident":
         raise LadderError(f"graph=on needs mode=resident, but has mode={mode}.")

@@ -1,4 +1,4 @@
-"""Error by iteration against the theory, for steepest descent and conjugate gradients, as the condition grows."""
+"""Residual by iteration against the theory, for steepest descent and conjugate gradients, by condition number."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ladder.report.figures.theme import Line2D
 from ladder.store.study import values, where
 from ladder.workloads.descent.paper import residuals
 
-TITLE = "Error by iteration against the theory"
+TITLE = "Residual by iteration against the theory"
 CAPTION = """\
 The residual that a solve reports, relative to that at its start, by iteration and condition number. The wide line is
 the rate of steepest descent in theory, the dashed black line the bound on the error of CG, which the residual may
@@ -17,7 +17,7 @@ steepest descent, but not in CG.
 """
 EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel
-MIN = 1e-9  # of the relative residuals in the figure
+MIN = 1e-9  # the relative residual at which the axis begins
 KINDS = {
     "steepest": looks.Look("steepest descent", looks.COLOURS["red"], ""),
     "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "", (2, 1.5)),
@@ -29,7 +29,7 @@ BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 
 
 def draw(study):
-    """A panel for each condition."""
+    """A panel for each condition number."""
     curves = residuals.curves_of(study)
     if curves.empty:
         return layout.empty("convergence")
@@ -44,7 +44,7 @@ def draw(study):
 
 
 def fill(axes, kappa, rows):
-    """The residuals at a condition over the lines of the theory."""
+    """The residuals at a condition number, over the lines of the theory."""
     steps = np.arange(rows["step"].max() + 1)
     axes.plot(steps, residuals.steepest_error(kappa, steps), **RATE)
     axes.plot(steps, residuals.conjugate_bound(kappa, steps), **BOUND)

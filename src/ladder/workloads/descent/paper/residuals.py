@@ -44,7 +44,7 @@ def curves_of(study):
 
 
 def curve_of(study, method, kappa):
-    """The curve at a condition of a method: an algorithm, with the suffix RECOMPUTED if its residual is."""
+    """The curve at a condition number of a method, an algorithm with the suffix RECOMPUTED if its residual is."""
     return required(where(curves_of(study), method=method, kappa=kappa))
 
 

@@ -16,7 +16,7 @@ from ladder.workloads.descent_kernel.earlier import VERSION1_N
 FLOPS, ELEMENTS, HALF = "$2n^2$", "$n^2$", "$n(n+1)/2$"
 RATE, BOUND = r"$(\kappa-1)/(\kappa+1)$", r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$"
 SMALL = rf"${VERSION1_N} \times {VERSION1_N}$"  # the elements of version 1
-LARGE_KAPPA = 1000  # the condition of a system whose steps are counted but not timed
+LARGE_KAPPA = 1000  # the condition number of a system whose steps are counted but not timed
 
 
 def matrix(study, selection):

@@ -11,7 +11,7 @@ INTENSITY = PRODUCT.flops / PRODUCT.bytes
 
 
 def binding_alone(study):
-    """The time without binding over that with it, on a machine with a single NUMA node."""
+    """The time of `openmp` over that of `openmp_bound`, on a machine with a single NUMA node."""
     return ratios.prose(study.ratio("openmp", "spread")) if claims.has_one_numa_node(study.machine("host")) else None
 
 
