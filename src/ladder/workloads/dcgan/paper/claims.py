@@ -14,7 +14,7 @@ def best_number_claim(images):
     slower, faster = (2, 1) if images <= earlier.ONE_UP_TO else (1, 2) if images <= earlier.TWO_UP_TO else (2, 4)
     sides = [on_gpus("ranks-then", "ranks", count, images) for count in (slower, faster)]
     words = f"{images} pictures, cold: {faster} over {slower} GPUs"
-    needs = f"the study's program on {max(slower, faster)} GPUs"
+    needs = f"ranks on {max(slower, faster)} GPUs"
     cause = Cause("steady:", *sides, has_interval=True)
     return Claim(f"gpus/{images}", words, *map(cold_start, sides), needs=needs, cause=cause, place="3")
 
