@@ -135,11 +135,15 @@ def product(form, tilings=TILES, stream_k=True):
         tiles = (cuda.multiprocessors() * tiling["blocks"] * tiling["bm"] * tiling["bn"] for tiling in tilings)
         return cuda.empty(2 * max(tiles), "float64")
 
-    @lru_cache(maxsize=256)
+    @cache
+    def choice(m, n, k, unaligned):
+        return fastest(tilings, m, n, k, unaligned, stream_k)
+
+    @lru_cache(maxsize=4096)  # a training has an entry for each batch
     def launch_of(a_address, a_shape, b_address, b_shape, m, n, k):
         """The kernels' launches for operands at these addresses, which tensor maps contain."""
         unaligned = not is_aligned(a_address, a_shape[1]), not is_aligned(b_address, b_shape[1])
-        tiling, (blocks, split_tiles, _) = fastest(tilings, m, n, k, unaligned, stream_k)
+        tiling, (blocks, split_tiles, _) = choice(m, n, k, unaligned)
         multipliers, threads, shared = geometry(**tiling)
         names = f"gemm_{form}", "add_parts"
         kernel, add_kernel = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
