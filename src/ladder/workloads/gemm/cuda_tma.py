@@ -39,6 +39,7 @@ TILES = (
 )
 LINE = 16  # elements along k of a step, 128 bytes, as in the source
 BARRIERS = 16  # bytes of a buffer's two barriers
+PRODUCERS = 128  # threads of a block that copy
 # The model of `plan`: multiply-adds per cycle of a multiprocessor, and cycles of a line of 128 bytes, of what it takes
 # more if its elements are copied singly, of an element of the result, of the launch that adds the sums of split tiles,
 # and of an element of such a sum. Fitted to the times of 160 shapes, drawn at random, on an H200.
@@ -86,10 +87,10 @@ def fastest(tilings, m, n, k, unaligned, stream_k):
     return min(plans, key=lambda pair: pair[1].cost)
 
 
-def geometry(bm, bn, wm, wn, stages, **others):
-    """Threads of a block that multiply, all its threads, and its bytes of dynamic shared memory."""
-    multipliers = 32 * (bm // wm) * (bn // wn)
-    return multipliers, multipliers + 128, stages * ((bm + bn) * LINE * 8 + BARRIERS)
+def geometry(sizes, bm, bn, wm, wn, stages, blocks):
+    """Grid of a block per tile, the most there can be; block; and bytes of dynamic shared memory."""
+    threads = 32 * (bm // wm) * (bn // wn) + PRODUCERS
+    return (ceil(sizes["m"] / bm) * ceil(sizes["n"] / bn),), (threads,), stages * ((bm + bn) * LINE * 8 + BARRIERS)
 
 
 def is_aligned(address, columns):
@@ -144,7 +145,8 @@ def product(form, tilings=TILES, stream_k=True):
         """The kernels' launches for operands at these addresses, which tensor maps contain."""
         unaligned = not is_aligned(a_address, a_shape[1]), not is_aligned(b_address, b_shape[1])
         tiling, (blocks, split_tiles, _) = choice(m, n, k, unaligned)
-        multipliers, threads, shared = geometry(**tiling)
+        _, (threads,), shared = geometry({"m": m, "n": n}, **tiling)
+        multipliers = threads - PRODUCERS
         names = f"gemm_{form}", "add_parts"
         kernel, add_kernel = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
         kernel.max_dynamic_shared_size_bytes = shared
