@@ -51,7 +51,7 @@ def stream(case):
 # FLOP/s of matrix products on a thread and on a GPU, and the speed-up on a GPU by other precisions.
 ON_HOST = {"openmp": 2e9, "c_openmp": 2e9, "interchanged": 8e9, "tiled": 50e9, "blas": 50e9}
 ON_GPU = {"cuda_naive": 2.5e12, "cuda_shared": 3.75e12, "cuda_columns": 7.5e12, "cuda_tiled": 25e12}
-ON_GPU |= {"cuda_mma": 50e12, "cublas": 50e12, "cublas_mixed": 50e12}
+ON_GPU |= {"cuda_mma": 50e12, "cuda_tma": 50e12, "cublas": 50e12, "cublas_mixed": 50e12}
 MIXED = {"default": 1, "tf32": 6, "float16": 8, "bfloat16": 8, "tf32x3": 2}
 NAIVE = {"nn": 1.0, "tn": 1.1, "nt": 8.0}  # times as long, by the form of the product
 GAINS = {1: 1.0, 2: 2.0, 4: 3.6, 6: 3.7, 12: 3.8, 24: 1.9}  # speed-up by threads, which levels off at 4 and falls at 24

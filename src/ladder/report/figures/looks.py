@@ -14,7 +14,7 @@ import numpy as np
 from ladder.report.figures import methods
 from ladder.report.figures.theme import sns, to_rgb
 
-COLOURS = dict(zip(methods.PALETTE, sns.color_palette("colorblind").as_hex(), strict=True)) | {"indigo": "#332288"}
+COLOURS = dict(zip(methods.PALETTE, sns.color_palette("colorblind").as_hex(), strict=True)) | methods.ADDED
 # Looks for methods that no chapter's LOOKS has, chosen by a hash of their names.
 OTHERS = list(itertools.product((COLOURS["yellow"], "#7a5195", "#003f5c", "#8c564b"), ("<", ">", "p", "h")))
 

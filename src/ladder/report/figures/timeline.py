@@ -2,7 +2,7 @@
 
 import itertools
 
-from ladder.report.figures import layout, looks
+from ladder.report.figures import layout, looks, methods
 from ladder.report.figures.theme import DARK, SMALL, TALLEST, Patch, TextPath, sns
 
 LANE = 0.17  # inches of a lane
@@ -10,7 +10,7 @@ THICKNESS = 0.8  # of a bar, in lanes
 ABOVE, BELOW = 0.25, 0.36  # inches of a panel's title, and of the axis below all panels
 ROOM = 3  # points that a bar must be longer than the name in it
 # Colours of names in the order in which they appear; with more names, `colours_of` uses as many hues.
-COLOURS = [colour for name, colour in looks.COLOURS.items() if name not in ("grey", "indigo")]
+COLOURS = [colour for name, colour in looks.COLOURS.items() if name in methods.PALETTE and name != "grey"]
 
 
 def figure(cases, what, colours=None):

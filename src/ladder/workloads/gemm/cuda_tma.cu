@@ -24,6 +24,7 @@
 #include "operands.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/mma.cuh"
+#include "ptx/registers.cuh"
 #include "ptx/wgmma.cuh"
 #include "stream_k.cuh"
 
@@ -93,7 +94,7 @@ struct Multiplier {
   int previous = -1;  // the buffer of the last step, all of whose fragments have arrived in registers
 
   __device__ __forceinline__ Multiplier(Shared &shared) : shared(shared) {
-    asm volatile("" : "+r"(a_offset), "+r"(b_offset));  // keeps the compiler from computing them again in every step
+    keep_in_register(a_offset), keep_in_register(b_offset);
   }
 
   __device__ __forceinline__ void set_tiles() {
