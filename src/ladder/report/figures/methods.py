@@ -14,8 +14,8 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 from ladder.report import chapters
 
-# The names of the colours in LOOKS: seaborn's palette `colorblind` in its order, and two more. Grey is reserved for what
-# isn't a method.
+# The names of the colours in LOOKS: seaborn's palette `colorblind` in its order, and two more. Grey is reserved for
+# what isn't a method.
 PALETTE = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
 ADDED = {"indigo": "#332288", "olive": "#999933"}  # of Paul Tol's muted scheme
 COLOURS = (*PALETTE, *ADDED)
