@@ -151,7 +151,7 @@ def test_a_launcher_on_gpus_does_not_concern_the_host(tree, cases, before):
     edit(tree / "workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65")
     stale = outdated(cases, before)
     launched = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
-    assert {case.variant for case in stale if case.workload == "gemm"} == launched | {"cuda_columns"}
+    assert {case.variant for case in stale if case.workload == "gemm"} == launched | {"cuda_columns", "cuda_tma"}
     assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launched
     assert {traits.device(case) for case in stale} == {"cuda", "mpi_cuda", "offload"}
 
@@ -160,7 +160,7 @@ def test_a_launcher_on_gpus_does_not_concern_the_host(tree, cases, before):
 def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tree, cases, before):
     edit(tree / "workloads/include/ptx/async_copy.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;")
     edit(tree / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
-    used = {"cuda_columns", "cuda_tiled", "cuda_mma", "blas"}
+    used = {"cuda_columns", "cuda_tiled", "cuda_mma", "cuda_tma", "blas"}
     layers = {
         f"cuda_{name}"
         for name in ("implicit", "implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
