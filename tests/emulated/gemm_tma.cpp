@@ -3,19 +3,13 @@
 // not, eights, fours, lanes), and what tile_offset() says of the same elements.
 #include <cstdio>
 
-#include "device.h"
+#include "product_operands.h"
 
 static Index gridDim;
 #define __CUDA_ARCH_FEAT_SM90_ALL
 #include SOURCE
 
 __thread __attribute__((aligned(1024))) unsigned char memory[DYNAMIC];
-
-// The first map of an operand has whole tiles as its boxes, the second one groups.
-struct Maps {
-  TensorMap tile, group;
-  int stride;
-};
 
 struct Task {
   int form, m, n, k, addend, shifted, blocks, split_tiles;  // as in main.cpp, and the plan
@@ -31,18 +25,10 @@ static TensorMap map_of(const int (&values)[9], const REAL *array) {
 
 static void solve(const Task &task) {
   const int m = task.m, n = task.n, k = task.k;
-  const size_t sizes[] = {size_t(m) * k, size_t(k) * n, size_t(m) * n, size_t(m) * n};
-  REAL *arrays[4], *operands[4];
-  for (int i = 0; i < 4; ++i) {
-    const int shift = task.shifted >> i & 1;
-    arrays[i] = new REAL[sizes[i] + shift];
-    operands[i] = arrays[i] + shift;
-    if (i < 3) require(std::fread(operands[i], sizeof(REAL), sizes[i], stdin) == sizes[i], "An operand is missing.");
-  }
-  const auto [a, b, c, out] = operands;
-  for (size_t i = 0; i < sizes[3]; ++i) out[i] = task.addend == 2 ? c[i] : REAL(NAN);
+  const ProductOperands product(m, n, k, task.addend, task.shifted);
+  const auto [a, b, c, out] = product.operands;
+  REAL *const addends = product.addend(task.addend);
   auto *kernel = task.form == 0 ? gemm_nn : task.form == 1 ? gemm_tn : gemm_nt;
-  REAL *const addends = task.addend == 0 ? nullptr : task.addend == 1 ? c : out;
   Pair *const partial = new Pair[size_t(task.blocks) * 2 * PAIRS];
   for (size_t i = 0; i < size_t(task.blocks) * 2 * PAIRS; ++i) partial[i] = {NAN, NAN};
   const TensorMap maps[] = {map_of(task.maps[0][0], a), map_of(task.maps[0][1], a), map_of(task.maps[1][0], b),
@@ -55,9 +41,7 @@ static void solve(const Task &task) {
   if (task.split_tiles)
     launch({unsigned(task.split_tiles), PAIRS / MULTIPLIERS, 1}, {MULTIPLIERS, 1, 1},
            [&] { add_parts(addends, out, m, n, k, task.split_tiles, partial, task.blocks); });
-  std::fwrite(out, sizeof(REAL), sizes[3], stdout);
-  std::fflush(stdout);
-  for (REAL *array : arrays) delete[] array;
+  product.write();
   delete[] partial;
 }
 

@@ -3,7 +3,7 @@
 // go to standard output.
 #include <cstdio>
 
-#include "device.h"
+#include "product_operands.h"
 
 #include SOURCE
 
@@ -20,22 +20,12 @@ struct Task {
 
 static void solve(const Task &task) {
   const auto [form, m, n, k, addend, shifted, grid, block] = task;
-  const size_t sizes[] = {size_t(m) * k, size_t(k) * n, size_t(m) * n, size_t(m) * n};
-  REAL *arrays[4], *operands[4];
-  for (int i = 0; i < 4; ++i) {
-    const int shift = shifted >> i & 1;
-    arrays[i] = new REAL[sizes[i] + shift];
-    operands[i] = arrays[i] + shift;
-    if (i < 3) require(std::fread(operands[i], sizeof(REAL), sizes[i], stdin) == sizes[i], "An operand is missing.");
-  }
-  const auto [a, b, c, out] = operands;
-  for (size_t i = 0; i < sizes[3]; ++i) out[i] = addend == 2 ? c[i] : REAL(NAN);
+  const ProductOperands product(m, n, k, addend, shifted);
+  const auto [a, b, c, out] = product.operands;
+  REAL *const addends = product.addend(addend);
   auto *kernel = form == 0 ? gemm_nn : form == 1 ? gemm_tn : gemm_nt;
-  REAL *const addends = addend == 0 ? nullptr : addend == 1 ? c : out;
   launch(grid, block, [=] { kernel(a, b, addends, out, m, n, k); });
-  std::fwrite(out, sizeof(REAL), sizes[3], stdout);
-  std::fflush(stdout);
-  for (REAL *array : arrays) delete[] array;
+  product.write();
 }
 
 int main() {

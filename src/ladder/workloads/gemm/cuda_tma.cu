@@ -22,6 +22,7 @@
 // grid (split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
 #include "operand_tiles.cuh"
 #include "operands.cuh"
+#include "pipeline.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/mma.cuh"
 #include "ptx/registers.cuh"
@@ -48,14 +49,6 @@ static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles n
 
 extern __shared__ __align__(1024) unsigned char memory[];
 
-// A buffer of the ring, and the number of passes through the ring so far.
-struct Ring {
-  int index = 0, phase = 0;
-  __device__ __forceinline__ void next() {
-    if (++index == STAGES) index = 0, ++phase;
-  }
-};
-
 // Start all copies of a block.
 template <Form form>
 __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const Operand &b, Schedule schedule, int m,
@@ -63,7 +56,7 @@ __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const 
   const int thread = threadIdx.x - MULTIPLIERS, bytes = (a.stride ? 0 : BM * LINE) + (b.stride ? 0 : BN * LINE);
   const bool copies_elements = a.stride || b.stride;
   if (thread && !copies_elements) return;
-  Ring ring;
+  PipelineState<STAGES> ring;
   for (Part part; schedule.get(part);) {
     const Corner corner(part.tile, m, n);
     for (int step = part.first; step < part.first + part.count; ++step, ring.next()) {
@@ -90,7 +83,7 @@ struct Multiplier {
   // multiplied, the next one is loaded.
   REAL a_fragments[2][DEPTH / 2], b_fragments[2][COLUMNS][DEPTH / 4];
   const char *a_tile, *b_tile;  // the warp's rows and columns in the current buffer
-  Ring ring;
+  PipelineState<STAGES> ring;
   int previous = -1;  // the buffer of the last step, all of whose fragments have arrived in registers
 
   __device__ __forceinline__ Multiplier(Shared &shared) : shared(shared) {
@@ -126,7 +119,7 @@ struct Multiplier {
   // the loads would come too early, since they may still be waiting for shared memory when the next copy arrives there.
   __device__ __forceinline__ void step(bool is_last) {
     const char *const tile = a_tile;
-    Ring next = ring;
+    PipelineState<STAGES> next = ring;
     next.next();
     const bool is_full = shared.full[next.index].has_ended(next.phase);  // asked early, since the answer takes a while
 #pragma unroll

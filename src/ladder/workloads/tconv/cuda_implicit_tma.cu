@@ -26,6 +26,7 @@
 // Launch: grid (a multiple of CLUSTER, at most the multiprocessors), block 384, dynamic shared memory sizeof(Shared).
 #include "activation.cuh"
 #include "lines.cuh"
+#include "pipeline.cuh"
 #include "ptx/arithmetic.cuh"
 #include "ptx/cluster.cuh"
 #include "ptx/math.cuh"
@@ -53,15 +54,6 @@ struct Shared {
 };
 
 extern __shared__ __align__(1024) unsigned char memory[];
-
-// The index of the current buffer in a ring of buffers, and the number of passes through the ring so far.
-template <int buffers>
-struct PipelineState {
-  int index = 0, phase = 0;
-  __device__ __forceinline__ void next() {
-    if (++index == buffers) index = 0, ++phase;
-  }
-};
 
 // The numbers of the tiles of a block's cluster: `first`, `first + step`, ..., below `end`. For each number, the blocks
 // of the cluster have different pixels and the same channels.
