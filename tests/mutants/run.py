@@ -37,7 +37,8 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 # pytest's options for each tier.
 TIERS = {"test": ["-m", "not slow and not cluster"], "test-all": []}
-LIMIT = 600  # seconds for the tests of a mutant, which may hang
+# Seconds for the tests of a mutant, which may hang, and for those of all mutants together.
+LIMIT, UNCHANGED_LIMIT = 600, 3600
 PASSED, FAILED = 0, 1  # pytest's exit statuses
 FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
 
@@ -86,7 +87,7 @@ def copy_to(folder):
             shutil.copy(source, folder / name)
 
 
-def run_tests(folder, tests, tier, *options):
+def run_tests(folder, tests, tier, *options, limit=LIMIT):
     """(exit status, output) of pytest in a copy of the project; the status is None after a timeout."""
     # The copy's package, not the installed one.
     environment = os.environ | {"PYTHONPATH": str(folder / "src")}
@@ -101,7 +102,7 @@ def run_tests(folder, tests, tier, *options):
         start_new_session=True,  # processes that the tests start are killed with them
     )
     try:
-        output, _ = process.communicate(timeout=LIMIT)
+        output, _ = process.communicate(timeout=limit)
         return process.returncode, output
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
@@ -128,7 +129,8 @@ def check_unchanged(mutants, jobs):
             tests = sorted({test for mutant in mutants if mutant.tier == tier for test in mutant.tests})
             if not tests:
                 continue
-            status, output = run_tests(folder, tests, tier, "--numprocesses", str(jobs), "--dist", "loadgroup")
+            workers = ["--numprocesses", str(jobs), "--dist", "loadgroup"]
+            status, output = run_tests(folder, tests, tier, *workers, limit=UNCHANGED_LIMIT)
             if status != PASSED:
                 sys.exit(f"{output}\nThese tests don't pass without any mutant.")
 
