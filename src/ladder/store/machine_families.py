@@ -19,7 +19,7 @@ CASE = ["variant", "case"]
 
 
 class Label(NamedTuple):
-    """The label of a machine's cases on GPUs, the `gpus` of the machine named so, and whether its host's cases get it."""
+    """The label of a machine's cases on GPUs, the `gpus` of the machine named so, and whether its host is pooled."""
 
     machine: str
     gpus: int
