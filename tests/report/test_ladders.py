@@ -127,7 +127,7 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     assert undecided[-2] == "undecided"
     assert "detectable: " in undecided[-1]
     assert untested[2:] == ["--", "--", "not tested", "needs a measurement"]
-    unconverged = replace(claim(Ratio(3.0, 2.9, 3.1, (), Spread(3, 0.01, 0.02))), place="2.1", converged=False)
+    unconverged = replace(claim(Ratio(3.0, 2.9, 3.1, (), Spread(3, 0.01, 0.02, 10))), place="2.1", converged=False)
     assert verdict_table.cells(unconverged) == [
         "It is so (2.1)",
         r"$\geq$\,\num{2}\,$\times$",

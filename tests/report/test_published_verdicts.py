@@ -21,8 +21,9 @@ from ladder.store import collect, stored
 from ladder.store.study import Study
 
 # Claims whose ratio isn't the quotient of two cases' times: of a call over its link, of communication in calls, of a
-# layer, and of a training's products.
+# layer, of a training's products, and of calls with the start of the program.
 NOT_OF_TIMES = ("home/float16", "hybrid", "last", "loop-order/block")
+NOT_OF_TIMES += tuple(f"gpus/{images}" for images in (10, 100, 880, 1000, 2224, 2512, 4856, 5248))
 NOT_OF_TIMES += tuple(f"{key}/{form}" for key in ("falls", "even") for form in ("nn", "tn", "nt"))
 PUBLICATIONS = ROOT / "results/published"
 FOLDERS = sorted(path.parent for path in PUBLICATIONS.glob("*/samples.csv.gz"))
@@ -53,8 +54,9 @@ def samples():
     frames = [pd.read_csv(folder / "samples.csv.gz", low_memory=False) for folder in CAMPAIGNS]
     frame = pd.concat(frames)
     frame = frame[frame["phase"] == "total"]
-    # Cases on GPUs are pooled over machines with the same models of GPU and CPU.
+    # Cases on GPUs are pooled over machines with the same models of GPU and CPU, all cases over those with 32 cores.
     is_pooled = frame["gpu"].notna() & frame["machine"].isin(["nvidia-h200", "nvidia-h200-quarter"])
+    is_pooled |= frame["machine"] == "nvidia-h200-half"
     frame = frame.assign(machine=frame["machine"].mask(is_pooled, "nvidia-h200-x2"))
     return frame.assign(key=frame["workload"] + "/" + frame["variant"] + "/" + frame["case"])
 
@@ -97,7 +99,8 @@ def test_a_campaign_is_of_one_commit_and_one_host(samples):
 def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(rows, samples):
     """If the ratio has two cases; the seconds of an iteration, a picture or a gigabyte differ by a known factor."""
     by_process = samples.groupby(["machine", "campaign", "key", "process"])["seconds"].median()
-    medians = by_process.groupby(level=["machine", "campaign", "key"]).median()
+    groups = by_process.groupby(level=["machine", "campaign", "key"])
+    medians, processes = groups.median(), groups.size()
     moved = samples.groupby("key")["bytes"].first()
     checked = 0
     for row in rows[rows["now"].notna()].itertuples():
@@ -105,7 +108,12 @@ def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(rows, samples):
         if len(cases) != 2 or row.claim in NOT_OF_TIMES:
             continue
         slower, other = (medians.loc[row.machines].xs(case, level="key") for case in cases)
-        ratio = np.exp(np.log(slower / other).dropna().mean())
+        counts = [processes.loc[row.machines].xs(case, level="key") for case in cases]
+        logarithms = np.log(slower / other).dropna()
+        is_full = (np.minimum(*counts) >= 10).reindex(logarithms.index)
+        logarithms = logarithms[is_full] if is_full.sum() >= 3 else logarithms
+        assert len(logarithms) == row.campaigns
+        ratio = np.exp(logarithms.mean() if len(logarithms) < 8 else logarithms.median())
         factor = row.now / ratio
         assert is_known(factor) or is_known(factor * moved[cases[0]] / moved[cases[1]]), (
             row.chapter,

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ladder.errors import LadderError
-from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
+from ladder.statistics.campaigns import PROCESSES, over_campaigns, quotient_in_turns, that_count
 from ladder.statistics.claims import decide
 from ladder.statistics.verdicts import outcome_of
 
-STUDIES, PROCESSES = 1000, 10
+STUDIES = 1000
 WRONG = 0.01
 # Standard deviations of logarithms: of GPUs and of campaigns as a whole, which both sides of a ratio share; of a case
 # on one GPU and in one campaign, which they don't share.
@@ -110,7 +110,7 @@ def test_a_ratio_keeps_its_spread():
 def test_the_drift_of_a_campaign_cancels_in_turns():
     """Both sides slow down by half during a campaign, and their ratio is exact in every pair."""
     slower = np.linspace(1.0, 1.5, PROCESSES)[:, None]
-    ratio, variance, _ = quotient_in_turns(3 * slower, slower)
+    ratio, variance, *_ = quotient_in_turns(3 * slower, slower)
     assert (ratio.value, ratio.low, ratio.high) == (pytest.approx(3),) * 3
     assert variance == pytest.approx(0, abs=1e-20)
 
@@ -129,3 +129,16 @@ def test_sides_may_have_few_or_different_numbers_of_processes(numbers, interval)
 def test_a_ratio_without_a_campaign_is_refused():
     with pytest.raises(LadderError, match="needs a campaign"):
         over_campaigns([])
+
+
+@pytest.mark.parametrize(
+    ("counts", "names"),
+    [({"a": 10, "b": 10, "c": 12, "d": 9}, "abc"), ({"a": 10, "b": 10, "c": 9}, "abc"), ({"a": 3}, "a"), ({}, "")],
+)
+def test_campaigns_with_few_processes_count_only_where_few_have_many(counts, names):
+    assert that_count(counts) == list(names)
+
+
+def test_a_spread_has_the_fewest_processes_of_a_side():
+    sides = [(np.ones((PROCESSES, 1)), np.ones((n, 1))) for n in (PROCESSES, 4)]
+    assert over_campaigns([quotient_in_turns(*each) for each in sides]).spread.processes == 4

@@ -182,7 +182,7 @@ def test_validation_tells_the_check_that_uses_most_of_its_bound():
 
 
 CASES = (("here", "gemm", "blas", "a"), ("there (published)", "gemm", "tiled", "b"))
-RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES, Spread(3, 0.01, 0.02))
+RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES, Spread(3, 0.01, 0.02, 10))
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_claim_is_a_row_of_what_was_claimed_and_found(answer, changes):
     claim = Claim("key", r"text of \num{3}", "a card", r"since \emph{so}", answer, "2.1", False)
     expected = {"chapter": "gemm", "group": "numbers", "claim": "key", "text": "text of 3", "least": 1.5, "most": 5.0}
     expected |= {"now": 3.0, "low": 2.0, "high": 4.0, "verdict": "as claimed", "detectable": None, "cause": "since so"}
-    expected |= {"place": "2.1", "campaigns": 3, "within": 0.01, "between": 0.02, "converged": False}
+    expected |= {"place": "2.1", "campaigns": 3, "processes": 10, "within": 0.01, "between": 0.02, "converged": False}
     expected |= {"machines": "here there", "cases": "gemm/blas/a gemm/tiled/b"}
     assert verdicts.row(SimpleNamespace(workload="gemm"), "numbers", claim) == expected | changes
 
@@ -209,7 +209,8 @@ def test_the_samples_behind_verdicts_are_those_of_their_cases(monkeypatch):
     """Other cases and machines don't count."""
     samples = frame(
         rows(1.0, 1.0), rows(1.0, process=1), rows(1.0, 1.0, 1.0, case="other"), rows(*[1.0] * 4, machine="there")
-    )
+    ).assign(campaign="c")
+    samples = pd.concat([samples, frame(rows(*[1.0] * 3)).assign(campaign="d")])
     machine = Study({"one": {"samples": samples}}, "here")
     numbers = verdicts.samples_behind(machine, {("here", "gemm", "blas", "n=1,cache=cold,threads=1")})
-    assert numbers == {"study/behind/processes": r"\num{2}", "study/behind/samples": r"\numrange{1}{2}"}
+    assert numbers == {"study/behind/processes": r"\numrange{1}{2}", "study/behind/samples": r"\numrange{1}{3}"}

@@ -7,7 +7,7 @@ from itertools import chain
 from ladder.quantities import digits
 from ladder.report.latex import percent
 from ladder.statistics import quotients, verdicts
-from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
+from ladder.statistics.campaigns import over_campaigns, quotient_in_turns, that_count
 from ladder.statistics.verdicts import THRESHOLD
 from ladder.store import study
 
@@ -27,13 +27,18 @@ def of(rows, other):
 
 
 def between(times, others, cases=()):
-    """The ratio of two cases, {campaign: processes}: over the campaigns that measured both, or of all processes.
+    """The ratio of two cases, {campaign: processes}: over campaigns that measured both, or of all processes.
 
     Without a common campaign the ratio has no `spread`; no verdict rests on it.
     """
-    if common := [name for name in times if name and name in others]:
+    if common := common_campaigns(times, others):
         return over_campaigns([quotient_in_turns(times[name], others[name]) for name in common], cases)
     return quotients.quotient(*(list(chain.from_iterable(sides.values())) for sides in (times, others)), cases)
+
+
+def common_campaigns(times, others):
+    """The names of the campaigns on which the ratio of two cases, {campaign: processes}, rests; empty without one."""
+    return that_count({name: min(len(times[name]), len(others[name])) for name in times if name and name in others})
 
 
 def quotient(ratio, other):
@@ -60,10 +65,10 @@ def over(rows, seconds):
     if not (len(rows) and seconds):
         return None
     rows = study.first_case(rows)
-    times = study.by_campaign(rows)
-    if campaigns := [processes for name, processes in times.items() if name]:
-        exact = [quotient_in_turns(processes, [[seconds]] * len(processes)) for processes in campaigns]
-        return over_campaigns(exact, study.cases(rows))
+    times = {name: processes for name, processes in study.by_campaign(rows).items() if name}
+    if times:
+        exact = {name: [[seconds]] * len(processes) for name, processes in times.items()}
+        return between(times, exact, study.cases(rows))
     return quotients.exact_quotient(study.processes(rows), seconds, study.cases(rows))
 
 

@@ -113,7 +113,7 @@ def verdict_on(machine, a, b):
     verdict = None
     if ratio.spread:
         verdict = Verdict(outcome_of(ratio.low, ratio.high), ratio.value, ratio.low, ratio.high, ratio.detectable())
-    return StoredVerdict(machine, a, b, ratio, tuple(name for name in times[0] if name and name in times[1]), verdict)
+    return StoredVerdict(machine, a, b, ratio, tuple(ratios.common_campaigns(*times)), verdict)
 
 
 def across_machines(sides):

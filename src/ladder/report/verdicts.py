@@ -11,14 +11,14 @@ from ladder.report.cells import NONE
 from ladder.report.latex import code
 from ladder.report.phrases import span
 from ladder.statistics import claims
-from ladder.statistics.campaigns import REPLICATED
+from ladder.statistics.campaigns import PROCESSES, REPLICATED
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
 GROUPS = {"numbers": "with a number", "directions": "without a number", "own": "our own claims"}
 COLUMNS = (
     *("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause"),
-    *("place", "campaigns", "within", "between", "converged", "machines", "cases"),
+    *("place", "campaigns", "processes", "within", "between", "converged", "machines", "cases"),
 )
 # What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
 PLAIN = (
@@ -38,8 +38,9 @@ def rows(study):
     `group` is one of GROUPS, and `place` where a study claims it. The claim is of a ratio from `least` to `most`, which
     are empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
     interval, empty where nothing was measured; `detectable` is the smallest difference that could have been seen;
-    The ratio rests on so many `campaigns`, in which and between which its logarithm has the standard deviations
-    `within` and `between`, and on the `cases` of the `machines`, a space between, which all `converged` or not.
+    The ratio rests on so many `campaigns` with at least so many `processes` of each side, in which and between which
+    its logarithm has the standard deviations `within` and `between`, and on the `cases` of the `machines`, a space
+    between, which all `converged` or not.
     """
     return pd.DataFrame([row(*verdict) for verdict in chapters.verdicts(study)], columns=list(COLUMNS))
 
@@ -63,6 +64,7 @@ def row(chapter, group, claim):
         "cause": plain(claim.cause or ""),
         "place": plain(claim.place),
         "campaigns": spread.campaigns if spread else None,
+        "processes": spread.processes if spread else None,
         "within": spread.within if spread else None,
         "between": spread.between if spread else None,
         "converged": claim.converged if cases else None,
@@ -101,6 +103,7 @@ def numbers(study):
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
         "study/verdicts/every": verdict_table.tally([claim for *_, claim in verdicts]),
         "study/verdicts/replicated": replicated(verdicts),
+        "study/verdicts/full": full(verdicts),
         "study/toy": toy(study),
         **samples_behind(study, cases),
     }
@@ -114,6 +117,15 @@ def replicated(verdicts):
     return f"\\num{{{count}}} of \\num{{{len(spreads)}}}" if spreads else None
 
 
+def full(verdicts):
+    """How many decided verdicts rest on PROCESSES of each side or more in every campaign, as `80 of 96`; or None."""
+    answers = [
+        claim.answer for *_, claim in verdicts if claim.answer.verdict not in (claims.UNDECIDED, claims.NOT_TESTED)
+    ]
+    count = sum(answer.ratio.spread.processes >= PROCESSES for answer in answers)
+    return f"\\num{{{count}}} of \\num{{{len(answers)}}}" if answers else None
+
+
 def toy(study):
     """The machine of this build, if it has measurements, but too few or too small ones for any chapter; else None."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
@@ -123,14 +135,14 @@ def toy(study):
 
 
 def samples_behind(study, cases):
-    """The numbers of processes of each case behind the verdicts, and of samples of each process."""
-    samples = study.all_rows("samples", *queries.RECORD, "phase", "process", "sample")
+    """The numbers of processes in a campaign of each case behind the verdicts, and of samples of each process."""
+    samples = study.all_rows("samples", *queries.RECORD, "campaign", "phase", "process", "sample")
     if samples.empty or not cases:
         return {"study/behind/processes": None, "study/behind/samples": None}
-    calls = samples[samples["phase"] == "total"]
+    keys = ["machine", *queries.CASE, "campaign"]
+    calls = samples[(samples["phase"] == "total") & samples["campaign"].notna()]
     calls = calls[pd.MultiIndex.from_frame(calls[["machine", *queries.CASE]]).isin(list(cases))]
-    by_case = calls.drop_duplicates(["machine", *queries.CASE, "process", "sample"]).groupby(["machine", *queries.CASE])
     return {
-        "study/behind/processes": span(by_case["process"].nunique()),
-        "study/behind/samples": span(calls.groupby(["experiment", "machine", *queries.CASE, "process"]).size()),
+        "study/behind/processes": span(calls.groupby(keys)["process"].nunique()),
+        "study/behind/samples": span(calls.groupby(["experiment", *keys, "process"]).size()),
     }

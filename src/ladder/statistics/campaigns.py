@@ -8,11 +8,13 @@ and drift have in common for both sides cancels.
 The ratio of a campaign has an interval of its processes: the rank interval of the median of the pairs' ratios, or
 Student's t with fewer than 8 pairs. The ratio over campaigns is the geometric mean of theirs, and its interval is
 Student's t of their logarithms, from REPLICATED campaigns on; from 8 on it is their median with its rank interval.
+If REPLICATED campaigns have at least PROCESSES of both sides, those with fewer don't count.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from ladder.statistics.quotients import LEVEL, Ratio, median_time, ratio_with_in
 from ladder.statistics.verdicts import shift_between
 
 REPLICATED = 3  # the minimum number of campaigns whose spread gives an interval
+PROCESSES = 10  # of each side in a campaign that counts, if REPLICATED campaigns have so many
 
 
 @dataclass(frozen=True)
@@ -30,16 +33,26 @@ class Spread:
 
     `within` is the standard deviation between the pairs of processes of a campaign, `between` that between campaigns
     beyond what `within` explains, 0 if it explains all and nan with a single campaign. Both are those of logarithms:
-    0.01 is 1 %.
+    0.01 is 1 %. In every campaign each side has at least so many `processes`.
     """
 
     campaigns: int
     within: float
     between: float
+    processes: int
 
 
-def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> tuple[Ratio, float, float]:
-    """The time of a over that of b in a campaign, the variance of its logarithm, and that of a pair of processes.
+class OfCampaign(NamedTuple):
+    """A ratio in one campaign, the variances of its logarithm and of a pair's, and the smaller number of processes."""
+
+    ratio: Ratio
+    variance: float
+    of_pair: float
+    processes: int
+
+
+def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> OfCampaign:
+    """The time of a over that of b in a campaign.
 
     Process i of a and process i of b are a pair. Sides with different numbers of processes have no pairs; then the
     interval is that of `verdicts.shift_between`. Variances are nan with a single process.
@@ -48,25 +61,30 @@ def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]
     value = median_time(a) / median_time(b)
     if len(a) == len(b):
         differences = logarithms[0] - logarithms[1]
-        variance = float(differences.var(ddof=1)) if len(a) > 1 else math.nan
-        return ratio_with_interval(value, location(differences, LEVEL), ()), variance / len(a), variance
-    variances = [side.var(ddof=1) if side.size > 1 else math.nan for side in logarithms]
-    of_mean = sum(variance / side.size for variance, side in zip(variances, logarithms, strict=True))
-    return (
-        ratio_with_interval(value, shift_between(logarithms[0], logarithms[1], LEVEL), ()),
-        float(of_mean),
-        float(sum(variances)),
-    )
+        of_pair = float(differences.var(ddof=1)) if len(a) > 1 else math.nan
+        variance, interval = of_pair / len(a), location(differences, LEVEL)
+    else:
+        variances = [side.var(ddof=1) if side.size > 1 else math.nan for side in logarithms]
+        of_pair = float(sum(variances))
+        variance = float(sum(each / side.size for each, side in zip(variances, logarithms, strict=True)))
+        interval = shift_between(logarithms[0], logarithms[1], LEVEL)
+    return OfCampaign(ratio_with_interval(value, interval, ()), variance, of_pair, min(len(a), len(b)))
 
 
-def over_campaigns(campaigns: Sequence[tuple[Ratio, float, float]], cases: tuple = ()) -> Ratio:
-    """The ratio over campaigns, each as `quotient_in_turns` gives it, with its Spread.
+def that_count(counts: Mapping[str, int]) -> list[str]:
+    """The names of the campaigns on which a ratio rests; `counts` are the processes of the side with fewer of them."""
+    full = [name for name, count in counts.items() if count >= PROCESSES]
+    return full if len(full) >= REPLICATED else [*counts]
+
+
+def over_campaigns(campaigns: Sequence[OfCampaign], cases: tuple = ()) -> Ratio:
+    """The ratio over campaigns, with its Spread.
 
     With fewer than REPLICATED campaigns the interval is that of their processes alone: it holds for these GPUs only.
     """
     if not campaigns:
         raise LadderError("A ratio needs a campaign in which both of its sides were measured.")
-    ratios, variances, pairs = zip(*campaigns, strict=True)
+    ratios, variances, pairs, processes = zip(*campaigns, strict=True)
     logarithms = np.log([ratio.value for ratio in ratios])
     count = len(ratios)
     if count < REPLICATED:
@@ -79,5 +97,5 @@ def over_campaigns(campaigns: Sequence[tuple[Ratio, float, float]], cases: tuple
     between = math.nan
     if count > 1:
         between = math.sqrt(max(0.0, float(logarithms.var(ddof=1)) - float(np.mean(variances))))
-    spread = Spread(count, math.sqrt(float(np.mean(pairs))), between)
+    spread = Spread(count, math.sqrt(float(np.mean(pairs))), between, min(processes))
     return Ratio(value, float(low), float(high), cases, spread)
