@@ -54,9 +54,8 @@ def samples():
     frames = [pd.read_csv(folder / "samples.csv.gz", low_memory=False) for folder in CAMPAIGNS]
     frame = pd.concat(frames)
     frame = frame[frame["phase"] == "total"]
-    # Cases on GPUs are pooled over machines with the same models of GPU and CPU, all cases over those with 32 cores.
-    is_pooled = frame["gpu"].notna() & frame["machine"].isin(["nvidia-h200", "nvidia-h200-quarter"])
-    is_pooled |= frame["machine"] == "nvidia-h200-half"
+    # Cases on GPUs are pooled over machines with the same models of GPU and CPU.
+    is_pooled = frame["gpu"].notna() & frame["machine"].str.startswith("nvidia-h200")
     frame = frame.assign(machine=frame["machine"].mask(is_pooled, "nvidia-h200-x2"))
     return frame.assign(key=frame["workload"] + "/" + frame["variant"] + "/" + frame["case"])
 

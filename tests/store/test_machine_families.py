@@ -1,4 +1,4 @@
-"""Campaigns on machines with the same models of GPU and CPU, pooled for cases on GPUs, with as many cores for all."""
+"""Campaigns on machines with the same models of GPU and CPU, pooled for cases on GPUs."""
 
 import json
 
@@ -14,11 +14,10 @@ GPU, OTHER_GPU = "NVIDIA H200", "NVIDIA H100"
 def publish(tmp_path):
     """A function that publishes a campaign of a machine with some GPUs: a case on one GPU and one on the host."""
 
-    def write(machine, gpus, cpu="Xeon", vectors="avx512f", run=1, cores=None):
+    def write(machine, gpus, cpu="Xeon", vectors="avx512f", run=1):
         folder = tmp_path / "campaigns" / f"{machine}_{run}"
         folder.mkdir(parents=True)
         described = {"gpus": [{"name": gpu} for gpu in gpus], "cpu": {"Model name": cpu, "Vector units": vectors}}
-        described["cores"] = cores or 16 * len(gpus)
         (folder / "machine.json").write_text(json.dumps({"machine": machine, "description": described}))
         return folder
 
@@ -61,7 +60,7 @@ def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(p
 
 def test_an_experiment_that_needs_more_gpus_than_that_machine_has_keeps_its_label(publish, rows):
     folders = [publish("two", [GPU] * 2), publish("one", [GPU]), publish("one", [GPU], run=2)]
-    assert machine_families.labels(folders) == {"two": ("one", 1, False)}
+    assert machine_families.labels(folders) == {"two": ("one", 1)}
     parts = collect.published_parts(folders, "samples", "e", set())
     assert set(parts[0]["machine"]) == {"two (published)"}
 
@@ -70,15 +69,4 @@ def test_machines_with_another_cpu_or_without_a_gpu_keep_their_labels(publish):
     folders = [publish("one", [GPU]), publish("two", [GPU] * 2, cpu="EPYC"), publish("none", []), publish("nil", [])]
     folders.append(publish("narrow", [GPU] * 3, vectors="avx2"))
     assert machine_families.labels(folders) == {}
-    assert machine_families.labels([*folders, publish("four", [GPU] * 4)]) == {"one": ("four", 4, False)}
-
-
-def test_cases_on_the_host_are_pooled_only_with_those_on_as_many_cores(publish, rows):
-    folders = [publish("half", [GPU] * 2, cores=32), publish("two", [GPU] * 2), publish("two", [GPU] * 2, run=2)]
-    folders.append(publish("less", [GPU] * 2, cores=31))
-    parts = collect.published_parts(folders, "samples", "e", set())
-    machines = [part.set_index("variant")["machine"].to_dict() for part in parts]
-    assert machines[0] == dict.fromkeys(("cublas", "blas", "nccl"), "two (published)")
-    assert machines[3] == {
-        name: f"{'less' if name == 'blas' else 'two'} (published)" for name in ("cublas", "blas", "nccl")
-    }
+    assert machine_families.labels([*folders, publish("four", [GPU] * 4)]) == {"one": ("four", 4)}

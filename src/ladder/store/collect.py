@@ -159,11 +159,11 @@ def published_rows(
     name: str,
     experiment: str,
     new_keys: set[tuple[str, str, str, str]],
-    labels: Mapping[str, machine_families.Label] = MappingProxyType({}),
+    labels: Mapping[str, tuple[str, int]] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """An experiment's rows of a published table, with the mark of publication after the machine; empty without any.
 
-    Cases whose keys are in `new_keys` are skipped. `labels` are the labels under which machines are pooled.
+    Cases whose keys are in `new_keys` are skipped. Cases on GPUs get the label of their machine in `labels`, if any.
     """
     frame = stored.published(folder, name, experiment)
     if frame.empty:
