@@ -105,7 +105,7 @@ def numbers(study):
         "study/verdicts/replicated": replicated(verdicts),
         "study/verdicts/full": full(verdicts),
         "study/toy": toy(study),
-        **samples_behind(study, cases),
+        "study/behind/processes": processes_behind(study, cases),
     }
 
 
@@ -134,15 +134,12 @@ def toy(study):
     return code(local[0]) if local and local[0] not in used else None
 
 
-def samples_behind(study, cases):
-    """The numbers of processes in a campaign of each case behind the verdicts, and of samples of each process."""
-    samples = study.all_rows("samples", *queries.RECORD, "campaign", "phase", "process", "sample")
+def processes_behind(study, cases):
+    """The numbers of processes in a campaign of each case behind the verdicts; None without any."""
+    samples = study.all_rows("samples", "machine", *queries.CASE, "campaign", "phase", "process")
     if samples.empty or not cases:
-        return {"study/behind/processes": None, "study/behind/samples": None}
-    keys = ["machine", *queries.CASE, "campaign"]
+        return None
+    keys = ["machine", *queries.CASE]
     calls = samples[(samples["phase"] == "total") & samples["campaign"].notna()]
-    calls = calls[pd.MultiIndex.from_frame(calls[["machine", *queries.CASE]]).isin(list(cases))]
-    return {
-        "study/behind/processes": span(calls.groupby(keys)["process"].nunique()),
-        "study/behind/samples": span(calls.groupby(["experiment", *keys, "process"]).size()),
-    }
+    calls = calls[pd.MultiIndex.from_frame(calls[keys]).isin(list(cases))]
+    return span(calls.groupby([*keys, "campaign"])["process"].nunique())
