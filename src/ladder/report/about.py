@@ -29,7 +29,7 @@ def campaigns(study):
     for label in dict.fromkeys(about["machine"] for about in study.campaigns.values()):
         notes = [about["campaign"] for about in study.campaigns.values() if about["machine"] == label]
         hosts = pluralize(len({note["host"] for note in notes}), "host")
-        parts.append(f"{pluralize(len(notes), 'campaign')} on {code(label)} ({hosts})")
+        parts.append(f"\\num{{{len(notes)}}} on {code(label)} ({hosts})")
     return enumeration(parts) or None
 
 
