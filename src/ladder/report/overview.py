@@ -11,7 +11,7 @@ from ladder.statistics.quotients import Ratio
 from ladder.store.study import Study
 
 ROW = 0.135  # inches of a rung
-AROUND = 0.36  # inches of a panel above and below its rungs
+AROUND = 0.4  # inches of a panel above and below its rungs
 COLUMNS = 2
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
@@ -94,13 +94,12 @@ def draw(study):
     looks = {name: (colours[i], MARKERS[i % len(MARKERS)]) for i, name in enumerate(machines)}
     columns = balanced(all_panels)
     height = max(sum(AROUND + ROW * len(panel.rungs) for panel in column) for column in columns)
-    figure = layout.new(height + 0.4)
+    figure = layout.new(height + 0.2)
     for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
         ratios_of_heights = [AROUND + ROW * len(panel.rungs) for panel in column]
         axes = part.subplots(len(column), 1, squeeze=False, height_ratios=ratios_of_heights)[:, 0]
         for panel, panel_axes in zip(column, axes, strict=True):
             fill(panel_axes, panel, looks)
-        axes[-1].set_xlabel("speed-up over the first rung")
     entries = [Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=name) for name, (c, m) in looks.items()]
     layout.legend(figure, entries, True)
     return figure

@@ -196,7 +196,7 @@ def detectable(ratio):
 def detectable_from(change):
     """The smallest relative difference that would have been detected, as a short clause for a table."""
     if change > MAX_PRINTED_CHANGE:
-        return f"{obstacle(change)} to detect any difference"
+        return obstacle(change)
     return f"detectable: {percent(change, 2)}"
 
 

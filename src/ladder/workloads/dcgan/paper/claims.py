@@ -15,7 +15,7 @@ def best_number_claim(images):
     sides = [on_gpus("ranks-then", "ranks", count, images) for count in (slower, faster)]
     words = f"{images} pictures, cold: {faster} over {slower} GPUs"
     needs = f"ranks on {max(slower, faster)} GPUs"
-    cause = Cause("steady:", *sides, has_interval=True)
+    cause = Cause("steady:", *sides)
     return Claim(f"gpus/{images}", words, *map(cold_start, sides), needs=needs, cause=cause, place="3")
 
 
