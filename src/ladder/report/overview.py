@@ -11,8 +11,9 @@ from ladder.statistics.quotients import Ratio
 from ladder.store.study import Study
 
 ROW = 0.135  # inches of a rung
-AROUND = 0.4  # inches of a panel above and below its rungs
+AROUND = 0.38  # inches of a panel above and below its rungs
 COLUMNS = 2
+FEWEST = 3  # rungs of a ladder; the chapters show shorter ones
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
@@ -25,7 +26,7 @@ class Panel:
 
 
 def panels(study):
-    """The ladders of all chapters, each over its first rung, without machines that didn't measure that rung."""
+    """The ladders of all chapters with FEWEST rungs, each over its first one, on the machines that measured that."""
     rungs_by_ladder = {}
     for chapter in chapters.chapters():
         if not chapter.has_lines:
@@ -40,10 +41,11 @@ def panels(study):
                 for label, ratio in ratios_by_label.items():
                     rungs = rungs_by_ladder.setdefault((chapter.title, keys[0]), {})
                     rungs.setdefault(label, {})[machine] = ratio
-    titles = [title for title, _ in rungs_by_ladder]
+    long = [(title, rungs) for (title, _), rungs in rungs_by_ladder.items() if len(rungs) >= FEWEST]
+    titles = [title for title, _ in long]
     return [
         Panel(title if titles.index(title) == number else f"{title}, further", rungs)
-        for number, ((title, _), rungs) in enumerate(rungs_by_ladder.items())
+        for number, (title, rungs) in enumerate(long)
     ]
 
 
