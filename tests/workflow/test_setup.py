@@ -35,6 +35,7 @@ TOOLS = [
     "ls",
     "mktemp",
     "mv",
+    "readlink",
     "rm",
     "seq",
     "sha256sum",
@@ -256,6 +257,18 @@ def test_moved_project_gets_a_new_environment(machine):
     assert machine.setup().returncode == 0
     assert machine.installations() == 2
     assert not (moved / ".venv/old").exists()
+
+
+def test_an_environment_behind_a_link_is_not_emptied(machine, tmp_path):
+    """That of another copy, for example, to which somebody has linked."""
+    other = tmp_path / "other"
+    (other / "bin").mkdir(parents=True)
+    (other / "bin/precious").touch()
+    (machine.folder / ".venv").symlink_to(other)
+    result = machine.setup()
+    assert result.returncode != 0
+    assert f".venv is a link to {other}" in result.stderr
+    assert (other / "bin/precious").exists()
 
 
 def test_pins_taken_back_after_a_failed_update_are_installed_again(machine):
