@@ -16,9 +16,9 @@ from ladder.store import collect, stored
 THREADS = [1, 2, 6, 24]  # numbers of threads of the cases, on a machine of 24 cores
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
 PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
-COPIES = {"to device": 2e-4, "to host": 1e-5}
+COPIES = {"to device": 2e-4, "to host": 1e-5}  # seconds
 ON_RANKS = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather": 0.04}  # shares of a call
-RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s of one thread
+RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s, on the host those of one thread
 RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_columns": 1e4, "cuda_tiled": 2.5e4}
 RATES |= {"cuda_mma": 5e4, "cublas": 5.5e4}
 
@@ -92,7 +92,7 @@ def configured():
 
 @functools.cache
 def planned(threads=(*THREADS,)):
-    """The same, but only cases with some numbers of threads, and those on ranks that fit on the machine."""
+    """The same, but only cases with the given numbers of threads, and those on ranks that fit on the machine."""
 
     def is_planned(case):
         return case.threads in threads or ("ranks" in case.tuning and case.threads <= 24)
@@ -102,15 +102,15 @@ def planned(threads=(*THREADS,)):
 
 @functools.cache
 def rows_of(experiment, machine, drop, without, processes, converged):
-    """The rows of an experiment on a machine, {table: rows}; those of variants `drop` and devices `without` miss."""
+    """The rows of an experiment on a machine, {table: rows}; variants `drop` and devices `without` are missing."""
     rows = {name: [] for name in collect.TABLES}
     for case in planned()[experiment]:
-        own = collect.case_columns(machine, experiment, case.workload, case.variant, case.slug)
+        columns = collect.case_columns(machine, experiment, case.workload, case.variant, case.slug)
         if case.variant in drop or traits.device(case) in without:
-            rows["missing"].append(own | {"why": "it is not installed"})
+            rows["missing"].append(columns | {"why": "it is not installed"})
             continue
-        for name, some in collect.rows_of(record(case, processes, converged), own).items():
-            rows[name] += some
+        for name, new_rows in collect.rows_of(record(case, processes, converged), columns).items():
+            rows[name] += new_rows
     return rows
 
 
@@ -133,7 +133,10 @@ def empty(figure):
 
 
 def ceilings(machines=MACHINES):
-    """Ceilings of 1 and 24 threads: 50 GFLOP/s and 20 GB/s per thread; of a GPU: 60 TFLOP/s, 33 by multiply-adds."""
+    """Ceilings of 1 and 24 threads and of a GPU.
+
+    A thread has 50 GFLOP/s and 20 GB/s; the GPU has 60 TFLOP/s, without tensor cores 33 TFLOP/s, and 4 TB/s.
+    """
     gemm = "form=nn,m=2048,n=2048,k=2048,dtype={},source=random,seed=1,cache=warm,threads={}"
     stream = "kernel=read,elements=16777216,dtype=float64,seed=1,cache=cold,threads={}"
     rows = []
@@ -151,13 +154,13 @@ def ceilings(machines=MACHINES):
     return {machine: {"rows": rows} for machine in machines}
 
 
-def draw(name, found, known=None, is_laid_out=False):
-    """A figure as the verb would draw it."""
-    given = {"tables": found} if figures.constants(name)["EXPERIMENTS"] else {}
+def draw(name, figure_tables, figure_ceilings=None, is_laid_out=False):
+    """A figure as the verb would draw it, from its tables and ceilings, by default those of `ceilings`."""
+    given = {"tables": figure_tables} if figures.constants(name)["EXPERIMENTS"] else {}
     if figures.constants(name)["USES_ARTEFACTS"]:
         given["artefacts"] = dict.fromkeys(figures.constants(name)["USES_ARTEFACTS"], ROOT / "docs/pictures.png")
     if figures.constants(name)["USES_CEILINGS"]:
-        given["ceilings"] = ceilings() if known is None else known
+        given["ceilings"] = ceilings() if figure_ceilings is None else figure_ceilings
     with theme.context():
         figure = figures.draw(name, **given)
         if is_laid_out:

@@ -3,7 +3,7 @@
 import math
 
 PREFIXES = {1e15: "P", 1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ", 1e-9: "n"}
-# Of times, which have no large units.
+# The prefixes of times: seconds have no larger unit.
 SMALL = {scale: prefix for scale, prefix in PREFIXES.items() if scale <= 1}
 
 
@@ -19,7 +19,7 @@ def digits(value: float, count: int = 3) -> str:
 
 
 def scale_of(value: float, prefixes: dict[float, str] = PREFIXES) -> float:
-    """The largest scale in which a value, rounded to three digits, is at least 1; the smallest for anything less."""
+    """The largest scale in which a value, rounded to three digits, is at least 1, or else the smallest; 1 for 0."""
     rounded = float(f"{abs(value):.3g}")
     return next((scale for scale in prefixes if rounded >= scale), min(prefixes)) if value else 1.0
 

@@ -72,7 +72,7 @@ def test_a_peer_that_is_copied_becomes_a_rung(folder):
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("gemm", {}, "'gemm' can't be made: write workload/variant"),
+        ("gemm", {}, "'gemm' can't be made: write the names of a workload and"),
         ("gemm/Mine", {}, "'gemm/Mine' can't be made"),
         ("gemm/a/b", {}, "'gemm/a/b' can't be made"),
         ("gem/mine", {}, "no workload 'gem': .* Did you mean 'gemv' or 'gemm'"),

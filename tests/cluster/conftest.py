@@ -26,7 +26,7 @@ def slurm():
 
 @pytest.fixture
 def described(tmp_path, monkeypatch):
-    """A function that describes the virtual cluster in a file and names it by LADDER_SITE; the file."""
+    """A function that describes the virtual cluster in a file and names it by LADDER_SITE; it returns the file."""
 
     def write(prelude="", **kinds):
         shipped = yaml.safe_load((ROOT / "cluster/site.yaml").read_text())

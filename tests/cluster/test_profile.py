@@ -75,7 +75,7 @@ class Run:
         )
 
     def job(self, words):
-        """Wait for the job of a case to run; its number."""
+        """Wait for the job of a case to run; returns its number."""
         return virtual.wait(lambda: job_of(words), f"A job for {words} to run", 180)
 
     def jobs(self, actions):

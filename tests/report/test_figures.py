@@ -82,7 +82,7 @@ def test_one_process_that_has_not_converged_is_hollow_and_has_no_interval(name):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_without_measurements_a_figure_says_so(name):
-    assert any("There is no measurement of" in text for text in words(draw(name, empty(name), known={})))
+    assert any("There is no measurement of" in text for text in words(draw(name, empty(name), figure_ceilings={})))
 
 
 def test_two_chapters_that_show_a_method_differently_are_refused(monkeypatch):

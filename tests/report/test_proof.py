@@ -19,7 +19,7 @@ PARAGRAPH = r"\par A few words."
 
 
 def typeset(folder, body, title=r"\hypersetup{pdftitle={It}}"):
-    """Typeset a small document; its folder."""
+    """Typeset a small document; returns its folder."""
     source = folder / "it.tex"
     packages = r"\usepackage[hmargin=25mm,vmargin=20mm,includefoot]{geometry}\usepackage{graphicx,hyperref}"
     head = rf"\documentclass[10pt,a4paper]{{article}}{packages}{title}"

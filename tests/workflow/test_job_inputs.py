@@ -35,8 +35,8 @@ def measurement_of(study):
     return Measurement(study, Ceilings(study), Builds(study))
 
 
-def created(path):
-    """Create an empty file; its path."""
+def create_file(path):
+    """Create an empty file and its folder."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).touch()
 
@@ -96,7 +96,7 @@ def test_a_newer_ceiling_makes_no_record_old_and_a_missing_record_waits_for_it()
     study = planned({"ceiling_flops": ceiling, "one": experiment(BLAS)})
     job = job_of(cases_of(study)[1])
     assert not is_flagged(measurement_of(study).ceilings(job), "ancient")
-    created(measurement.record_of(job))
+    create_file(measurement.record_of(job))
     assert is_flagged(measurement_of(study).ceilings(job), "ancient")
     assert data.ancient_if_exists(measurement.record_of(job), []) == []
 
@@ -148,7 +148,7 @@ def test_a_paper_without_new_measurements_builds_no_kernel():
     builds = Builds(study)
     assert builds.reports == []
     (path,) = builds.binaries
-    created(path.replace(".cubin", ".json"))
+    create_file(path.replace(".cubin", ".json"))
     assert Builds(study).reports == [path.replace(".cubin", ".json")]
 
 
@@ -160,7 +160,7 @@ def test_downloaded_data_never_make_a_record_old():
     jobs = measurement_of(study)
     assert len(jobs.data(job)) == 4
     assert not any(is_flagged(path, "ancient") for path in jobs.data(job))
-    created(measurement.record_of(job))
+    create_file(measurement.record_of(job))
     assert all(is_flagged(path, "ancient") for path in jobs.data(job))
 
 

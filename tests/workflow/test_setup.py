@@ -371,7 +371,7 @@ def test_making_a_folder_of_packages_needs_the_network_and_leaves_no_tools(machi
 
 
 def wheel_of_installed(name, folder):
-    """Build a wheel of an installed package; its path."""
+    """Build a wheel of an installed package; returns its path."""
     path = folder / f"{name}-{metadata.version(name)}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         for file in metadata.files(name):
@@ -381,7 +381,7 @@ def wheel_of_installed(name, folder):
 
 
 def wheel_of_nothing(name, folder):
-    """Build a wheel without a module; its path."""
+    """Build a wheel without a module; returns its path."""
     path = folder / f"{name}-1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr(f"{name}-1.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
@@ -391,7 +391,7 @@ def wheel_of_nothing(name, folder):
 
 
 def source_archive(folder):
-    """Build a source archive in place of connection-pool, the only package without a wheel; its path."""
+    """Build a source archive in place of connection-pool, the only package without a wheel; returns its path."""
     path = folder / "connection_pool-1.tar.gz"
     files = {
         "setup.py": "import setuptools\nsetuptools.setup(name='connection_pool', version='1', py_modules=['pool'])\n",

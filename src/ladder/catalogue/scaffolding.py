@@ -16,25 +16,29 @@ from ladder.records.case import NAME
 
 TEMPLATES = Path(__file__).with_name("templates")
 WORKLOAD = "workload"  # the word before the slash that requests a workload
+# The files of a new workload, {name: template}.
 FILES = {"__init__.py": "workload.py.txt", "plain.py": "variant.py.txt"}
 OTHER_CONSTANT = re.compile(r"(?!SOURCE )[A-Z_]+ = ")
-SIZE = 256  # of every required size in the command that tries what was written
+# The required sizes in the command that tries what was written.
+INTEGER_SIZE, REAL_SIZE = 256, 0.5
 
 
 def create(
     name: str, device: str = "host", origin: str | None = None, folder: Path | str | None = None
 ) -> tuple[list[Path], list[str]]:
-    """Write a variant, `workload/variant`, or a workload, `workload/` before its name, below a folder of workloads.
+    """Write a variant or a workload below a folder of workloads.
 
-    `origin` names the variant to copy, by default the first rung on the device. By default the folder is the user's
-    first one, or else the project's. Returns the paths, and the words of a `ladder run` that tries it. Raises
-    LadderError.
+    `name` is that of a workload and the new variant, such as gemm/mine, or the word "workload" and the name of the new
+    one, such as workload/spmv. `origin` names the variant to copy, by default the first rung on the device. By
+    default the folder is the user's first one, or else the project's. Returns the paths, and the words of a
+    `ladder run` that tries it. Raises LadderError.
     """
     workload, _, new_name = name.partition("/")
     if not NAME.fullmatch(new_name):
         raise LadderError(
-            f"{name!r} can't be made: write workload/variant, such as gemm/mine, or {WORKLOAD}/ and the name of a new "
-            "workload; names have lower-case letters, digits and '_'."
+            f"{name!r} can't be made: write the names of a workload and its new variant, such as gemm/mine, or "
+            f"{WORKLOAD}/ and the name of a new workload, such as {WORKLOAD}/spmv; names have lower-case letters, "
+            "digits and '_'."
         )
     root = Path(folder) if folder else [*locations.roots()[1:], locations.WORKLOADS][0]
     if workload == WORKLOAD:
@@ -50,7 +54,7 @@ def create_workload(name: str, root: Path) -> tuple[list[Path], list[str]]:
         root / name / file: Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(name=name)
         for file, template in FILES.items()
     }
-    return write(contents), [f"{name}/plain", f"elements={SIZE}"]
+    return write(contents), [f"{name}/plain", f"elements={INTEGER_SIZE}"]
 
 
 def create_variant(
@@ -75,7 +79,8 @@ def create_variant(
         if not (folder / header.name).exists()
     }
     kinds = workloads.load(workload).SIZES
-    sizes = [f"{size}={SIZE if kind is int else 0.5}" for size, kind in kinds.items() if isinstance(kind, type)]
+    required = {size: kind for size, kind in kinds.items() if isinstance(kind, type)}
+    sizes = [f"{size}={INTEGER_SIZE if kind is int else REAL_SIZE}" for size, kind in required.items()]
     return write(contents), [f"{workload}/{name}", f"{workload}/{origin}", *sizes]
 
 
@@ -95,8 +100,8 @@ def first_rung(workload: str, device: str) -> str:
 def renamed(path: Path, workload: str, origin: str, name: str) -> str:
     """The text of a variant's module under another name, with a docstring of its own, and not a peer any more.
 
-    The old name is replaced where it is a whole text, for example as an argument of a launch or as SOURCE, but not in
-    other constants: a DEVICE or a RUNTIME may have the same name.
+    The old name is replaced where it is a whole string literal, for example an argument of a launch or the SOURCE, but
+    not in other constants: a DEVICE or a RUNTIME may have the same name.
     """
     text = path.read_text(encoding="utf-8")
     docstring = literals.parse(path)[0] if ast.get_docstring(ast.parse(text)) else None
@@ -121,7 +126,7 @@ def local_headers(source: Path) -> Iterator[Path]:
 
 
 def write(contents: Mapping[Path, str]) -> list[Path]:
-    """Write new files, {path: text}, which keep the contracts of their kinds; returns their paths."""
+    """Write new files, {path: text}, and check that they keep the contracts of their kinds; returns their paths."""
     for path, text in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:

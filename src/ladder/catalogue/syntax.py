@@ -47,7 +47,7 @@ def is_docstring(node: ast.AST) -> bool:
 
 
 def imported_names(node: ast.AST, package: str) -> dict[str, str]:
-    """The names that a statement imports from ladder, at any depth, {name: dotted name}; relative to `package`."""
+    """The names that a statement imports from ladder, at any depth, {name: dotted name}, seen from `package`."""
     origins: dict[str, str] = {}
     for statement in nested_statements(node):
         if isinstance(statement, ast.Import):
@@ -144,6 +144,7 @@ class Normaliser(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if isinstance(node.value, str) and MODULE_NAME.fullmatch(node.value):
+            # The first part of an f-string such as f"ladder.verbs.{name}" names a package that is only imported.
             name = node.value.removesuffix(".")
             if self.find(name):
                 return ast.Constant(self.refer(name, is_used=name == node.value))

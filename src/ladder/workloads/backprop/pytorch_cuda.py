@@ -1,4 +1,4 @@
-"""Peer: the training in PyTorch on a GPU, by the same formulas: eager, as one CUDA graph, compiled, or both.
+"""Peer: the training in PyTorch on a GPU, by the formulas of `pytorch`: eager, as one CUDA graph, compiled, or both.
 
 `compiled` is `torch.compile`, which fuses the operations between the products. `math` = tf32 allows products to round
 their operands to 11 significant bits.

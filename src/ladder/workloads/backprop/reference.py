@@ -94,7 +94,8 @@ def forward(weights, x, noise=None):
 def gradients(weights, x, targets, noise=None, start=None):
     """(E, the derivatives of -E with respect to the weights of every layer) of some patterns.
 
-    With noise, sums over patterns begin with the values `start`, by layer, as in a program that adds to the last steps.
+    With noise, sums over patterns begin with the values `start`, by layer, as in a program that adds to the previous
+    epoch's steps.
     """
     layers = forward(weights, x, noise)
     residual = targets - layers[-1]

@@ -1,10 +1,10 @@
 """One launch per iteration on the GPU: products and sums are fused, and nothing is copied to the host.
 
-Each block computes r and p redundantly from the last step's q, keeps p in shared memory, and multiplies its rows of A.
-For a large system, an iteration is memory-bound: A is read once, and 3 n elements of vectors per block come from the L2
-cache. For a small system, it is bound by the latency of a launch and of its first loads. With `graph`, the launches are
-one CUDA graph. With `recompute` = k, r is recomputed as b - A x in every k-th step, which reads A once more. With a
-tolerance, all launches are still made, and those after the end of the solve do nothing.
+Each block computes r and p redundantly from the previous step's q, keeps p in shared memory, and multiplies its rows
+of A. For a large system, an iteration is memory-bound: A is read once, and 3 n elements of vectors per block come from
+the L2 cache. For a small system, it is bound by the latency of a launch and of its first loads. With `graph`, the
+launches are one CUDA graph. With `recompute` = k, r is recomputed as b - A x in every k-th step, which reads A once
+more. With a tolerance, all launches are still made, and those after the end of the solve do nothing.
 """
 
 from functools import partial

@@ -120,7 +120,7 @@ __device__ __forceinline__ void multiply(const SolveState &state, REAL (*columns
       multiply<VECTOR_WIDTH>(state, top, left, columns[buffer]);
     else
       multiply<1>(state, top, left, columns[buffer]);
-    buffer = !buffer;  // some warps may still read the sums of the last tile's columns
+    buffer = !buffer;  // some warps may still read the sums of the previous tile's columns
   }
 }
 

@@ -42,7 +42,7 @@ DEVICE = "host"
 RUNTIME = "numba"
 
 CACHE_LINE = 64  # bytes
-# Largest blocks; a matrix is cut into equal ones.
+# Largest blocks; a matrix is cut into nearly equal ones.
 MC = 960
 NC = 144
 KC_BYTES = 2560  # KC = KC_BYTES / itemsize
@@ -204,7 +204,7 @@ def _transpose(vectors, rows):
 
 @njit(**OPTIONS)
 def _even_step(extent, limit, unit):
-    """The step, a multiple of `unit`, that cuts `extent` into equal parts of at most `limit`."""
+    """The step, a multiple of `unit`, that cuts `extent` into nearly equal parts of at most `limit`."""
     parts = -(-extent // limit)
     return -(-extent // (parts * unit)) * unit
 
@@ -330,7 +330,11 @@ def _multiply_part(part, grid, a, a_inner_last, b, b_inner_last, addend, add, ou
 
 
 def _entry(version):
-    """The compiled product. Its cache would miss an edit of another file, but not another value in its closure."""
+    """The compiled product.
+
+    Numba recompiles it if its own file or a value in its closure changes, but not after an edit of another file: hence
+    `version`, a checksum of OTHER_FILES.
+    """
 
     @njit(cache=True, parallel=True, **OPTIONS)
     def multiply(a, a_inner_last, b, b_inner_last, addend, add, out, memory, threads, is_packed):

@@ -12,14 +12,14 @@ extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *prod
   products[linear_index()] = matrix[linear_index()] * x[threadIdx.x];
 }
 
-// sums (rows) are those of the rows of terms (rows, columns), halved step by step in shared memory, unrolled.
+// sums[i] = the sum of row i of terms (rows, columns): a tree reduction in shared memory, unrolled.
 extern "C" __global__ void reduction(const REAL *terms, REAL *sums) {
   __shared__ REAL row[MAX_COLUMNS];
   const unsigned column = threadIdx.x;
   row[column] = terms[linear_index()];
 #pragma unroll
   for (unsigned half = MAX_COLUMNS / 2; half > 0; half /= 2) {
-    __syncthreads();  // the sums of the last step are complete
+    __syncthreads();  // the sums of the previous step are complete
     if (column < half && column + half < blockDim.x) row[column] += row[column + half];
   }
   if (column == 0) sums[blockIdx.x] = row[0];

@@ -29,7 +29,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place; their names."""
+    """Write the inputs of a round in place; returns their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for array in inputs.values():
         generator.random(out=array, dtype=array.dtype)

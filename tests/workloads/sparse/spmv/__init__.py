@@ -38,7 +38,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place; their names."""
+    """Write the inputs of a round in place; returns their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     inputs["starts"][...] = np.arange(sizes["rows"] + 1) * sizes["per_row"]
     inputs["indices"][...] = generator.integers(0, sizes["columns"], inputs["indices"].shape)
