@@ -11,14 +11,15 @@ from ladder.harness.preconditions import require_cpus, require_met
 from ladder.harness.ranking import Ranking, admit, rank
 from ladder.machine import programs
 
-NAMED = 6  # the cases of a sweep that are named if they weren't reached; the others are counted
+MAX_NAMED = 6  # of the cases that weren't measured; further ones are counted
 
 
 def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
-    """Measure the cases of a command line and print their ranking; returns it, if Ctrl-C ended it, and all as JSON.
+    """Measure the cases of a command line and print their ranking.
 
-    `rate` is the function of `RankingProgress`, `budget` the maximum number of seconds for trying the cases of a sweep;
-    `ceilings`, if there are any, are those of `plausibility`. Raises LadderError.
+    Returns the ranking, whether Ctrl-C ended it, and all as a document for JSON. Raises LadderError. `words` and
+    `sweep` are those of `cases_of`; `rate` is the function of `RankingProgress`; `budget` is the maximum number of
+    seconds for trying the cases of a sweep; `ceilings` are those of `plausibility`, or None.
     """
     if launcher:
         programs.split_command(launcher, "--launcher")
@@ -63,7 +64,7 @@ def require_possible(case, launcher):
 
 
 def introduction(cases):
-    """A line on what the cases have in common: their workload and sizes, with the defaults filled in."""
+    """A line on what the cases share: workload, sizes, cache protocol and tunings, with the defaults filled in."""
     first = cases[0]
     shared = {name: value for name, value in first.sizes.items() if all(case.sizes[name] == value for case in cases)}
     tunings = {
@@ -82,8 +83,8 @@ def print_ranking(ranking, rate, was_interrupted):
     for case, reason in {**ranking.warnings, **ranking.failures}.items():
         print(f"{ranking.labels[case]}: {reason}")
     if names := [ranking.labels[case] for case in ranking.unreached]:
-        more = [f"{len(names) - NAMED} more"] * (len(names) > NAMED)
-        print(f"Not measured: {enumerate_words([*names[:NAMED], *more])}.")
+        more = [f"{len(names) - MAX_NAMED} more"] * (len(names) > MAX_NAMED)
+        print(f"Not measured: {enumerate_words([*names[:MAX_NAMED], *more])}.")
     counts = sorted({len(ranking.results[case]) for case in ranking.measured})
     processes = pluralize(counts[-1], "process") if len(counts) == 1 else f"{counts[0]} or {counts[-1]} processes"
     end = "Interrupted: this is the ranking so far." if was_interrupted else ranking.end

@@ -18,5 +18,5 @@ def fill_rates(axes, summaries, at, looks_of, ceiling, inches):
     scales.log_axis(
         axes.yaxis, (low, max([high, *(1.25 * rate for rate in ceiling.values())])), formats.plain, max_ticks=6
     )
-    ends.names(axes, summaries, at, looks_of, inches)
+    ends.label_lines(axes, summaries, at, looks_of, inches)
     axes.grid(axis="y")

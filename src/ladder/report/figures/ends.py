@@ -4,10 +4,10 @@ import numpy as np
 
 from ladder.report.figures.theme import SMALL
 
-POINTS = 8.0  # the minimum distance of two names
+POINTS = 8.0  # the minimum distance between two names, in points
 
 
-def label(axes, lines, inches):
+def label_at_right(axes, lines, inches):
     """Write the names of lines, [(y at the line's end, name, colour)], beside a panel with a logarithmic y axis.
 
     The panel's limits must be set; its height will be about `inches`.
@@ -22,13 +22,14 @@ def label(axes, lines, inches):
         axes.annotate(name, (1, share), (4, 0), color=colour, **options)
 
 
-def names(axes, cases, x, looks_of, inches):
+def label_lines(axes, cases, x, looks_of, inches):
     """Write the names of lines over the column `x`: beside the panel or, if a line ends earlier, at its end."""
     last = cases.sort_values(x).groupby("method").tail(1)
     is_long = last[x] == cases[x].max()
     long = last[is_long]
     looks = [looks_of[method] for method in long["method"]]
-    label(axes, [(end, look.label, look.colour) for end, look in zip(long["median"], looks, strict=True)], inches)
+    lines = [(end, look.label, look.colour) for end, look in zip(long["median"], looks, strict=True)]
+    label_at_right(axes, lines, inches)
     for row in last[~is_long].itertuples():
         at, look = getattr(row, x), looks_of[row.method]
         others = cases.loc[(cases[x] == at) & cases["method"].isin(long["method"]), "median"]

@@ -1,7 +1,7 @@
 // An epoch in three kernels. In `forward_backward`, a block computes activations and deltas of all layers for a tile of
 // BM patterns, in shared memory; it stores the deltas of the first layer, and the tile's gradients of other weights.
-// `accumulate_gradients` multiplies images by deltas for the first layer's gradient, each block for some patterns.
-// `update` adds the partial gradients of all blocks, in a fixed order, and updates the weights.
+// `accumulate_gradients` multiplies images by deltas for the first layer's gradient; a block has some patterns, pixels
+// and units. `update` adds the partial gradients of all blocks, in a fixed order, and updates the weights.
 //
 // Shapes: images (rows, 784), targets (rows, 10), ranpat (count), delta (ceil(width / (8 TN)), tiles * BM, STRIDE),
 // sums (tiles, stride), parts (gridDim.y, 784, width); width is that of the first layer.
@@ -160,7 +160,7 @@ __device__ __forceinline__ void forward_backward_body(Product product, const REA
       for (int p = threadIdx.x / STEPS; p < BM; p += BM / STEPS)
         to[p * STRIDE + u] = first + u < width ? values[(first + u) * VALUE_ROW + p] : REAL(0);
   }
-  error = sum_of_warp(error);
+  error = sum_of_warp(error);  // the warps' errors replace the biases, which are no longer needed
   if (threadIdx.x % WARP == 0) biases[threadIdx.x / WARP] = error;
   __syncthreads();
   if (threadIdx.x) return;
@@ -179,7 +179,7 @@ __device__ __forceinline__ void accumulate_gradients_body(Product product, const
                                                           REAL *parts) {
   constexpr int THREADS = TEAM_WARPS * TEAMS * WARP, BLOCK_PIXELS = TEAM_WARPS * WARP_PIXELS;
   constexpr int PIXEL_ROW = BLOCK_PIXELS + 8, STAGE_SIZE = CHUNK * (PIXEL_ROW + STRIDE);
-  static_assert(PIXELS % BLOCK_PIXELS == 0, "TP must be 14, 7, 2 or 1: a block's threads must divide the 784 pixels.");
+  static_assert(PIXELS % BLOCK_PIXELS == 0, "A block's pixels, 8 TP (TF32: 56 TP), must divide the 784 of an image.");
   REAL *stages = reinterpret_cast<REAL *>(memory);
   int *rows = reinterpret_cast<int *>(stages + STAGES * STAGE_SIZE);
   const int chunks = patterns / CHUNK, first_pixel = blockIdx.x * BLOCK_PIXELS, first = blockIdx.z * UNITS;
@@ -236,7 +236,8 @@ __device__ __forceinline__ void accumulate_gradients_body(Product product, const
 #define ACCUMULATE_GRADIENTS_ARGUMENTS                                                                             \
   const REAL *images, const long long *ranpat, const REAL *delta, int count, int patterns, int width, REAL *parts
 
-// The registers of a multiprocessor suffice for sixteen warps with 128 registers per thread.
+// The minimum number of blocks per multiprocessor, whose registers suffice for sixteen warps with 128 per thread. In
+// float64, a thread needs more.
 constexpr int FORWARD_BACKWARD_BLOCKS = FLOAT64 || BM > 512 ? 1 : 512 / BM;
 
 // Without tensor cores.
@@ -263,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(BM, FORWARD_BACKWARD_BLOCKS)
 
 extern "C" __global__ void __launch_bounds__(7 * WARP, 1) accumulate_gradients_tf32(ACCUMULATE_GRADIENTS_ARGUMENTS) {
   constexpr int TEAM_WARPS = 7, TEAMS = 1, WARP_PIXELS = 8 * TP;
-  static_assert(WARP_PIXELS % 16 == 0, "TP must be 14 or 2 in TF32, where a warp has 16 pixels at a time.");
+  static_assert(WARP_PIXELS % 16 == 0, "In float32, TP must be even: in TF32, a warp has 16 pixels at a time.");
   accumulate_gradients_body<TEAM_WARPS, TEAMS, WARP_PIXELS, 16, 3>(
       TensorProduct<WARP_PIXELS / 16, 1, TEAM_WARPS * WARP_PIXELS + 8>(threadIdx.x / WARP % TEAM_WARPS * WARP_PIXELS),
       images, ranpat, delta, count, patterns, width, parts);
@@ -278,7 +279,7 @@ struct Reduction {
   long long parts, stride, count, first_block;
 };
 
-constexpr int ROWS = 16;  // of threads of a block, which share the parts
+constexpr int ROWS = 16;  // rows of threads of a block; each adds every 16th part
 
 // All reductions (last + 1), sorted by their first blocks, and the update of the weights.
 extern "C" __global__ void __launch_bounds__(WARP *ROWS)

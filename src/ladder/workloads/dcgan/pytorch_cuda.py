@@ -31,7 +31,7 @@ def setup(
     compiled: Literal["off", "on"] = "off",
     turned: Literal["off", "on"] = "off",
 ) -> Run:
-    """The timed batches, and the loading of the network: as a step, or with a graph only once, here."""
+    """The timed batches. The network is loaded in an untimed step before them or, with a graph, once, here."""
     latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
     generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)
     draw = torch_generator.draw_function(generator, latents, batch, compiled)

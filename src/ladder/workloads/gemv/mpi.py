@@ -1,8 +1,8 @@
 """GEMV on MPI ranks, one per core: the rows of the matrix are scattered, x is broadcast, y is gathered.
 
-Each rank computes like `openmp` on one thread. If every product sends the matrix (`mode` = ship), bound by the copies,
-which move each byte of it through memory more than once; if the matrix is resident, by the total memory bandwidth of
-all ranks, plus the latency of a broadcast and a gather.
+Each rank computes like `openmp` on one thread. If every product sends the matrix (`mode` = ship), the product is bound
+by the copies, which move each byte of it through memory more than once. If the matrix is resident, the product is bound
+by the memory bandwidth of all ranks together, plus the latency of a broadcast and a gather.
 """
 
 from functools import partial

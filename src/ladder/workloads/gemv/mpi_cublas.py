@@ -1,8 +1,8 @@
 """GEMV by cuBLAS on MPI ranks with a GPU each: all communication goes through the hosts' memory.
 
-If every product sends the matrix (`mode` = ship), bound by MPI's copies between processes and by the link to the GPUs;
-if the matrix is resident, by the GPUs' memory, plus the latency of a broadcast, a gather and four copies. With `chunks`
-> 1 the GPU computes while MPI sends.
+If every product sends the matrix (`mode` = ship), the product is bound by MPI's copies between processes and by the
+link to the GPUs. If the matrix is resident, it is bound by the GPUs' memory, plus the latency of a broadcast, a gather
+and four copies. With `chunks` > 1 the GPU computes while MPI sends.
 """
 
 from typing import Literal

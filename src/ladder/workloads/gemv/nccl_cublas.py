@@ -1,9 +1,10 @@
 """GEMV by cuBLAS on MPI ranks with a GPU each: ranks communicate between GPUs by NCCL.
 
-If every product sends the matrix (`mode` = ship), bound by the link of the first rank's host to its GPU, which all rows
-cross: rows for other GPUs are forwarded while the next arrive. If the matrix is resident, bound by the GPUs' memory,
-plus the latency of a broadcast, a gather and two copies. With `chunks` > 1 a GPU computes while the next rows, or the
-previous results, are sent. With `graph` on, a GPU's part of a product with a resident matrix is one CUDA graph.
+If every product sends the matrix (`mode` = ship), the product is bound by the link of the first rank's host to its GPU,
+which all rows cross: rows for other GPUs are forwarded while the next arrive. If the matrix is resident, it is bound by
+the GPUs' memory, plus the latency of a broadcast, a gather and two copies. With `chunks` > 1 a GPU computes while the
+next rows, or the previous results, are sent. With `graph` on, a GPU's part of a product with a resident matrix is one
+CUDA graph.
 """
 
 import functools

@@ -54,7 +54,7 @@ def fill(axes, device, rows, cases, sizes):
     marks.curves(axes, cases, "n", kinds, size=9)
     scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
     scales.time_axis(axes.yaxis, scales.extent(cases, reach=1.5))
-    ends.names(axes, cases, "n", kinds, PANEL)
+    ends.label_lines(axes, cases, "n", kinds, PANEL)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")

@@ -17,10 +17,10 @@ from ladder.store.study import middle, phase_times, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 
-# The lines that the study's last graph compares, with the matrix sent, and NCCL.
-FORMS = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
-FORMS += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
-PAYS = "{}", "at once", "never", "undecided"  # after so many products, with the first one, or
+# (key of a line, source) of what the study's last graph compares, with the matrix sent, and of NCCL.
+SENT_LINES = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
+SENT_LINES += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
+PAYS = "{}", "at once", "never", "undecided"  # cells of `break_even`; {} is the number of products
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 
@@ -54,9 +54,9 @@ def rate_cells(study, machine, rows):
 def phase_cells(study, machine, rows):
     """A case's time, the times of its phases, and the sum of a call's phases over the call's time."""
     times = phase_times(study.phases_of(machine, rows, outside=None))
-    share = phases_over_call(rows, study.phases_of(machine, rows))
+    quotient = phases_over_call(rows, study.phases_of(machine, rows))
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
-    return [median(rows), *cells, digits(share, 2) if share else NONE]
+    return [median(rows), *cells, digits(quotient, 2) if quotient else NONE]
 
 
 def sizes(study):
@@ -64,12 +64,12 @@ def sizes(study):
     groups = []
     for (n, m), _ in by_matrix(study.frame("ranks, all sizes")):
         groups.append([])
-        for key, source in FORMS:
+        for key, source in SENT_LINES:
             selection = select(key, source, n=n, m=m)
             rows, phases = study.find(selection), study.phases(selection)
             if len(phases):
-                times, share = phase_times(phases), phases_over_call(rows, phases)
-                cells = [seconds(times.pop(COMPUTE)), seconds(sum(times.values())), digits(share, 2)]
+                times, quotient = phase_times(phases), phases_over_call(rows, phases)
+                cells = [seconds(times.pop(COMPUTE)), seconds(sum(times.values())), digits(quotient, 2)]
                 name = [f"${n} \\times {m}$", code(rows["variant"].iloc[0]), parallelism(rows.iloc[0], LATEX_TIMES)]
                 groups[-1].append([*name, median(rows), *cells])
     head = ["Matrix", "Variant", "Where", "Time", COMPUTE, "communicate", "sum"]
@@ -126,7 +126,7 @@ def gpu(study):
             tiles = {name: first[name] for name in ("block", "tile") if pd.notna(first.get(name))}
             float32_case = where(rows, n=n, m=m, dtype="float32", variant=first["variant"], **tiles)
             words = code(first["variant"]) + (f", {tiles['block']:.0f}" if "block" in tiles else "")
-            cells = [cell for pair in (case, float32_case) for cell in rate_cells(study, machine, pair)]
+            cells = [cell for dtype_case in (case, float32_case) for cell in rate_cells(study, machine, dtype_case)]
             groups[-1].append([f"${n} \\times {m}$", words, *cells])
     cells = ["time", "GB/s", "share"]
     head = latex.group_head(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})

@@ -1,4 +1,4 @@
-"""Loss and accuracy by epoch of every backend, and how far its loss is from the reference's."""
+"""Loss and accuracy by epoch of every method, and how far its loss is from the reference's."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from ladder.report.figures.theme import Line2D
 TITLE = "Loss and accuracy by epoch"
 CAPTION = """\
 Learning with every variant. Left: the mean loss of each epoch, over the curve of the reference. Middle: the accuracy on
-the test images, on no more than the training has. Right: the largest distance of a process's loss from the float64
-reference, with the bound of each dtype. Markers lie inside each other where variants coincide.
+the first test images, at most as many as training images. Right: the largest distance of a process's loss from the
+float64 reference, with the bound of each dtype. Markers lie inside each other where variants coincide.
 """
 EXPERIMENTS = ("mlp_accuracy",)
 MIN = 2e-17  # where the logarithmic axis shows a deviation of zero
@@ -30,7 +30,7 @@ def draw(study):
     for part, (name, row, rows) in zip(parts, trainings, strict=True):
         layout.headline(part, name)
         loss, accuracy, deviation = part.subplots(1, 3)
-        loss.set_title(title(row.replace({row["dtype"]: "float64"})))
+        loss.set_title(title(row.replace({row["dtype"]: "float64"})))  # without a dtype: the panels show all
         fill_loss(loss, rows)
         nested_markers(accuracy, rows, "accuracy", 100)
         fill_deviation(deviation, rows)
@@ -51,7 +51,7 @@ def title(row):
 
 
 def fill_loss(axes, rows):
-    """Every backend's mean loss of an epoch over the reference's."""
+    """Every method's mean loss of an epoch over the reference's."""
     reference = rows.groupby("epoch")["reference_loss"].first()
     axes.plot(reference.index, reference, **REFERENCE)
     nested_markers(axes, rows, "loss", 1)
@@ -60,14 +60,14 @@ def fill_loss(axes, rows):
 
 
 def nested_markers(axes, rows, column, scale):
-    """Markers that lie inside each other where backends coincide."""
+    """Markers that lie inside each other where methods coincide."""
     order = methods.ordered(rows["method"])
     sizes = {method: (6 - 3.5 * number / max(len(order) - 1, 1)) ** 2 for number, method in enumerate(order)}
     mark(axes, rows.assign(value=scale * rows[column]), "epoch", "value", sizes)
 
 
 def fill_deviation(axes, rows):
-    """Distance of every backend's loss from the reference's, the largest of its processes, with each dtype's bound."""
+    """Distance of every method's loss from the reference's, the largest of its processes, with each dtype's bound."""
     rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=MIN))
     for dtype, curves in rows.groupby("dtype"):
         bound = curves.groupby("epoch")["loss_bound"].first()
@@ -84,7 +84,7 @@ def fill_deviation(axes, rows):
 
 
 def mark(axes, rows, x, y, size):
-    """Markers of the backends, also of those that have not converged."""
+    """Markers of the methods, filled whether or not a case has converged."""
     order = methods.ordered(rows["method"])
     rows = rows.assign(converged=True).sort_values("method", key=lambda names: names.map(order.index), kind="stable")
     marks.mark(axes, rows, x, y, {method: looks.look(method) for method in order}, size)

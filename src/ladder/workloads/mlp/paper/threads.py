@@ -66,6 +66,6 @@ def fill(axes, cases, title, axis):
     marks.curves(axes, cases, "threads", LOOKS, size=9)
     scales.thread_axis(axes.xaxis, sorted(set(cases["threads"])))
     axis(axes.yaxis, scales.extent(cases, reach=1.3), max_ticks=6)
-    ends.names(axes, cases, "threads", LOOKS, HEIGHT)
+    ends.label_lines(axes, cases, "threads", LOOKS, HEIGHT)
     axes.set_title(title)
     axes.grid(axis="y")
