@@ -1,4 +1,4 @@
-"""A figure's bytes don't depend on a user's settings of matplotlib."""
+"""A figure's bytes depend neither on a user's settings of matplotlib nor on other variables of the environment."""
 
 import os
 import subprocess
@@ -56,20 +56,20 @@ def jupyter(folder):
     return {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 
-def no_date(folder):
+def invalid_date(folder):
     return {"SOURCE_DATE_EPOCH": "nonsense"}
 
 
 def other_variables(folder):
-    variables = {"MPLBACKEND": "nosuch", **no_date(folder), "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
-    return variables | {"FREETYPE_PROPERTIES": "truetype:interpreter-version=35"}
+    variables = {"MPLBACKEND": "nosuch", "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+    return variables | invalid_date(folder) | {"FREETYPE_PROPERTIES": "truetype:interpreter-version=35"}
 
 
-EACH = [settings_beside, settings_by_name, settings_and_fonts_at_home, no_home, jupyter, other_variables]
+SINGLE = [settings_beside, settings_by_name, settings_and_fonts_at_home, no_home, jupyter, other_variables]
 
 
-def everything(folder):
-    return broken_settings_beside(folder) | settings_by_name(folder) | jupyter(folder) | no_date(folder)
+def several_at_once(folder):
+    return broken_settings_beside(folder) | settings_by_name(folder) | jupyter(folder) | invalid_date(folder)
 
 
 def draw(folder, changes):
@@ -87,7 +87,7 @@ def expected(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "surroundings", [everything, *(pytest.param(settings, marks=pytest.mark.surroundings) for settings in EACH)]
+    "surroundings", [several_at_once, *(pytest.param(settings, marks=pytest.mark.surroundings) for settings in SINGLE)]
 )
 def test_a_figure_is_the_same_in_all_surroundings(expected, surroundings, tmp_path):
     assert draw(tmp_path, surroundings(tmp_path)) == expected

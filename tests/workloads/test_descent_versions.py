@@ -82,7 +82,7 @@ def test_a_residual_of_exactly_0_ends_a_solve(solve_in_emulation):
 @pytest.mark.parametrize("n", [1, 2, 16, 17, 32, 65, 144, 512, 1000])
 def test_solves_are_right_on_a_gpu(n, dtype):
     tunings = [{}, {"block": 32, "load": 12}]
-    tunings += [{"block": 512, "load": 8, "launch": "study"}] * (n <= 512)  # of 1024 threads a block at most
+    tunings += [{"block": 512, "load": 8, "launch": "study"}] * (n <= 512)  # beyond, its blocks exceed 1024 threads
     variants = [("cuda_version1", {}), *itertools.product(("cuda_version2",), tunings)]
     for (variant, tuning), tolerance in itertools.product(variants, (0.0, 0.5)):
         case = sanitized.case("descent", variant, tuning, n=n, **SIZES, tolerance=tolerance, dtype=dtype)

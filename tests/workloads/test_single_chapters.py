@@ -55,11 +55,11 @@ def test_a_gpus_data_sheet_stands_under_what_was_measured():
 def test_cases_on_a_throttled_gpu_are_counted_each_once():
     cases = {one.case.key: one for name in whole("gemm").tables for one in made_chapters.measurements(name)}
     throttled = [one.columns["throttled"] for one in cases.values() if "throttled" in one.columns]
-    ask = text_functions("gemm")["cases_with_clock"]
+    ask = text_functions("gemm")["gpu_cases"]
     assert (ask(), ask(throttled=True)) == (num(len(throttled)), num(throttled.count(True)))
     silent = made_up.study(replace(one, columns={}) for one in made_chapters.measurements("gemm_gpu_float64"))
     with pytest.raises(chapter_study.NotMeasured):
-        text_functions("gemm", silent)["cases_with_clock"](throttled=True)
+        text_functions("gemm", silent)["gpu_cases"](throttled=True)
 
 
 # The training.

@@ -65,7 +65,7 @@ def thread_axis(axis, threads, more=()):
 def spaced_ticks(ticks, parts=8):
     """The largest of sorted numbers, and smaller ones that are far enough apart for labels on a logarithmic axis.
 
-    Neighbours are at least 1 / `parts` of the axis apart.
+    The distance of neighbours is at least 1 / `parts` of that from the smallest number to the largest.
     """
     factor = (ticks[-1] / ticks[0]) ** (1 / parts)
     spaced = [ticks[-1]]

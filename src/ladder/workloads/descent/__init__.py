@@ -1,8 +1,8 @@
 """Descent: solve A x = b, A symmetric and positive definite, by steepest descent or conjugate gradients from x = 0.
 
 A run iterates until |b - A x| <= tolerance |b| or, with a tolerance of 0, for a fixed number of iterations. An
-iteration multiplies by A once: it is bound by the bandwidth at which A is read or, if A stays on the chip, by the
-latency of dependent steps. `system` defines A and b, `trajectory` bounds the effect of rounding on a solve.
+iteration multiplies by A, once if possible: it is bound by the bandwidth at which A is read or, for a small A on a GPU,
+by the latency of dependent steps. `system` defines A and b, `trajectory` bounds the effect of rounding on a solve.
 
 | algorithm | method |
 | --- | --- |

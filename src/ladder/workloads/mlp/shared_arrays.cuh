@@ -24,7 +24,8 @@ struct Network {
   __device__ __forceinline__ REAL slope(REAL a) const { return is_relu ? REAL(a > 0) : a * (1 - a); }
 };
 
-// The largest value of a word in shared memory, by which all threads of the block agree on a scale; 0 before.
+// Raise a word in shared memory, 0 at first, to the largest value that any thread of the block passes. All of them call
+// this; after the next __syncthreads(), they agree on the word.
 __device__ __forceinline__ void raise(unsigned *word, unsigned value) {
   value = __reduce_max_sync(~0u, value);
   if (threadIdx.x % WARP == 0) atomicMax(word, value);
@@ -43,24 +44,24 @@ struct Allocator {
   }
 };
 
-// A block's arrays in shared memory; `u` stands for the block's units of a layer. Rows of activations and deltas have
-// UNITS elements, the last of which are 0 if the block has fewer units.
+// A block's arrays in shared memory; `chunk` is the number of rows that it processes at once, `u` that of its units of
+// a layer. Rows of activations and deltas have UNITS elements, the last of which are 0 if the block has fewer units.
 struct Shared {
   unsigned *images;         // (2, chunk * IMAGE_WORDS + 4)
   int *image_indices;       // (2, chunk)
   unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE)
   unsigned *delta_planes;   // (PLANES, delta_distance), of a chunk's rows
   REAL *parts;              // (2, chunk, UNITS), of the first layer's sums
-  REAL *team_sums;          // (BLOCK)
-  REAL *warp_sums;          // (WARPS, (UNITS + 1) * CLASSES + UNITS)
+  REAL *team_sums;          // (BLOCK), of the logits: see send_deltas()
+  REAL *warp_sums;          // (WARPS, (UNITS + 1) * CLASSES + UNITS), of the gradients: see backward_last()
   REAL *last_deltas;        // (chunk, CLASSES)
   REAL *activations[MAX_LAYERS], *deltas[MAX_LAYERS];  // of hidden layers: (batch, UNITS)
   REAL *bias[MAX_LAYERS];                              // of hidden layers (u), of the last one (CLASSES)
   REAL *columns[MAX_LAYERS];  // of weights of hidden layers from 2 on: (fan_in, u)
   REAL *rows[MAX_LAYERS];     // of weights of layers from 2 on: (u of the layer before, fan_out)
   unsigned *magnitudes;       // (2): the largest magnitude_bits() of the weights, and of the deltas, of the first layer
-  int delta_distance;
-  long long bytes;  // of all arrays
+  int delta_distance;         // from one plane of deltas to the next, in words
+  long long bytes;            // of all arrays
 
   __device__ Shared(void *memory, const Network &network, int batch, int chunk) {
     Allocator allocator = {static_cast<char *>(memory), 0};

@@ -15,8 +15,8 @@ def error(study, precision):
     return latex.number(float((checks["error"] / checks["bound"]).max()) * bound / float32_bound)
 
 
-def cases_with_clock(study, **conditions):
-    """The number of cases on GPUs that report throttling; with `throttled=True`, of those that were throttled."""
+def gpu_cases(study, **conditions):
+    """The number of cases on GPUs whose throttling was recorded; with `throttled=True`, of the throttled ones."""
     machine = study.machine("gpu")
     calls = machine.all_rows("samples", "machine", *CASE, "device", "throttled")
     calls = where(calls, machine=machine.subject, device="cuda")

@@ -1,7 +1,8 @@
 """The predicted time of a product, by the resource that limits it, and of a batch of the training.
 
-The model charges loops by assumed rates of a core or its L2 cache, and all other rungs by the rates that the machine
-has reached. A batch on a GPU takes its products and its dependent kernels. Peers have no model.
+All rungs run at the machine's best measured rates, plain loops and kernels with operands in memory at an assumed
+fraction of them; `interchanged` is bound by an assumed bandwidth of a core's L2 cache. A batch on a GPU takes its
+products and its dependent kernels. Peers have no model.
 """
 
 from ladder.report.assumptions import LOADS, NODE, SECOND_CACHE
@@ -9,10 +10,9 @@ from ladder.store import rates
 from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
 
-# Times as slow as a library: one addition in four cycles, instead of two vectors of eight in each cycle.
-CHAINED = 4 * 2 * 8
+CHAINED = 4 * 2 * 8  # slowdown of plain loops: an addition in four cycles, instead of two vectors of eight in each
 BYTES = 8  # of an element
-# Times as slow as the best product, and times as slow as multiply-adds in registers.
+# Slowdowns relative to the best product, and to multiply-adds in registers.
 FACTORS = {
     "products": {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1},
     "multiply_adds": {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1},
