@@ -41,7 +41,7 @@ RUNGS = {
     "cuda_columns": "a column of a tile per thread, one operand in shared memory and one in registers",
     "cuda_tiled": "tiles in shared memory, smaller tiles in registers",
     "cuda_mma": "tensor cores, with several tiles in flight",
-    "cuda_tma": "tiles copied by the TMA, blocks that stay, the last tiles split along k (float64)",
+    "cuda_tma": "tiles copied by the TMA, persistent blocks, the last tiles split along k (float64)",
     "cublas": "cuBLAS, with its own choice of kernels",
     "cublas_mixed": "cuBLAS on operands in half precision, or split into two TF32 parts",
     "c_openmp": "peer: the loops of `openmp` in C, compiled by gcc",

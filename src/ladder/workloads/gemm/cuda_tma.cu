@@ -1,4 +1,4 @@
-// GEMM on tensor cores in float64 by blocks that stay on their multiprocessor: compute capability 9.0 only. It is a
+// GEMM on tensor cores in float64 by persistent blocks: compute capability 9.0 only. It is a
 // producer-consumer pipeline: one warpgroup copies tiles to shared memory, the others multiply.
 //
 // A block computes tiles of BM x BN elements of out, a warp WM x WN of them in registers. A step multiplies BK columns of
@@ -84,7 +84,7 @@ struct Multiplier {
   REAL a_fragments[2][DEPTH / 2], b_fragments[2][COLUMNS][DEPTH / 4];
   const char *a_tile, *b_tile;  // the warp's rows and columns in the current buffer
   PipelineState<STAGES> ring;
-  int previous = -1;  // the buffer of the last step, all of whose fragments have arrived in registers
+  int previous = -1;  // the buffer of the previous step, all of whose fragments have arrived in registers
 
   __device__ __forceinline__ Multiplier(Shared &shared) : shared(shared) {
     keep_in_register(a_offset), keep_in_register(b_offset);

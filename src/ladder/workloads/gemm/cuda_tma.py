@@ -1,4 +1,4 @@
-"""GEMM in float64 on the tensor cores of compute capability 9.0, by blocks that stay on their multiprocessor.
+"""GEMM in float64 on the tensor cores of compute capability 9.0, by persistent blocks.
 
 A block computes tiles of `bm` x `bn` elements of the result, a warp `wm` x `wn` of them; `blocks` of them fit on a
 multiprocessor. One warpgroup copies the operands' tiles to `stages` buffers with the Tensor Memory Accelerator (TMA)
@@ -40,10 +40,13 @@ TILES = (
 LINE = 16  # elements along k of a step, 128 bytes, as in the source
 BARRIERS = 16  # bytes of a buffer's two barriers
 PRODUCERS = 128  # threads of a block that copy
-# The model of `plan`: multiply-adds per cycle of a multiprocessor, and cycles of a line of 128 bytes, of what it takes
-# more if its elements are copied singly, of an element of the result, of the launch that adds the sums of split tiles,
-# and of an element of such a sum. Fitted to the times of 160 shapes, drawn at random, on an H200.
-RATE, LINE_CYCLES, UNALIGNED, ELEMENT, ADD, PARTIAL = 128, 5.5, 2.5, 0.5, 27000, 0.38
+# The model of `plan`, fitted to the times of 160 shapes, drawn at random, on an H200.
+RATE = 128  # multiply-adds per cycle of a multiprocessor
+LINE_CYCLES = 5.5  # cycles of a line of 128 bytes of an operand
+UNALIGNED = 2.5  # cycles more of such a line whose elements are copied singly
+ELEMENT = 0.5  # cycles of an element of the result
+ADD = 27000  # cycles of the launch that adds the sums of split tiles
+PARTIAL = 0.38  # cycles of an element of such a sum
 
 
 class Plan(NamedTuple):
