@@ -99,7 +99,7 @@ def test_tables_have_a_row_for_each_claim_and_each_case_of_a_line(workload):
 # Without `descent_kernels_large`, the text reports another size as the largest one.
 EXPERIMENTS = {key: [name for name in made_up_chapters.experiments(key) if "_large" not in name] for key in WITH_CLAIMS}
 EVERY_OTHER = [(workload, names[1::2]) for workload, names in EXPERIMENTS.items()]
-EACH = [pytest.param(key, [name], marks=pytest.mark.slow) for key, names in EXPERIMENTS.items() for name in names]
+EACH = [pytest.param(key, [name], marks=pytest.mark.exhaustive) for key, names in EXPERIMENTS.items() for name in names]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from ladder.report.telling.ladder import distinct_cases, label_of
 from ladder.statistics.quotients import Ratio
 from ladder.store.study import Study
 
-ROW = 0.122  # inches of a rung
+ROW = 0.135  # inches of a rung
 AROUND = 0.38  # inches of a panel above and below its rungs
 COLUMNS = 2
 FEWEST = 3  # rungs of a ladder; the chapters show shorter ones
