@@ -60,7 +60,7 @@ def test_one_campaign_decides_every_claim():
     assert undecided <= made_chapters.UNTESTED
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_case_of_the_claims_matters():
     """Those behind no verdict's ratio are dropped, one at a time: a verdict, a cause or a sentence must change."""
     whole = study()

@@ -70,3 +70,9 @@ def test_machines_with_another_cpu_or_without_a_gpu_keep_their_labels(publish):
     folders.append(publish("narrow", [GPU] * 3, vectors="avx2"))
     assert machine_families.labels(folders) == {}
     assert machine_families.labels([*folders, publish("four", [GPU] * 4)]) == {"one": ("four", 4)}
+
+
+def test_an_experiment_of_which_nothing_was_measured_keeps_its_label(publish, monkeypatch):
+    missing = pd.DataFrame({"variant": ["cublas"], "case": ["n=1"], "machine": ["one"]})
+    monkeypatch.setattr(stored, "published", lambda folder, table, experiment: pd.DataFrame())
+    assert machine_families.relabel(missing, publish("one", [GPU]), "e", ("two", 2)).equals(missing)

@@ -5,6 +5,7 @@ the machine with the most campaigns among those with the same models of GPU and 
 them. Rows of the host keep theirs.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,10 +51,19 @@ def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: tup
     """
     if label is None or frame.empty:
         return frame
-    samples = stored.published(folder, "samples", experiment)
-    gpus = samples["gpu"].str.count(" ") + 1 if "gpu" in samples else pd.Series(pd.NA, samples.index)
+    gpus, cases = cases_on_gpus(folder, experiment)
     name, count = label
-    if not gpus.max() <= count:  # NaN on a host
+    if not 0 < gpus <= count:
         return frame
-    cases = pd.MultiIndex.from_frame(samples.loc[gpus.notna(), CASE].drop_duplicates())
     return frame.assign(machine=frame["machine"].mask(pd.MultiIndex.from_frame(frame[CASE]).isin(cases), name))
+
+
+@functools.cache
+def cases_on_gpus(folder: Path | str, experiment: str) -> tuple[int, pd.MultiIndex]:
+    """The most GPUs that a case of an experiment used, and its cases on GPUs, in a published folder."""
+    samples = stored.published(folder, "samples", experiment)
+    if "gpu" not in samples:  # as in a folder without a sample of the experiment
+        return 0, pd.MultiIndex.from_tuples([], names=CASE)
+    gpus = samples["gpu"].dropna().str.count(" ") + 1
+    cases = samples.loc[gpus.index, CASE].drop_duplicates()
+    return max(gpus, default=0), pd.MultiIndex.from_frame(cases)
