@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ladder.errors import LadderError
-from ladder.statistics.campaigns import PROCESSES, over_campaigns, quotient_in_turns, that_count
+from ladder.statistics.campaigns import PROCESSES, campaigns_that_count, over_campaigns, quotient_in_turns
 from ladder.statistics.claims import decide
 from ladder.statistics.verdicts import outcome_of
 
@@ -136,7 +136,7 @@ def test_a_ratio_without_a_campaign_is_refused():
     [({"a": 10, "b": 10, "c": 12, "d": 9}, "abc"), ({"a": 10, "b": 10, "c": 9}, "abc"), ({"a": 3}, "a"), ({}, "")],
 )
 def test_campaigns_with_few_processes_count_only_where_few_have_many(counts, names):
-    assert that_count(counts) == list(names)
+    assert campaigns_that_count(counts) == list(names)
 
 
 def test_a_spread_has_the_fewest_processes_of_a_side():

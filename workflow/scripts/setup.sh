@@ -123,7 +123,7 @@ if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
     # New pins keep packages that a user has added; an environment that is unfinished, moved or foreign is created again.
     if [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(environment)" ]; then
         [ ! -L .venv ] || # venv would empty the folder behind the link, and then fail
-            fail ".venv is a link to $(readlink .venv), which a set-up would empty: remove the link, or set up there."
+            fail ".venv is a link to $(readlink .venv), which a set-up would empty: remove the link."
         "$python" -m venv --clear .venv
     fi
     rm -f "$stamp"

@@ -41,11 +41,11 @@ def panels(study):
                 for label, ratio in ratios_by_label.items():
                     rungs = rungs_by_ladder.setdefault((chapter.title, keys[0]), {})
                     rungs.setdefault(label, {})[machine] = ratio
-    long = [(title, rungs) for (title, _), rungs in rungs_by_ladder.items() if len(rungs) >= FEWEST]
-    titles = [title for title, _ in long]
+    long_ladders = [(title, rungs) for (title, _), rungs in rungs_by_ladder.items() if len(rungs) >= FEWEST]
+    titles = [title for title, _ in long_ladders]
     return [
         Panel(title if titles.index(title) == number else f"{title}, further", rungs)
-        for number, (title, rungs) in enumerate(long)
+        for number, (title, rungs) in enumerate(long_ladders)
     ]
 
 

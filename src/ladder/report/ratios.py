@@ -7,7 +7,7 @@ from itertools import chain
 from ladder.quantities import digits
 from ladder.report.latex import percent
 from ladder.statistics import quotients, verdicts
-from ladder.statistics.campaigns import over_campaigns, quotient_in_turns, that_count
+from ladder.statistics.campaigns import campaigns_that_count, over_campaigns, quotient_in_turns
 from ladder.statistics.verdicts import THRESHOLD
 from ladder.store import study
 
@@ -38,7 +38,9 @@ def between(times, others, cases=()):
 
 def common_campaigns(times, others):
     """The names of the campaigns on which the ratio of two cases, {campaign: processes}, rests; empty without one."""
-    return that_count({name: min(len(times[name]), len(others[name])) for name in times if name and name in others})
+    return campaigns_that_count(
+        {name: min(len(times[name]), len(others[name])) for name in times if name and name in others}
+    )
 
 
 def quotient(ratio, other):

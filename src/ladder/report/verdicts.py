@@ -103,7 +103,7 @@ def numbers(study):
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
         "study/verdicts/every": verdict_table.tally([claim for *_, claim in verdicts]),
         "study/verdicts/replicated": replicated(verdicts),
-        "study/verdicts/full": full(verdicts),
+        "study/verdicts/full": with_full_campaigns(verdicts),
         "study/toy": toy(study),
         "study/behind/processes": processes_behind(study, cases),
     }
@@ -117,7 +117,7 @@ def replicated(verdicts):
     return f"\\num{{{count}}} of \\num{{{len(spreads)}}}" if spreads else None
 
 
-def full(verdicts):
+def with_full_campaigns(verdicts):
     """How many decided verdicts rest on PROCESSES of each side or more in every campaign, as `80 of 96`; or None."""
     answers = [
         claim.answer for *_, claim in verdicts if claim.answer.verdict not in (claims.UNDECIDED, claims.NOT_TESTED)

@@ -42,16 +42,16 @@ class Spread:
     processes: int
 
 
-class OfCampaign(NamedTuple):
+class CampaignRatio(NamedTuple):
     """A ratio in one campaign, the variances of its logarithm and of a pair's, and the smaller number of processes."""
 
     ratio: Ratio
     variance: float
-    of_pair: float
+    pair_variance: float
     processes: int
 
 
-def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> OfCampaign:
+def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> CampaignRatio:
     """The time of a over that of b in a campaign.
 
     Process i of a and process i of b are a pair. Sides with different numbers of processes have no pairs; then the
@@ -61,23 +61,23 @@ def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]
     value = median_time(a) / median_time(b)
     if len(a) == len(b):
         differences = logarithms[0] - logarithms[1]
-        of_pair = float(differences.var(ddof=1)) if len(a) > 1 else math.nan
-        variance, interval = of_pair / len(a), location(differences, LEVEL)
+        pair_variance = float(differences.var(ddof=1)) if len(a) > 1 else math.nan
+        variance, interval = pair_variance / len(a), location(differences, LEVEL)
     else:
         variances = [side.var(ddof=1) if side.size > 1 else math.nan for side in logarithms]
-        of_pair = float(sum(variances))
+        pair_variance = float(sum(variances))
         variance = float(sum(each / side.size for each, side in zip(variances, logarithms, strict=True)))
         interval = shift_between(logarithms[0], logarithms[1], LEVEL)
-    return OfCampaign(ratio_with_interval(value, interval, ()), variance, of_pair, min(len(a), len(b)))
+    return CampaignRatio(ratio_with_interval(value, interval, ()), variance, pair_variance, min(len(a), len(b)))
 
 
-def that_count(counts: Mapping[str, int]) -> list[str]:
+def campaigns_that_count(counts: Mapping[str, int]) -> list[str]:
     """The names of the campaigns on which a ratio rests; `counts` are the processes of the side with fewer of them."""
     full = [name for name, count in counts.items() if count >= PROCESSES]
     return full if len(full) >= REPLICATED else [*counts]
 
 
-def over_campaigns(campaigns: Sequence[OfCampaign], cases: tuple = ()) -> Ratio:
+def over_campaigns(campaigns: Sequence[CampaignRatio], cases: tuple = ()) -> Ratio:
     """The ratio over campaigns, with its Spread.
 
     With fewer than REPLICATED campaigns the interval is that of their processes alone: it holds for these GPUs only.
