@@ -2,15 +2,19 @@
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 import made_up
-from ladder.report import chapters, validation_table, verdicts
+from ladder.report import chapters, kinds_table, validation_table, verdicts
+from ladder.report.telling import chapter_study, functions
+from ladder.report.telling.chapter_study import NotMeasured
 from ladder.store.study import Study
 from made_up import MACHINE
 from made_up import chapters as made_chapters
 
 RUN = "2026-11-28T174003Z"  # a campaign as runs name it
+FUSED = ("cuda_fused",)  # the slower side of the claim `one-launch`
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +98,45 @@ def test_rungs_that_no_campaign_has_need_one(study):
 
     assert needs(made_chapters.study("descent", machine="here")) == "a campaign"
     assert needs(made_chapters.study("descent", machine="here", drop=is_persistent)) == "both rungs"
+
+
+def in_campaigns(study, count, copies):
+    """The study with its processes, copied so many times, in each of so many campaigns."""
+
+    def samples(table):
+        parts = [
+            table.assign(campaign=f"campaign-{number}", process=table["process"] + len(made_up.PROCESSES) * copy)
+            for number in range(count)
+            for copy in range(copies)
+        ]
+        return pd.concat(parts, ignore_index=True) if len(table) else table
+
+    change = {name: table | {"samples": samples(table["samples"])} for name, table in study.tables.items()}
+    return replace(study, tables=change)
+
+
+@pytest.mark.parametrize(
+    ("count", "copies", "cores", "is_replaced"),
+    [(3, 2, 24, True), (3, 1, 24, False), (2, 2, 24, False), (3, 2, 32, False)],
+)
+def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(count, copies, cores, is_replaced):
+    """The chapter's machine has more campaigns, but none of ten processes; the other one takes twice as long."""
+    here = in_campaigns(made_chapters.study("descent", machine="here (published)"), 4, 1)
+    slow = made_chapters.study("descent", machine="there (published)", factor=lambda case: 1 + (case.variant in FUSED))
+    slow = replace(slow, descriptions={"there (published)": made_up.description() | {"cores": cores}})
+    both = made_up.merged(here, in_campaigns(slow, count, copies))
+    rows = [verdicts.rows(each).set_index("claim").loc["one-launch"] for each in (both, here)]
+    assert (rows[0]["machines"], rows[0]["campaigns"]) == (("there", 3) if is_replaced else ("here", 4))
+    assert rows[0]["now"] == pytest.approx((1 + is_replaced) * rows[1]["now"])
+    name = r"\texttt{there}" if is_replaced else None
+    assert kinds_table.numbers(both)["study/verdicts/replaced"] == name
+    assert (r"\texttt{here}" in kinds_table.table(both)) == is_replaced
+    descent = chapter_study.of_chapter("descent", both)
+    if is_replaced:
+        assert name in functions.verdict_machine(descent, "host")
+    else:
+        with pytest.raises(NotMeasured):
+            functions.verdict_machine(descent, "host")
 
 
 def test_a_build_that_decides_nothing_says_so(study):

@@ -136,14 +136,19 @@ def tables(study):
     return {f"{chapter.workload}_{name}": chapter.table(name, study) for chapter, name in pairs}
 
 
-def verdicts(study):
-    """All chapters' claims with their answers, [(chapter, group, verdict_table.Claim)], in the order of the paper."""
-    from ladder.report.telling import claims  # here, because planning doesn't need pandas
+def verdicts(study, on_own_machines=False):
+    """All chapters' claims with their answers, [(chapter, group, verdict_table.Claim)], in the order of the paper.
+
+    With `on_own_machines` they rest on the chapters' machines, even where others have campaigns of more processes.
+    """
+    from ladder.report import evidence  # here, because planning doesn't need pandas
+    from ladder.report.telling import claims
 
     decided = []
     for chapter in filter(lambda chapter: chapter.has_lines, chapters()):
         with chapter_code.guarded(f"The test of the claims of the chapter {chapter.workload}", chapter.folder / LINES):
-            groups = claims.verdicts(chapter.study(study))
+            of = evidence.of_own_campaigns if on_own_machines else evidence.of_campaigns
+            groups = claims.verdicts(chapter.study(study), of)
         decided += [(chapter, group, claim) for group, answers in groups.items() for claim in answers]
     return decided
 

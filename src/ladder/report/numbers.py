@@ -4,13 +4,14 @@ Keys begin with `study/`; a text prints a value by `result(key)`. The code fixes
 words as its value. The numbers are about one machine, the study's subject.
 """
 
-from ladder.report import about, verdicts
+from ladder.report import about, kinds_table, verdicts
 from ladder.report.phrases import NOTHING, Missing
 
 
 def numbers(study, protocol, margin):
     """{key: value in LaTeX} for a study, a measuring protocol and the margin of the ceilings."""
-    return fill_missing(about.numbers(study, protocol, margin) | verdicts.numbers(study))
+    values = about.numbers(study, protocol, margin) | verdicts.numbers(study) | kinds_table.numbers(study)
+    return fill_missing(values)
 
 
 def fill_missing(values):

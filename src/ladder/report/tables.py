@@ -15,6 +15,7 @@ STUDY_TABLES = (
     "sensitivity",
     "faults",
     "verdicts",
+    "kinds",
     "toys",
 )
 
@@ -32,6 +33,7 @@ def tables(study, reports=(), sensitivity=None):
     from ladder.report import (  # here, because planning needs only the names
         campaigns_table,
         kernels_table,
+        kinds_table,
         machines_table,
         plan_table,
         sensitivity_table,
@@ -52,6 +54,7 @@ def tables(study, reports=(), sensitivity=None):
         "sensitivity": sensitivity_table.latex_table(sensitivity),
         "faults": sensitivity_table.faults(sensitivity),
         "verdicts": verdicts.table(study),
+        "kinds": kinds_table.table(study),
         "toys": validation_table.by_workload(study),
     }
     return of_study | chapters.tables(study)

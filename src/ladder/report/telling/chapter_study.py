@@ -108,7 +108,8 @@ class ChapterStudy:
         self.per_unit, self.outside = getattr(data, "per_unit", None), getattr(data, "OUTSIDE", {"phase": ()})
         self.part_of = getattr(data, "part_of", None)
         self.model = module(workload, "model")  # None in a chapter without a model
-        self.machines = pick_machines(study, data.MACHINES, data.SOURCES)
+        self.needs = data.MACHINES
+        self.machines = pick_machines(study, self.needs, self.sources)
         self.frames = {}
 
     def machine(self, role):

@@ -12,13 +12,16 @@ from ladder.report.telling.lines import FLOOR, Claim
 from ladder.statistics.claims import decide, has_number
 
 
-def verdicts(study):
-    """The claims of a chapter with their answers, {group: [verdict_table.Claim]}; cached in the study."""
-    key, answers = (verdicts, study.workload), study.study.answers
+def verdicts(study, campaigns_of=evidence.of_campaigns):
+    """The claims of a chapter with their answers, {group: [verdict_table.Claim]}; cached in the study.
+
+    The chapter's study of the campaigns on which they rest is `campaigns_of(study)`.
+    """
+    key, answers = (campaigns_of, study.workload), study.study.answers
     if key not in answers:
         data = module(study.workload, "claims")
         groups = grouped(chapter_data.require_groups(data.__file__, data.CLAIMS)) if data else {}
-        tested = evidence.of_campaigns(study)
+        tested = campaigns_of(study)
         answers[key] = {group: [decided(study, tested, claim) for claim in claims] for group, claims in groups.items()}
     return answers[key]
 

@@ -9,14 +9,14 @@ import inspect
 from functools import partial
 from types import SimpleNamespace
 
-from ladder.report import chapters, latex, ratios, verdict_table
+from ladder.report import chapters, evidence, latex, ratios, verdict_table
 from ladder.report.latex import code, percent, seconds
 from ladder.report.telling import amortisation, chapter_study, lines
 from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, look_up, required, selection_of
 from ladder.report.telling.claims import with_code
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
-from ladder.store import rates, study
+from ladder.store import PUBLISHED, rates, study
 
 FIRST = {"study", "chapter"}  # names of the argument without which texts call functions
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
@@ -170,6 +170,14 @@ def other_machine(chapter, role, other_role):
     if chapter.machine(role).subject == chapter.machine(other_role).subject:
         raise NotMeasured
     return machine(chapter, role)
+
+
+def verdict_machine(chapter, role):
+    """The name of the machine on which verdicts about a role rest; raises NotMeasured if that is the role's own."""
+    name, own = (required(each.machines[role].subject) for each in (evidence.of_campaigns(chapter), chapter))
+    if name.removesuffix(PUBLISHED) == own.removesuffix(PUBLISHED):
+        raise NotMeasured
+    return code(name)
 
 
 def gpu(chapter, role, about="name"):

@@ -1,0 +1,63 @@
+"""The table of verdicts on two kinds of machine: where verdicts don't rest on the machine of their chapter.
+
+`evidence.replicated_machine` says where that is so. The machine of the chapter has campaigns, too, but too few in full.
+"""
+
+from ladder.report import chapters, latex, ratios, verdict_table
+from ladder.report.cells import NONE
+from ladder.statistics import claims
+from ladder.store import PUBLISHED
+
+TITLES = ["Measured", "Campaigns", "Verdict"]
+
+
+def pairs(study):
+    """[(claim, the same claim on the machine of its chapter)] of all claims that rest on another machine."""
+    both = zip(chapters.verdicts(study), chapters.verdicts(study, on_own_machines=True), strict=True)
+    return [(claim, own) for (*_, claim), (*_, own) in both if machines(claim) != machines(own)]
+
+
+def machines(claim):
+    """The names of the machines on which the answer to a claim rests, sorted."""
+    cases = claim.answer.ratio.cases if claim.answer.ratio else ()
+    return sorted({machine.removesuffix(PUBLISHED) for machine, *_ in cases})
+
+
+def table(study):
+    """Each such claim with its ratio and verdict on both machines, as LaTeX; a head for each pair of machines."""
+    rows, last = [], None
+    for claim, own in pairs(study):
+        names = (machines(own), machines(claim))
+        if names != last:
+            rows += [None] if rows else []
+            rows += [["", *(rf"\multicolumn{{3}}{{c}}{{{heading(each)}}}" for each in names)], None]
+            last = names
+        rows.append([claim.text, *cells(own), *cells(claim)])
+    columns = (
+        r">{\raggedright\arraybackslash}p{0.3\linewidth}" + r"rr>{\raggedright\arraybackslash}p{0.1\linewidth}" * 2
+    )
+    return latex.table(columns, ["Claim", *TITLES, *TITLES], rows, "All verdicts rest on the machine of their section.")
+
+
+def heading(names):
+    """The machines of a verdict as LaTeX."""
+    return ", ".join(map(latex.code, names)) or NONE
+
+
+def cells(claim):
+    """The cells of a claim on a machine."""
+    ratio = claim.answer.ratio
+    return [ratios.latex(ratio) if ratio else NONE, verdict_table.spread(ratio), claim.answer.verdict]
+
+
+def numbers(study):
+    """The machines on which such claims rest, and how many of those decided on both machines have the same verdict."""
+    compared = pairs(study)
+    answers = [(claim.answer.verdict, own.answer.verdict) for claim, own in compared]
+    decided = [pair for pair in answers if not {*pair} & {claims.UNDECIDED, claims.NOT_TESTED}]
+    names = dict.fromkeys(name for claim, _ in compared for name in machines(claim))
+    same = sum(verdict == other for verdict, other in decided)
+    return {
+        "study/verdicts/replaced": latex.enumeration(map(latex.code, names)) if names else None,
+        "study/verdicts/alike": f"\\num{{{same}}} of \\num{{{len(decided)}}}" if decided else None,
+    }
