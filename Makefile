@@ -68,7 +68,7 @@ faults: ## inject random faults into small runs and check that no result is wron
 	.venv/bin/python tests/faults/run.py --seed $(SEED) --count $(COUNT) --jobs $(JOBS)
 
 test-gpu: setup ## run the tests that require a GPU, and every kernel under compute-sanitizer
-	.venv/bin/python tests/on_gpu.py
+	.venv/bin/python tests/gpu_tests.py
 
 study: ## run the study of config/config.yaml on this machine
 	@$(SETUP) latex

@@ -21,7 +21,7 @@ from stand_in_nvml import pynvml as stand_in
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
-OWN_LOCKS = TESTS / "own_locks"
+PRIVATE_LOCKS = TESTS / "private_locks"
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
 # What a worker's job has of a protocol, for one sample.
 JOB_PROTOCOL = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1}
@@ -88,12 +88,12 @@ def no_code_cache():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def own_locks(tmp_path_factory):
-    """Give this process's tests, and the processes that they start (`own_locks/sitecustomize.py`), private locks."""
+def private_locks(tmp_path_factory):
+    """Give these tests, and the processes that they start (`private_locks/sitecustomize.py`), private locks."""
     folder = tmp_path_factory.mktemp("locks")
     locks.FOLDERS = (folder,)
     os.environ["LADDER_TESTS_LOCKS"] = str(folder)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OWN_LOCKS), os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PRIVATE_LOCKS), os.environ.get("PYTHONPATH")]))
 
 
 @pytest.fixture(autouse=True)

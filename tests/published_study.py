@@ -31,16 +31,16 @@ def study():
         }
         for experiment in EXPERIMENTS
     }
-    about = {}
+    descriptions = {}
     for folder in folders:
-        note = documents.read(folder / "machine.json", "publication")
-        about.setdefault(note["machine"] + PUBLISHED, note["description"])
-    results = Study(tables, None, about, None, *of_folders(folders))
+        publication = documents.read(folder / "machine.json", "publication")
+        descriptions.setdefault(publication["machine"] + PUBLISHED, publication["description"])
+    results = Study(tables, None, descriptions, None, *campaigns_and_dates(folders))
     ceilings = {name: roofs.of_study(results.of(name)) for name in results.machines()}
     return replace(results.of(results.machines()[0]), roofs=ceilings)
 
 
-def of_folders(folders):
+def campaigns_and_dates(folders):
     """What is published of campaigns, and when machines were published."""
     descriptions = [folder / "machine.json" for folder in folders]
     return campaigns_of(descriptions), dates_of(descriptions)
@@ -54,7 +54,7 @@ def page():
     return page.page(study(), {"paper": "paper.pdf"})
 
 
-def page_in(folder):
+def write_page(folder):
     """Write this page to a folder; returns the path."""
     path = Path(folder, "index.html")
     path.write_text(page(), encoding="utf-8")

@@ -14,7 +14,7 @@ from ladder.store import TABLES, collect, data_package
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def gemv(variant="openmp", n=512, cache="cold", **tuning):
+def gemv_case(variant="openmp", n=512, cache="cold", **tuning):
     """A case of gemv."""
     return Case("gemv", variant, workloads.complete("gemv", {"n": n, "m": 512}), tuning or {"threads": 1}, cache)
 
@@ -22,10 +22,15 @@ def gemv(variant="openmp", n=512, cache="cold", **tuning):
 def rows_of(case, processes, experiment="gemv_threads", **columns):
     """The rows of a case's timed calls; `processes` has the seconds of each process's calls."""
     cost = vars(workloads.load(case.workload).cost(case.sizes))
-    shared = collect.case_columns("", experiment, *case.key.split("/")) | cost
-    shared |= {"device": traits.device(case), "converged": True, "commit": COMMIT, "threads_found": case.threads}
+    columns_of_case = collect.case_columns("", experiment, *case.key.split("/")) | cost
+    columns_of_case |= {
+        "device": traits.device(case),
+        "converged": True,
+        "commit": COMMIT,
+        "threads_found": case.threads,
+    }
     return [
-        shared | columns | {"process": number, "sample": sample, "phase": "total", "seconds": seconds}
+        columns_of_case | columns | {"process": number, "sample": sample, "phase": "total", "seconds": seconds}
         for number, times in enumerate(processes)
         for sample, seconds in enumerate(times)
     ]
@@ -38,12 +43,12 @@ def publish(machine, rows, campaign=None):
     frame = pd.DataFrame(rows).assign(machine=machine)
     if campaign:
         frame["campaign"] = campaign
-    about = {"machine": machine, "description": made_up.description()}
+    publication = {"machine": machine, "description": made_up.description()}
     if campaign:
-        about["campaign"] = {"name": campaign, "began": campaign, "machine": machine, "commit": COMMIT}
-        about["campaign"] |= {"dirty": False, "host": "a", "gpus": []}
+        publication["campaign"] = {"name": campaign, "began": campaign, "machine": machine, "commit": COMMIT}
+        publication["campaign"] |= {"dirty": False, "host": "a", "gpus": []}
     tables = dict.fromkeys(TABLES, "\n") | {"samples": frame.convert_dtypes().to_csv(index=False)}
     for name, text in tables.items():
         (folder / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
-    Path(folder, "machine.json").write_text(json.dumps(about), encoding="utf-8")
+    Path(folder, "machine.json").write_text(json.dumps(publication), encoding="utf-8")
     return folder

@@ -1,8 +1,8 @@
 """The rules of `docs/how-to/verdict.md` for verdicts on claims, as a reader applies them: row by row, from the top.
 
-`RULES` has each row's words with their meaning, independent of the code that decides. A claim is (least, most): (1, 1)
-is equality, (0, c) at most c, (c, inf) at least c, and (1, inf) a speed-up without a number. `low` and `high` are the
-ends of the ratio's interval.
+`RULES` has each row's words with their meaning, independent of the code that decides. A claim is
+(min_ratio, max_ratio): (1, 1) is equality, (0, c) at most c, (c, inf) at least c, and (1, inf) a speed-up without a
+number. `low` and `high` are the ends of the ratio's interval.
 """
 
 import math
@@ -32,35 +32,35 @@ def has_number(claim):
 
 def misses_bound(low, high, claim):
     """Whether an interval lies wholly on the wrong side of a bound."""
-    least, most = claim
+    min_ratio, max_ratio = claim
     if is_at_most(claim):
-        return low > most
-    return has_number(claim) and most == math.inf and high < least
+        return low > max_ratio
+    return has_number(claim) and max_ratio == math.inf and high < min_ratio
 
 
-def opposite(low, high, claim):
+def is_opposite(low, high, claim):
     if is_equality(claim):
         return low > MARGIN or high < 1 / MARGIN
     return is_speed_up(claim) and high < 1 / THRESHOLD
 
 
-def no_effect(low, high, claim):
+def has_no_effect(low, high, claim):
     return is_speed_up(claim) and low >= 1 / MARGIN and high <= MARGIN and low <= THRESHOLD
 
 
-def as_claimed(low, high, claim):
+def is_as_claimed(low, high, claim):
     if claim == (1, math.inf):
         return low > THRESHOLD
-    least, most = claim
-    return least / MARGIN <= low and high <= MARGIN * most and not misses_bound(low, high, claim)
+    min_ratio, max_ratio = claim
+    return min_ratio / MARGIN <= low and high <= MARGIN * max_ratio and not misses_bound(low, high, claim)
 
 
-def less(low, high, claim):
-    least, _ = claim
-    return has_number(claim) and (misses_bound(low, high, claim) or high < least / MARGIN)
+def is_less(low, high, claim):
+    min_ratio, _ = claim
+    return has_number(claim) and (misses_bound(low, high, claim) or high < min_ratio / MARGIN)
 
 
-def more(low, high, claim):
+def is_more(low, high, claim):
     return is_speed_up(claim) and low > MARGIN * claim[1]
 
 
@@ -68,22 +68,22 @@ RULES = {
     "the opposite": (
         "has the direction opposite to a claimed speed-up or, for a claimed equality, lies wholly beyond the margin of "
         "1",
-        opposite,
+        is_opposite,
     ),
     "no effect": (
         "lies within the margin of 1 and has no direction, where a speed-up is claimed",
-        no_effect,
+        has_no_effect,
     ),
     "as claimed": (
         "agrees with the number within the margin, and isn't wholly on the wrong side of a bound; without a number, "
         "has the claimed direction",
-        as_claimed,
+        is_as_claimed,
     ),
     "less than claimed": (
         "lies wholly on the wrong side of a bound, or wholly more than the margin short of the number",
-        less,
+        is_less,
     ),
-    "more than claimed": ("lies wholly more than the margin beyond the number", more),
+    "more than claimed": ("lies wholly more than the margin beyond the number", is_more),
     "undecided": ("fits none of these", lambda low, high, claim: True),
 }
 
@@ -95,8 +95,8 @@ def rows():
     return dict(cells[2:])
 
 
-def verdict(low, high, least, most):
-    """The verdict on a claim of a ratio from `least` to `most`: that of the first rule that holds."""
-    if 0 < least < 1:  # a claim of a ratio below 1 is that of its reciprocal
-        low, high, least, most = 1 / high, 1 / low, 1 / most, 1 / least
-    return next(word for word, (_, holds) in RULES.items() if holds(low, high, (least, most)))
+def verdict(low, high, min_ratio, max_ratio):
+    """The verdict on a claim of a ratio from `min_ratio` to `max_ratio`: that of the first rule that holds."""
+    if 0 < min_ratio < 1:  # a claim of a ratio below 1 is that of its reciprocal
+        low, high, min_ratio, max_ratio = 1 / high, 1 / low, 1 / max_ratio, 1 / min_ratio
+    return next(word for word, (_, holds) in RULES.items() if holds(low, high, (min_ratio, max_ratio)))

@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from conftest import OWN_LOCKS, PROTOCOL, ROOT
+from conftest import PRIVATE_LOCKS, PROTOCOL, ROOT
 from ladder.catalogue import workloads
 from ladder.records.case import Case
 
@@ -52,7 +52,7 @@ def test_a_rank_that_fails_on_another_node_ends_its_job_with_a_sentence(slurm, t
     sizes = workloads.complete("gemm", {"m": 17, "n": 5, "k": 9})
     case = Case("gemm", "on_ranks", sizes, {"ranks": 2, "threads": 1, "fault": fault}, "warm")
     variables = {"LADDER_VARIANTS": ROOT / "tests/variants", "LADDER_TESTS_LOCKS": tmp_path}
-    variables |= {"PYTHONPATH": f"{ROOT / 'src'}:{OWN_LOCKS}"}
+    variables |= {"PYTHONPATH": f"{ROOT / 'src'}:{PRIVATE_LOCKS}"}
     command = ["env", *(f"{name}={value}" for name, value in variables.items()), sys.executable, "-m", "ladder"]
     command += ["measure", case.workload, case.variant, case.slug, "--out", tmp_path / "record.json"]
     job = ended(slurm, [*command, "--launcher", LAUNCHER, "--protocol", json.dumps(PROTOCOL)])

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from ladder.cuda import trace
-from simulated import Card
+from simulated_gpus import SimulatedGpus
 
 
 @pytest.fixture
 def gpus(monkeypatch):
     """Simulated GPUs in place of CuPy, and their clock."""
-    gpus = Card()
+    gpus = SimulatedGpus()
     monkeypatch.setattr(trace, "load_cupy", lambda: gpus)
     monkeypatch.setattr(trace, "time", SimpleNamespace(perf_counter=gpus.perf_counter))
     return gpus
@@ -22,27 +22,27 @@ def test_a_row_lasts_from_the_start_of_work_on_the_gpu_to_its_end(gpus):
     gpus.thread.now = 7.0
     recorder = trace.Recorder()
     first, second = (gpus.cuda.Stream(non_blocking=True) for _ in range(2))
-    recorder.record("first", "a", first, lambda: first.do(2.0))
-    recorder.record("first", "b", first, lambda: first.do(3.0))
-    recorder.record("second", "a", second, lambda: second.do(4.0))
+    recorder.record("first", "a", first, lambda: first.enqueue(2.0))
+    recorder.record("first", "b", first, lambda: first.enqueue(3.0))
+    recorder.record("second", "a", second, lambda: second.enqueue(4.0))
     assert recorder.rows() == [("first", "a", 0.0, 2.0), ("first", "b", 2.0, 5.0), ("second", "a", 0.0, 4.0)]
     assert gpus.thread.now == 12.0, "the rows are complete only when all work has ended"
 
 
 def test_no_work_starts_before_time_zero(gpus):
     """This also holds if the GPU reaches the first event late."""
-    gpus.current().do(5.0)
+    gpus.current().enqueue(5.0)
     recorder = trace.Recorder(start=0.0)
     stream = gpus.cuda.Stream(non_blocking=True)
-    recorder.record("first", "a", stream, lambda: stream.do(2.0))
+    recorder.record("first", "a", stream, lambda: stream.enqueue(2.0))
     assert recorder.rows() == [("first", "a", 5.0, 7.0)]
 
 
 def test_the_default_stream_is_the_current_one(gpus):
     recorder = trace.Recorder()
-    recorder.record("gpu", "a", None, lambda: gpus.current().do(2.0))
+    recorder.record("gpu", "a", None, lambda: gpus.current().enqueue(2.0))
     with gpus.cuda.Stream(non_blocking=True):
-        recorder.record("gpu", "b", None, lambda: gpus.current().do(3.0))
+        recorder.record("gpu", "b", None, lambda: gpus.current().enqueue(3.0))
     assert recorder.rows() == [("gpu", "a", 0.0, 2.0), ("gpu", "b", 0.0, 3.0)]
 
 
@@ -54,7 +54,7 @@ def test_two_gpus_and_the_host_have_one_clock(gpus):
             gpus.thread.now += 0.5
             recorder = trace.Recorder(start, f"gpu {number} ")
             stream = gpus.cuda.Stream(non_blocking=True)
-            recorder.record("compute", "1", stream, lambda stream=stream: stream.do(4.0))
+            recorder.record("compute", "1", stream, lambda stream=stream: stream.enqueue(4.0))
             recorder.record_host("host", "1", stream.synchronize)
             rows += recorder.rows()
     assert rows == [

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import sanitized
+import kernel_cases
 from conftest import JOB_PROTOCOL, PROTOCOL, TESTS
 from ladder import cuda, devices
 from ladder.catalogue import traits, workloads
@@ -52,8 +52,8 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
     m, n, k = shape
-    case = sanitized.case("gemm", variant, {}, form=form, m=m, n=n, k=k, dtype=dtype)
-    validation.require(sanitized.run_checks(sanitized.solve(case, round=1), case, round=1), variant)
+    case = kernel_cases.case("gemm", variant, {}, form=form, m=m, n=n, k=k, dtype=dtype)
+    validation.require(kernel_cases.run_checks(kernel_cases.solve(case, round=1), case, round=1), variant)
 
 
 @pytest.mark.gpu
@@ -121,11 +121,11 @@ def test_uuids_of_gpus_are_those_of_the_driver():
 
 @pytest.mark.gpu
 def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
-    case = sanitized.case("gemm", "cublas", {"math": "tf32"}, m=257, n=130, k=784, dtype="float32")
-    problem = sanitized.solve(case)
+    case = kernel_cases.case("gemm", "cublas", {"math": "tf32"}, m=257, n=130, k=784, dtype="float32")
+    problem = kernel_cases.solve(case)
     assert traits.precision(case) == "tf32"
-    assert all(check.passed for check in sanitized.run_checks(problem, case))
-    assert not all(check.passed for check in sanitized.run_checks(problem, case, precision="float32"))
+    assert all(check.passed for check in kernel_cases.run_checks(problem, case))
+    assert not all(check.passed for check in kernel_cases.run_checks(problem, case, precision="float32"))
 
 
 @pytest.mark.gpu
@@ -134,8 +134,8 @@ def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_mixed_precision_is_right_at_odd_shapes(math, form, shape):
     m, n, k = shape
-    case = sanitized.case("gemm", "cublas_mixed", {"math": math}, form=form, m=m, n=n, k=k, dtype="float32")
-    validation.require(sanitized.run_checks(sanitized.solve(case, round=1), case, round=1), math)
+    case = kernel_cases.case("gemm", "cublas_mixed", {"math": math}, form=form, m=m, n=n, k=k, dtype="float32")
+    validation.require(kernel_cases.run_checks(kernel_cases.solve(case, round=1), case, round=1), math)
 
 
 @pytest.mark.gpu
@@ -146,11 +146,11 @@ def test_every_mixed_precision_is_right_at_odd_shapes(math, form, shape):
 def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(math, beyond, conversion):
     """`beyond` is the precision whose bound is exceeded; tf32x3, with two TF32 numbers per operand, meets float32's."""
     tuning = {"math": math, "conversion": conversion}
-    case = sanitized.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")
-    problem = sanitized.solve(case)
+    case = kernel_cases.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")
+    problem = kernel_cases.solve(case)
     assert traits.precision(case) == math
-    assert all(check.passed for check in sanitized.run_checks(problem, case))
-    passed = all(check.passed for check in sanitized.run_checks(problem, case, precision=beyond or "float32"))
+    assert all(check.passed for check in kernel_cases.run_checks(problem, case))
+    passed = all(check.passed for check in kernel_cases.run_checks(problem, case, precision=beyond or "float32"))
     assert passed == (beyond is None)
 
 
@@ -273,7 +273,7 @@ def test_energy_is_measured_if_it_is_requested_and_counted(fake_gpus, tmp_path, 
 @pytest.mark.parametrize("size", [2049, 4097])
 def test_a_gpu_that_works_after_the_end_of_a_run_is_detected(monkeypatch, size, joined):
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
-    case = sanitized.case("gemm", "wrong_unjoined", {"joined": joined}, m=size, n=size, k=size)
+    case = kernel_cases.case("gemm", "wrong_unjoined", {"joined": joined}, m=size, n=size, k=size)
     problem = worker.make_problem(workloads.load("gemm"), case, CUDA)
     run = workloads.load_variant("gemm", "wrong_unjoined").setup(problem, joined=joined)
     CUDA.stopwatch(run)

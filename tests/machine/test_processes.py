@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from conftest import OWN_LOCKS, ROOT
+from conftest import PRIVATE_LOCKS, ROOT
 from ladder.errors import LadderError
 from ladder.machine import processes, programs
 
@@ -21,7 +21,7 @@ MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 def start_job(tmp_path, shell):
     """Start a shell whose command `shell` starts a job of a run, for `{}`: (the shell, the first line of output)."""
     (tmp_path / "waiting.py").write_text(MODULE)
-    variables = {"PYTHONPATH": f"{ROOT / 'src'}:{OWN_LOCKS}:{tmp_path}", "LADDER_TESTS_LOCKS": str(tmp_path)}
+    variables = {"PYTHONPATH": f"{ROOT / 'src'}:{PRIVATE_LOCKS}:{tmp_path}", "LADDER_TESTS_LOCKS": str(tmp_path)}
     line = ["bash", "-c", shell.format(f"{sys.executable} -m ladder.machine.processes waiting")]
     process = subprocess.Popen(line, env=os.environ | variables, stdout=subprocess.PIPE, text=True)
     return process, process.stdout.readline()

@@ -20,7 +20,7 @@ from ladder.records.case import Case
 from ladder.report import ranking, ranking_text
 from ladder.statistics.quotients import Ratio
 from ladder.store import results
-from stored_folders import gemv, publish, rows_of
+from stored_folders import gemv_case, publish, rows_of
 
 FAST = [[0.010, 0.011], [0.0101, 0.0109], [0.0102, 0.0110], [0.0099, 0.0112]]
 SLOW = [[3 * time for time in times] for times in FAST]
@@ -37,12 +37,14 @@ def folder(monkeypatch, tmp_path):
 @pytest.fixture
 def published():
     """A machine with three variants at one size and one at another, and a campaign of two of them."""
-    rows = rows_of(gemv("openmp", threads=1), SLOW) + rows_of(gemv("openmp", threads=2), FAST)
-    rows += rows_of(gemv("blas", threads=2), MIDDLE) + rows_of(gemv("c_openmp", threads=2, schedule="static"), SLOW)
-    rows += rows_of(gemv("blas", 2048, threads=1), SLOW)
+    rows = rows_of(gemv_case("openmp", threads=1), SLOW) + rows_of(gemv_case("openmp", threads=2), FAST)
+    rows += rows_of(gemv_case("blas", threads=2), MIDDLE) + rows_of(
+        gemv_case("c_openmp", threads=2, schedule="static"), SLOW
+    )
+    rows += rows_of(gemv_case("blas", 2048, threads=1), SLOW)
     publish("box-a", rows)
-    publish("box-b", rows_of(gemv("openmp", threads=1), SLOW))
-    campaign = rows_of(gemv("openmp", threads=2), MIDDLE) + rows_of(gemv("blas", threads=2), SLOW)
+    publish("box-b", rows_of(gemv_case("openmp", threads=1), SLOW))
+    campaign = rows_of(gemv_case("openmp", threads=2), MIDDLE) + rows_of(gemv_case("blas", threads=2), SLOW)
     publish("box-a", campaign, "2026-01-01")
     publish("box-a", campaign, "2026-01-02")
 
@@ -69,7 +71,7 @@ def test_variants_are_ranked_within_each_set_of_sizes_with_their_best_tuning(pub
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
 def test_the_best_tuning_counts_wherever_it_is_listed(order):
     times = {1: SLOW, 2: FAST}
-    publish("box-a", [row for threads in order for row in rows_of(gemv(threads=threads), times[threads])])
+    publish("box-a", [row for threads in order for row in rows_of(gemv_case(threads=threads), times[threads])])
     (only,) = ranked()
     assert [entry.case.tuning for entry in only.entries] == [{"threads": 2}]
 
@@ -95,7 +97,7 @@ def test_a_record_of_this_machine_replaces_what_is_published(published, monkeypa
 
 
 def test_samples_that_several_experiments_repeat_count_once():
-    rows = rows_of(gemv(), FAST) + rows_of(gemv(), FAST, experiment="other")
+    rows = rows_of(gemv_case(), FAST) + rows_of(gemv_case(), FAST, experiment="other")
     publish("box-a", rows)
     (only,) = ranked()
     assert len(only.entries[0].rows) == sum(map(len, FAST))
@@ -112,7 +114,9 @@ def test_every_tuning_and_filters(published):
 
 def test_shares_refer_to_the_ceiling_that_is_closest():
     stream = ranking.Case("stream", "openmp", {"kernel": "read", "elements": 4096, "dtype": "float64", "seed": 1}, {})
-    publish("box-a", rows_of(gemv(), FAST) + rows_of(gemv(cache="warm"), FAST) + rows_of(stream, [[1e-3]] * 4))
+    publish(
+        "box-a", rows_of(gemv_case(), FAST) + rows_of(gemv_case(cache="warm"), FAST) + rows_of(stream, [[1e-3]] * 4)
+    )
     cold, warm = ranked()
     assert cold.entries[0].bound == ranking.MEMORY
     # The product moves more bytes in a second than the stream, and so raises the ceiling to its own rate.
@@ -138,7 +142,7 @@ def test_what_is_printed(published, capsys):
 
 
 def test_a_case_that_has_not_converged_is_marked(capsys):
-    publish("box-a", rows_of(gemv("blas"), FAST, converged=False) + rows_of(gemv("openmp"), SLOW))
+    publish("box-a", rows_of(gemv_case("blas"), FAST, converged=False) + rows_of(gemv_case("openmp"), SLOW))
     text = show(capsys)
     assert "1  blas*" in text
     assert "2  openmp " in text
@@ -165,7 +169,7 @@ def test_how_much_slower_a_variant_is(ratio, text):
 
 
 def test_what_a_case_runs_on_is_said(capsys):
-    publish("box-a", rows_of(gemv("openmp"), FAST) + rows_of(gemv("cublas"), SLOW, device="cuda"))
+    publish("box-a", rows_of(gemv_case("openmp"), FAST) + rows_of(gemv_case("cublas"), SLOW, device="cuda"))
     text = show(capsys)
     assert re.search(r"1  openmp +CPU ", text)
     assert re.search(r"2  cublas +GPU ", text)
@@ -180,14 +184,14 @@ def test_below_a_ranking_are_the_files_of_the_fastest_and_the_command_that_measu
     ]
     words = lines[start + 4].split()
     assert lines[start + 3] == "To measure it again:"
-    assert words[-2:] == ["run", gemv("openmp", threads=2).key]
+    assert words[-2:] == ["run", gemv_case("openmp", threads=2).key]
     assert [case.key for case in cases_of(words[-1:])] == words[-1:]
     large = show(capsys, "--machine", "box-a", "--size", "n=2048")
     assert "\n  results/published/box-a/samples.csv.gz\n" in large
 
 
 def test_a_machine_without_the_day_says_when_it_was_published(capsys):
-    folder = publish("box-a", rows_of(gemv("mpi", ranks=2, mode="ship"), FAST, device="mpi"))
+    folder = publish("box-a", rows_of(gemv_case("mpi", ranks=2, mode="ship"), FAST, device="mpi"))
     about = json.loads((folder / "machine.json").read_text()) | {"published": "2026-02-03T10:00:00+00:00"}
     (folder / "machine.json").write_text(json.dumps(about))
     text = show(capsys, "--all")
@@ -206,8 +210,8 @@ def test_rungs_that_were_not_measured_are_named_in_the_order_of_the_ladder(publi
 
 
 def test_the_fastest_is_marked_where_a_machine_with_gpus_measured_none(capsys):
-    rows = rows_of(gemv("openmp"), FAST) + rows_of(gemv("openmp", 2048), FAST)
-    publish("box-a", rows + rows_of(gemv("cublas", 2048), SLOW, device="cuda"))
+    rows = rows_of(gemv_case("openmp"), FAST) + rows_of(gemv_case("openmp", 2048), FAST)
+    publish("box-a", rows + rows_of(gemv_case("cublas", 2048), SLOW, device="cuda"))
     text = show(capsys, "--machine", "box-a")
     assert re.search(r"n=512 +openmp‡", text)
     assert re.search(r"n=2048 +openmp ", text)
@@ -218,7 +222,7 @@ def test_the_fastest_is_marked_where_a_machine_with_gpus_measured_none(capsys):
 
 
 def test_ratios_of_campaigns_elsewhere_are_pointed_to(published, capsys):
-    pair = rows_of(gemv("openmp"), FAST) + rows_of(gemv("blas"), SLOW)
+    pair = rows_of(gemv_case("openmp"), FAST) + rows_of(gemv_case("blas"), SLOW)
     publish("box-c", pair)
     text = show(capsys, "--machine", "box-c", "--size", "n=512")
     assert "Campaigns on box-a measured these sizes in turns, for ratios without ~:" in text
@@ -244,7 +248,7 @@ def test_words_instead_of_a_ratio_have_a_note(published, ratio, note):
 
 
 def test_an_interval_of_a_time_that_has_no_ends_is_unknown(capsys):
-    publish("box-a", rows_of(gemv("openmp"), FAST[:1]))
+    publish("box-a", rows_of(gemv_case("openmp"), FAST[:1]))
     assert "10.5 ms [unknown]" in show(capsys)
 
 
@@ -324,7 +328,7 @@ def test_records_of_this_folder_are_results_too(capsys):
 def test_records_of_this_folder_are_marked(published, capsys, monkeypatch):
     text = show(capsys, "--machine", "box-a", "--size", "n=512")
     assert "°" not in text
-    own = pd.DataFrame(rows_of(gemv("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)
+    own = pd.DataFrame(rows_of(gemv_case("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)
     monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own)])
     lines = show(capsys, "--machine", "box-a", "--size", "n=512").splitlines()
     assert [line.split()[1] for line in lines if re.match("[0-9] +(blas|openmp)", line)] == ["blas°", "openmp"]

@@ -7,9 +7,9 @@ import pytest
 
 from conftest import ROOT
 from ladder.__main__ import main
-from stored_folders import gemv, publish, rows_of
+from stored_folders import gemv_case, publish, rows_of
 
-BLAS, OPENMP = gemv("blas", threads=2), gemv("openmp", threads=2)
+BLAS, OPENMP = gemv_case("blas", threads=2), gemv_case("openmp", threads=2)
 
 
 def times(seconds, seed=1):
@@ -27,12 +27,14 @@ def folder(monkeypatch, tmp_path):
 def published(folder):
     """A machine that measured two variants, and three campaigns of them in which one takes twice as long."""
     rows = rows_of(OPENMP, times(0.5)) + rows_of(BLAS, times(0.1))
-    rows += rows_of(gemv("blas", 2048, threads=2), times(0.3)) + rows_of(gemv("openmp", 2048, threads=2), times(0.2))
+    rows += rows_of(gemv_case("blas", 2048, threads=2), times(0.3)) + rows_of(
+        gemv_case("openmp", 2048, threads=2), times(0.2)
+    )
     publish("box-a", rows)
     publish("box-b", rows_of(BLAS, times(0.4)))
     for number in range(3):
         calls = rows_of(OPENMP, times(0.01, number)) + rows_of(BLAS, times(0.02, number + 10))
-        calls += rows_of(gemv("blas", threads=1), times(0.04, number))
+        calls += rows_of(gemv_case("blas", threads=1), times(0.04, number))
         publish("box-a", calls, f"2026-01-0{number + 1}")
 
 
@@ -71,7 +73,7 @@ def test_a_variant_stands_for_its_best_tuning_at_every_common_size(published, ca
 
 
 def test_a_condition_on_a_tuning_that_a_variant_lacks_is_for_the_other_one(folder, capsys):
-    scheduled = gemv("c_openmp", threads=2, schedule="static")
+    scheduled = gemv_case("c_openmp", threads=2, schedule="static")
     publish("box-a", rows_of(scheduled, times(0.1)) + rows_of(BLAS, times(0.2)))
     (result,) = document_of(capsys, "gemv/c_openmp", "gemv/blas", "schedule=static")["results"]
     assert result["ratio"]["value"] == pytest.approx(0.5, rel=0.02)

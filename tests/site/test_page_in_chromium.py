@@ -97,7 +97,7 @@ class Browser:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    browser = Browser(published_study.page_in(tmp_path_factory.mktemp("page")))
+    browser = Browser(published_study.write_page(tmp_path_factory.mktemp("page")))
     yield browser
     browser.driver.quit()
 

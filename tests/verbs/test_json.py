@@ -12,10 +12,10 @@ from ladder.planning import status
 from ladder.planning.plan import PlannedCase
 from ladder.records import record
 from ladder.verbs import VERBS
-from stored_folders import gemv, publish, rows_of
+from stored_folders import gemv_case, publish, rows_of
 
 CALLS = [[0.1, 0.11], [0.1, 0.12], [0.11, 0.1]]
-CASES = gemv("blas", threads=1), gemv("openmp", threads=1)
+CASES = gemv_case("blas", threads=1), gemv_case("openmp", threads=1)
 COMMANDS = {
     "list": ["--configfile", str(ROOT / "config/smoke.yaml"), "--cores", "2"],
     "list --rungs": ["--rungs"],

@@ -14,7 +14,7 @@ from ladder.workflow import invocation
 from ladder.workflow.builds import Builds
 from ladder.workflow.claims import Claims
 from ladder.workflow.resources import BlockResources
-from planned import CLUSTER, SMALL, experiment, planned
+from small_plans import CLUSTER, SMALL_SIZES, experiment, read_plan
 
 BLAS, OPENMP, RANKS = (
     {"blas": {"threads": 1}},
@@ -24,7 +24,7 @@ BLAS, OPENMP, RANKS = (
 EXPERIMENTS = {
     "first": experiment(BLAS | OPENMP),
     "second": experiment(OPENMP | {"interchanged": {"threads": 1}}),
-    "apart": experiment(BLAS, sizes=SMALL | {"m": 5}),
+    "apart": experiment(BLAS, sizes=SMALL_SIZES | {"m": 5}),
     "ranks": experiment(RANKS | BLAS, "gemv", {"n": 7, "m": 5}),
     "too many threads": experiment({"blas": {"threads": 64}}),
 }
@@ -42,7 +42,7 @@ def claims_of(experiments=EXPERIMENTS, nodes=None):
     names = {name.replace(" ", "_"): value for name, value in experiments.items()}
     text = yaml.safe_dump({"protocol": {"processes": 2}, "experiments": names}, sort_keys=False)
     Path("claims.yaml").write_text(text, encoding="utf-8")
-    study = planned({"study": experiment(BLAS)}, nodes, claims=["claims.yaml"])
+    study = read_plan({"study": experiment(BLAS)}, nodes, claims=["claims.yaml"])
     return Claims(study, Builds(study))
 
 

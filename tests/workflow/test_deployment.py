@@ -7,7 +7,7 @@ import pytest
 
 from ladder.errors import LadderError
 from ladder.workflow import deployment
-from planned import snakemake_workflow
+from small_plans import snakemake_workflow
 
 # A stand-in for apptainer: it writes what it mounts and the image, and runs the command on this machine.
 RUNTIME = """#!/bin/bash

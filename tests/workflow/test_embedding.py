@@ -14,7 +14,7 @@ import yaml
 from conftest import ROOT
 from ladder.planning import configuration
 from ladder.workflow import embedding
-from planned import snakemake_workflow
+from small_plans import snakemake_workflow
 
 SNAKEFILE = """
 configfile: "mine.yaml"

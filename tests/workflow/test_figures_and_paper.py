@@ -12,7 +12,7 @@ from ladder.workflow import paper
 from ladder.workflow.ceilings import Ceilings
 from ladder.workflow.figures import Figures
 from ladder.workflow.paper import Paper
-from planned import experiment, planned
+from small_plans import experiment, read_plan
 
 BLAS = {"blas": {"threads": 1}}
 STATED = {
@@ -43,7 +43,7 @@ def four_figures(monkeypatch):
 
 
 def figures_of(experiments, **changes):
-    study = planned(experiments, **changes)
+    study = read_plan(experiments, **changes)
     return Figures(study, Ceilings(study))
 
 
@@ -90,7 +90,7 @@ def test_a_mistake_in_a_figures_constants_ends_the_run_with_a_sentence(monkeypat
 
 
 def paper_of(experiments, folder="paper", **changes):
-    study = planned(experiments, **changes)
+    study = read_plan(experiments, **changes)
     return Paper(study, Ceilings(study), folder)
 
 

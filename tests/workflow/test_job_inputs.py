@@ -15,7 +15,7 @@ from ladder.workflow.ceilings import Ceilings
 from ladder.workflow.measurement import Measurement
 from ladder.workflow.sensitivity import Sensitivity
 from ladder.workflow.stamps import Stamps
-from planned import CLUSTER, experiment, job_of, planned
+from small_plans import CLUSTER, experiment, job_wildcards, read_plan
 
 BLAS = {"blas": {"threads": 1}}
 TRAINING = {"layers": "784-7-10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5, "dtype": "float64"}
@@ -42,7 +42,7 @@ def create_file(path):
 
 
 def test_a_stamp_is_of_one_variant_on_one_problem():
-    study = planned({"one": experiment({"blas": {"threads": [1, 2]}, "tiled": {"threads": 1}})})
+    study = read_plan({"one": experiment({"blas": {"threads": [1, 2]}, "tiled": {"threads": 1}})})
     paths = [stamps.path_of(case) for case in cases_of(study)]
     assert len(set(paths)) == 2
     assert paths[0].startswith("results/stamps/gemm-blas/form=nn+m=17+")
@@ -51,7 +51,7 @@ def test_a_stamp_is_of_one_variant_on_one_problem():
 
 def test_the_stamp_of_a_variant_that_uses_others_names_them():
     variants = {"host": {"product": ["blas", "tiled"], "threads": 1}}
-    study = planned({"one": experiment(variants, "mlp", TRAINING | {"source": "digits"})})
+    study = read_plan({"one": experiment(variants, "mlp", TRAINING | {"source": "digits"})})
     folders = {Path(stamps.path_of(case)).parent.name for case in cases_of(study)}
     assert folders == {"mlp-host-blas", "mlp-host-tiled"}
 
@@ -59,7 +59,7 @@ def test_the_stamp_of_a_variant_that_uses_others_names_them():
 def test_a_stamp_holds_the_code_and_all_protocols_of_its_cases():
     experiments = {name: experiment({"blas": {"threads": count}}) for name, count in (("one", 1), ("two", 2))}
     experiments["two"]["protocol"] = {"samples": 3}
-    study = planned(experiments)
+    study = read_plan(experiments)
     case = cases_of(study)[0]
     wildcards = SimpleNamespace(name=stamps.path_of(case).removeprefix("results/stamps/").removesuffix(".txt"))
     assert Stamps(study).fingerprint(wildcards) == sources.fingerprint(case)
@@ -68,7 +68,7 @@ def test_a_stamp_holds_the_code_and_all_protocols_of_its_cases():
 
 def test_samples_are_compared_with_their_machines_ceilings_but_for_those_that_measure_them():
     ceiling = experiment(BLAS, sizes={"form": "nn", "m": 33, "n": 33, "k": 33})
-    study = planned({"ceiling_flops": ceiling, "one": experiment(BLAS)})
+    study = read_plan({"ceiling_flops": ceiling, "one": experiment(BLAS)})
     ceilings = Ceilings(study)
     of_ceiling, of_one = cases_of(study)
     assert ceilings.of_case(of_ceiling) == []
@@ -79,22 +79,22 @@ def test_samples_are_compared_with_their_machines_ceilings_but_for_those_that_me
 
 
 def test_without_a_ceiling_that_runs_there_are_none():
-    skipped = planned({"ceiling_flops": experiment({"blas": {"threads": 64}}), "one": experiment(BLAS)})
+    skipped = read_plan({"ceiling_flops": experiment({"blas": {"threads": 64}}), "one": experiment(BLAS)})
     assert Ceilings(skipped).files == []
     assert Ceilings(skipped).of_case(cases_of(skipped)[1]) == []
-    assert Ceilings(planned({"one": experiment(BLAS)})).roofs == []
+    assert Ceilings(read_plan({"one": experiment(BLAS)})).roofs == []
 
 
 def test_ceilings_of_a_cluster_are_those_of_the_cases_node():
     ceiling = experiment({"blas": {"threads": 1}}, sizes={"form": "nn", "m": 33, "n": 33, "k": 33})
-    study = planned({"ceiling_flops": ceiling, "one": experiment({"blas": {"threads": 1}, "cublas": {}})}, CLUSTER)
+    study = read_plan({"ceiling_flops": ceiling, "one": experiment({"blas": {"threads": 1}, "cublas": {}})}, CLUSTER)
     assert [Ceilings(study).of_case(case) for case in cases_of(study)] == [[], "results/ceilings/lab.json", []]
 
 
 def test_a_newer_ceiling_makes_no_record_old_and_a_missing_record_waits_for_it():
     ceiling = experiment(BLAS, sizes={"form": "nn", "m": 33, "n": 33, "k": 33})
-    study = planned({"ceiling_flops": ceiling, "one": experiment(BLAS)})
-    job = job_of(cases_of(study)[1])
+    study = read_plan({"ceiling_flops": ceiling, "one": experiment(BLAS)})
+    job = job_wildcards(cases_of(study)[1])
     assert not is_flagged(measurement_of(study).ceilings(job), "ancient")
     create_file(measurement.record_of(job))
     assert is_flagged(measurement_of(study).ceilings(job), "ancient")
@@ -105,13 +105,13 @@ def test_what_is_compiled_is_what_the_case_runs(monkeypatch):
     monkeypatch.setattr(nvidia, "gpus", list)
     variants = {"blas": {"threads": 1}, "openmp": {"threads": 1}}
     sizes = {"n": 7, "m": 5}
-    study = planned(
+    study = read_plan(
         {
             "one": experiment(variants),
             "c": experiment({"c_openmp": {"threads": 1, "schedule": "static"}}, "gemv", sizes),
         }
     )
-    blas, openmp, c_openmp = map(job_of, cases_of(study))
+    blas, openmp, c_openmp = map(job_wildcards, cases_of(study))
     jobs = measurement_of(study)
     assert (jobs.compiled(blas), jobs.compiled(c_openmp)) == ([], [])
     assert jobs.compiled(openmp).startswith("results/compiled/")
@@ -124,7 +124,7 @@ def test_what_is_compiled_is_what_the_case_runs(monkeypatch):
 
 def test_kernels_are_built_for_the_configurations_architectures_and_this_machines(monkeypatch):
     monkeypatch.setattr(nvidia, "gpus", lambda: [{"capability": "8.0"}])
-    study = planned({"one": experiment({"cuda_naive": {}})}, architectures=["sm_90"])
+    study = read_plan({"one": experiment({"cuda_naive": {}})}, architectures=["sm_90"])
     builds = Builds(study)
     assert [path.split("/")[2] for path in builds.binaries] == ["sm_80", "sm_90"]
     assert [path.split("/")[2] for path in builds.binaries_of(cases_of(study)[0])] == ["sm_80"]
@@ -137,14 +137,14 @@ def test_a_cluster_builds_for_its_nodes_and_leaves_libraries_to_them(monkeypatch
         "one": experiment({"cuda_naive": {}}),
         "c": experiment({"c_openmp": {"threads": 1, "schedule": "static"}}, "gemv", {"n": 7, "m": 5}),
     }
-    study = planned(experiments, CLUSTER, architectures=["sm_90"])
+    study = read_plan(experiments, CLUSTER, architectures=["sm_90"])
     kernel, library = cases_of(study)
     assert [path.split("/")[2] for path in Builds(study).binaries_of(kernel)] == ["sm_90"]
     assert Builds(study).libraries_of(library) == []
 
 
 def test_a_paper_without_new_measurements_builds_no_kernel():
-    study = planned({"one": experiment({"cuda_naive": {}})}, architectures=["sm_90"], measure=False)
+    study = read_plan({"one": experiment({"cuda_naive": {}})}, architectures=["sm_90"], measure=False)
     builds = Builds(study)
     assert builds.reports == []
     (path,) = builds.binaries
@@ -153,10 +153,10 @@ def test_a_paper_without_new_measurements_builds_no_kernel():
 
 
 def test_downloaded_data_never_make_a_record_old():
-    study = planned(
+    study = read_plan(
         {"one": experiment({"host": {"product": "blas", "threads": 1}}, "mlp", TRAINING | {"source": "digits"})}
     )
-    job = job_of(cases_of(study)[0])
+    job = job_wildcards(cases_of(study)[0])
     jobs = measurement_of(study)
     assert len(jobs.data(job)) == 4
     assert not any(is_flagged(path, "ancient") for path in jobs.data(job))
@@ -165,16 +165,16 @@ def test_downloaded_data_never_make_a_record_old():
 
 
 def test_a_reference_is_of_its_sizes_alone():
-    study = planned(
+    study = read_plan(
         {"one": experiment({"host": {"product": "blas", "threads": 1}}, "mlp", TRAINING | {"source": "digits"})}
     )
-    path = Path(measurement_of(study).reference(job_of(cases_of(study)[0])))
+    path = Path(measurement_of(study).reference(job_wildcards(cases_of(study)[0])))
     assert path.parent == Path("results/references/mlp")
     wildcards = SimpleNamespace(workload="mlp", sizes=path.stem)
     assert data.of_reference(wildcards)[0].startswith("results/data/digits/")
     assert data.reference_option(wildcards) == "--data results/data/digits"
-    products = planned({"one": experiment(BLAS)})
-    assert measurement_of(products).reference(job_of(cases_of(products)[0])) == []
+    products = read_plan({"one": experiment(BLAS)})
+    assert measurement_of(products).reference(job_wildcards(cases_of(products)[0])) == []
 
 
 def test_a_reference_of_no_sizes_ends_the_run_with_a_sentence():
@@ -222,12 +222,12 @@ def test_data_are_available_if_they_exist_or_are_built_from_what_is_published(ar
 
 
 def test_the_sensitivity_is_of_the_cases_that_this_machine_can_run():
-    sensitivity = Sensitivity(planned({}))
+    sensitivity = Sensitivity(read_plan({}))
     assert sensitivity.cases
     assert sensitivity.keys() == [case.key for case in sensitivity.cases]
     assert all(path.startswith("results/data/") for path in sensitivity.data())
-    all_cases = Sensitivity(planned({}, sensitivity="all"))
-    first = Sensitivity(planned({}, sensitivity="first"))
+    all_cases = Sensitivity(read_plan({}, sensitivity="all"))
+    first = Sensitivity(read_plan({}, sensitivity="first"))
     assert set(first.keys()) < set(all_cases.keys())
     assert first.fingerprint(None) == sources.digest(
         "ladder.verbs.sensitivity",

@@ -11,7 +11,7 @@ import pytest
 from ladder.machine import revision
 from ladder.workflow.commands import Commands, set_variables
 from ladder.workflow.resources import JobResources
-from planned import CLUSTER, experiment, job_of, planned, snakemake_workflow
+from small_plans import CLUSTER, experiment, job_wildcards, read_plan, snakemake_workflow
 
 VARIANTS = {
     "blas": {"threads": 2},
@@ -29,8 +29,8 @@ def folder(tmp_path, monkeypatch):
 
 def resources_of(nodes=None, **changes):
     """The JobResources, and the wildcards of a job of every variant."""
-    study = planned({"one": experiment(VARIANTS, "gemv", {"n": 7, "m": 5})}, nodes, **changes)
-    return JobResources(study), {item.case.variant: job_of(item.case) for item in study.cases}
+    study = read_plan({"one": experiment(VARIANTS, "gemv", {"n": 7, "m": 5})}, nodes, **changes)
+    return JobResources(study), {item.case.variant: job_wildcards(item.case) for item in study.cases}
 
 
 def values(resources, *arguments):
@@ -95,7 +95,7 @@ def test_in_an_environment_of_snakemakes_the_code_is_found_by_a_variable():
 
 
 def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
-    study, line = planned({}, CLUSTER | {"cpu": CLUSTER["cpu"]}), Commands(True, False).on_node("list")
+    study, line = read_plan({}, CLUSTER | {"cpu": CLUSTER["cpu"]}), Commands(True, False).on_node("list")
     study.site["prelude"], study.site["wrapper"] = "export OMP_PROC_BIND=true; true $UNSET_BY_NOBODY", "echo"
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     set_variables(study, snakemake_workflow(is_main_process=False))
@@ -110,7 +110,7 @@ def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
 
 def test_each_kind_of_nodes_has_a_prelude_and_a_wrapper_of_its_own():
     gpu = CLUSTER["gpu"] | {"prelude": "echo of gpu", "wrapper": "echo inside"}
-    study, line = planned({}, CLUSTER | {"gpu": gpu}), Commands(True, False).on_node("list")
+    study, line = read_plan({}, CLUSTER | {"gpu": gpu}), Commands(True, False).on_node("list")
     study.site["prelude"], study.site["wrapper"] = "echo of all", "echo outside"
     set_variables(study, snakemake_workflow(is_main_process=False))
     printed = {}
@@ -149,7 +149,7 @@ def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
     for name in ("BASH_ENV", "BASHOPTS", "CDPATH"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
-    set_variables(planned({}), snakemake_workflow())
+    set_variables(read_plan({}), snakemake_workflow())
     assert not {"BASH_ENV", "BASHOPTS", "CDPATH", "LADDER_PRELUDE_cpu", "LADDER_UNSET"} & set(os.environ)
     expected = {"LADDER_PYTHON": sys.executable, "LADDER_CODE": "/project/src", "LADDER_PARENT": str(os.getpid())}
     expected["PYTHONSAFEPATH"] = "1"
@@ -159,8 +159,8 @@ def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
 @pytest.mark.parametrize(("nodes", "name"), [(CLUSTER, "LADDER_COMMIT"), (None, "LADDER_UNCHANGED")])
 def test_the_revision_is_determined_once_by_the_run_that_measures(monkeypatch, nodes, name):
     monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
-    set_variables(planned({}, nodes, measure=False), snakemake_workflow())
-    set_variables(planned({}, nodes), snakemake_workflow(is_main_process=False))
+    set_variables(read_plan({}, nodes, measure=False), snakemake_workflow())
+    set_variables(read_plan({}, nodes), snakemake_workflow(is_main_process=False))
     assert name not in os.environ
-    set_variables(planned({}, nodes), snakemake_workflow())
+    set_variables(read_plan({}, nodes), snakemake_workflow())
     assert os.environ[name] == {"LADDER_COMMIT": "c-dirty", "LADDER_UNCHANGED": "c 0"}[name]

@@ -17,7 +17,7 @@ from ladder.planning import slurm, status
 from ladder.records import runs
 from ladder.workflow import interruption, run
 from ladder.workflow.mistakes import ending_run
-from planned import CLUSTER, experiment, job_of, planned, snakemake_workflow
+from small_plans import CLUSTER, experiment, job_wildcards, read_plan, snakemake_workflow
 
 BLAS = {"one": experiment({"blas": {"threads": [1, 2]}})}
 
@@ -44,13 +44,13 @@ def run_of(study, *jobs, **changes):
 def measuring_jobs(study):
     """The jobs that measure the cases of a study."""
     return [
-        job(path, "measure", wildcards=job_of(item.case))
+        job(path, "measure", wildcards=job_wildcards(item.case))
         for item, path in zip(study.cases, sorted(study.records(study.experiments)), strict=True)
     ]
 
 
 def test_a_run_writes_what_it_is_to_measure_and_ends_with_a_summary(capsys):
-    study = planned(BLAS)
+    study = read_plan(BLAS)
     first, _ = measuring_jobs(study)
     begun = run_of(study, first, job("results/table.csv"))
     begun.start()
@@ -61,7 +61,7 @@ def test_a_run_writes_what_it_is_to_measure_and_ends_with_a_summary(capsys):
 
 @pytest.mark.parametrize("changes", [{"measure": False}, {"touch": True}])
 def test_a_run_that_measures_nothing_writes_and_prints_nothing(capsys, changes):
-    study = planned(BLAS, **{name: value for name, value in changes.items() if name == "measure"})
+    study = read_plan(BLAS, **{name: value for name, value in changes.items() if name == "measure"})
     begun = run_of(study, touch=changes.get("touch", False))
     begun.start()
     begun.end()
@@ -75,12 +75,12 @@ def test_results_that_cannot_be_written_end_the_run_before_its_first_job(monkeyp
 
     monkeypatch.setattr(run, "require_writable_folders", refuse)
     with pytest.raises(SystemExit, match=r"^ladder: results/table.csv can't be written.$"):
-        run_of(planned({}), job("results/table.csv")).start()
-    run_of(planned({}), job("results/table.csv"), touch=True).start()
+        run_of(read_plan({}), job("results/table.csv")).start()
+    run_of(read_plan({}), job("results/table.csv"), touch=True).start()
 
 
 def test_cases_of_this_machine_are_not_submitted_to_a_cluster():
-    study = planned(BLAS)
+    study = read_plan(BLAS)
     with pytest.raises(SystemExit, match=r"for a cluster, add `on_cluster=1` to `--default-resources`"):
         run_of(study, *measuring_jobs(study), local_exec=False).start()
     run_of(study, job("results/table.csv"), local_exec=False).start()
@@ -92,7 +92,7 @@ def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelle
     monkeypatch.setattr(slurm, "require_accepted", lambda site, path, kinds: tried.append((str(path), kinds)))
     monkeypatch.setattr(slurm, "require_packages", lambda cases: tried.append(len(cases)))
     monkeypatch.setattr(slurm, "cancel_stray", lambda: ["7", "8"])
-    study = planned({"one": experiment({"mpi": {"ranks": 2, "mode": "ship"}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
+    study = read_plan({"one": experiment({"mpi": {"ranks": 2, "mode": "ship"}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm")).start()
     assert tried == ["plain", 1, ("site.yaml", ["mpi"])]
     assert capsys.readouterr().err == "ladder: cancelled the Slurm jobs of an earlier run: 7, 8.\n"
@@ -100,14 +100,14 @@ def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelle
 
 def test_only_slurms_executor_asks_slurm(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    study = planned({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
+    study = read_plan({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
     with pytest.raises(SystemExit, match="There is no `sbatch` here"):
         run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm"), local_exec=False).start()
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="lsf"), local_exec=False).start()
 
 
 def test_job_arrays_are_refused():
-    study = planned({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
+    study = read_plan({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
     options = {"executor_plugin": SimpleNamespace(name="slurm"), "local_exec": False}
     with pytest.raises(SystemExit, match=r"Job arrays can't be used: .* Start again without `--slurm-array-jobs`"):
         run_of(study, *measuring_jobs(study), executor_settings=SimpleNamespace(array_jobs="all"), **options).start()
@@ -121,7 +121,7 @@ def test_what_a_failed_job_restored_is_older_than_its_inputs_and_so_rebuilt():
     persistence = SimpleNamespace(cleanup_metadata=forgotten.append)
     jobs = [job(update("figure.pdf"), inputs=["newer", "input", "missing"]), job("record.json", inputs=["input"])]
     jobs += [job(update("missing.pdf"), inputs=["input"]), job(update("figure.png"))]
-    run_of(planned({}), *jobs, persistence=persistence).fail()
+    run_of(read_plan({}), *jobs, persistence=persistence).fail()
     assert forgotten == ["figure.pdf"]
     assert Path("figure.pdf").stat().st_mtime == 999
     assert Path("record.json").stat().st_mtime == 3000
@@ -205,7 +205,7 @@ def test_a_file_that_cannot_be_read_ends_the_run_and_a_defect_does_not():
 @pytest.mark.parametrize(("only", "count"), [(["one"], 1), (["one", "ceiling_memory"], 2), ([], 2)])
 def test_with_only_the_summary_leaves_out_skipped_ceilings_that_nobody_asked_for(only, count):
     ceilings = {"ceiling_memory": experiment({"openmp": {"threads": 64}}, "stream", {"elements": 10})}
-    study = planned({"one": experiment({"blas": {"threads": 1}}), **ceilings}, only=only)
+    study = read_plan({"one": experiment({"blas": {"threads": 1}}), **ceilings}, only=only)
     assert len(study.cases) == 2
     run_of(study).start()
     assert len(status.read()["cases"]) == count

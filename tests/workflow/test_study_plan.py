@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from ladder.workflow import study_plan
-from planned import experiment, job_of, planned, snakemake_workflow
+from small_plans import experiment, job_wildcards, read_plan, snakemake_workflow
 
 TWO = {"blas": {"threads": [1, 2]}}
 
@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_records_are_those_of_the_experiments_machines_and_cases_that_run():
-    study = planned(
+    study = read_plan(
         {"one": experiment({"blas": {"threads": [1, 2, 3]}}), "other": experiment({"tiled": {"threads": 1}})}
     )
     assert study.experiments == ["one", "other"]
@@ -33,18 +33,18 @@ def test_records_are_those_of_the_experiments_machines_and_cases_that_run():
 
 
 def test_a_case_of_two_experiments_has_one_record():
-    study = planned({"one": experiment(TWO), "other": experiment(TWO)})
+    study = read_plan({"one": experiment(TWO), "other": experiment(TWO)})
     assert len(study.cases) == 4
     assert len(study.records(study.experiments)) == 2
 
 
 def test_a_run_that_measures_nothing_keeps_what_has_a_record_and_knows_every_case():
     experiments = {"one": experiment(TWO)}
-    (path, _) = planned(experiments).records(["one"])
-    assert planned(experiments, measure=False).cases == []
+    (path, _) = read_plan(experiments).records(["one"])
+    assert read_plan(experiments, measure=False).cases == []
     Path(path).parent.mkdir(parents=True)
     Path(path).touch()
-    study = planned(experiments, measure=False)
+    study = read_plan(experiments, measure=False)
     assert study.records(["one"]) == [path]
     assert [str(item.skipped) for item in study.cases if item.skipped] == ["not measured"]
     assert [item.skipped for item in study.every_case] == [None, None]
@@ -52,7 +52,7 @@ def test_a_run_that_measures_nothing_keeps_what_has_a_record_and_knows_every_cas
 
 def test_cases_of_a_cluster_are_planned_for_its_nodes():
     nodes = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
-    study = planned({"one": experiment(TWO)}, nodes={"cpu": nodes, "gpu": nodes | {"machine": "lab-gpu", "gpus": 1}})
+    study = read_plan({"one": experiment(TWO)}, nodes={"cpu": nodes, "gpu": nodes | {"machine": "lab-gpu", "gpus": 1}})
     assert study.machines == ["lab", "lab-gpu"]
     assert study.measured_machines == ["lab"]
     assert study.target_of(study.cases[0].case).cores == 8
@@ -61,7 +61,7 @@ def test_cases_of_a_cluster_are_planned_for_its_nodes():
 
 
 def test_the_document_of_a_plan_is_its_experiments_alone():
-    study = planned({"one": experiment(TWO), "other": experiment({"tiled": {"threads": 64}})})
+    study = read_plan({"one": experiment(TWO), "other": experiment({"tiled": {"threads": 64}})})
     document = json.loads(study.document(SimpleNamespace(experiment="other")))
     assert document["experiment"] == "other"
     assert [case["left_out"] for case in document["cases"]] == ["needs 64 cores, 2 available"]
@@ -71,10 +71,10 @@ def test_the_document_of_a_plan_is_its_experiments_alone():
 
 
 def test_a_case_that_is_not_planned_ends_the_run_with_a_sentence():
-    study = planned({"one": experiment(TWO)})
+    study = read_plan({"one": experiment(TWO)})
     case = study.cases[0].case
-    assert study.planned_case(job_of(case)) == case
-    job = job_of(case)
+    assert study.planned_case(job_wildcards(case)) == case
+    job = job_wildcards(case)
     job.case = job.case.replace("m=17", "m=18")
     with pytest.raises(SystemExit, match=r"^ladder: gemm/blas/form=nn,m=18,\S+ is not a case of this configuration: "):
         study.planned_case(job)
@@ -82,7 +82,7 @@ def test_a_case_that_is_not_planned_ends_the_run_with_a_sentence():
 
 def test_protocols_are_those_of_the_cases():
     experiments = {"one": experiment(TWO), "other": experiment({"tiled": {"threads": 1}}, protocol={"samples": 3})}
-    study = planned(experiments)
+    study = read_plan(experiments)
     samples = {key.split("/")[1]: json.loads(protocol)["samples"] for key, protocol in study.protocols.items()}
     assert samples["tiled"] == 3 != samples["blas"]
 

@@ -8,7 +8,7 @@ from ladder.planning import slurm
 from ladder.records import record
 from ladder.workflow import totals
 from ladder.workflow.resources import JobResources
-from planned import CLUSTER, experiment, job_of, planned
+from small_plans import CLUSTER, experiment, job_wildcards, read_plan
 
 CASES = {
     "blas": {"threads": [1, 2, 9]},
@@ -28,13 +28,13 @@ def folder(tmp_path, monkeypatch):
 
 def announced(**gpu):
     """The lines for a study that measures all of its cases."""
-    plan = planned(
+    plan = read_plan(
         {"one": experiment(CASES, "gemv", {"n": 7, "m": 5}, protocol={"cap": 90})}, CLUSTER | {"gpu": GPU | gpu}
     )
     resources, jobs = JobResources(plan), [SimpleNamespace(output=["results/stamps/x.txt"], resources={})]
     for item in plan.cases:
         if not item.skipped:
-            wildcards = job_of(item.case)
+            wildcards = job_wildcards(item.case)
             values = {
                 name: value(wildcards, **{"attempt": 1} if name == "runtime" else {}) if callable(value) else value
                 for name, value in resources.measuring.items()
@@ -71,7 +71,7 @@ def test_a_case_that_shares_its_node_takes_a_part_of_it():
 
 
 def test_without_jobs_the_totals_are_zero():
-    (line,) = totals.summary(planned({}, CLUSTER), [])
+    (line,) = totals.summary(read_plan({}, CLUSTER), [])
     assert line == "ladder: 0 jobs for the cluster, at most 0 node-hours by their time limits."
 
 
@@ -93,12 +93,12 @@ def test_the_wall_time_is_that_of_the_jobs_at_a_time():
 
 
 def test_jobs_that_measure_no_case_are_counted_apart():
-    plan = planned({"one": experiment({"blas": {"threads": 1}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
+    plan = read_plan({"one": experiment({"blas": {"threads": 1}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
     resources = {"kind": "cpu", "nodes": 1, "runtime": 30, "slurm_extra": "--exclusive"}
     (case,) = [item.case for item in plan.cases]
     path = record.path_of(plan.cases[0].machine, case.key)
     jobs = [SimpleNamespace(output=["results/machines/a.json"], resources=resources) for _ in range(2)]
-    jobs.append(SimpleNamespace(output=[path], wildcards=job_of(case), resources=resources))
+    jobs.append(SimpleNamespace(output=[path], wildcards=job_wildcards(case), resources=resources))
     head, *_, wall = totals.summary(plan, jobs, at_once=2)
     assert head.startswith("ladder: 3 jobs for the cluster, 1 of them measurements, at most 1.5 node-hours")
     assert wall.startswith("  With 2 jobs at a time at most 1 h")

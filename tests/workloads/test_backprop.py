@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-import elementary
+import emulator
 from ladder.build import libraries
 from ladder.catalogue import setup_arguments, workloads
 from ladder.data import dataset
@@ -70,7 +70,7 @@ def tuning_of(variant):
 
 
 def problem_of(sizes, variant="blas"):
-    return make_problem(backprop, Case("backprop", variant, sizes, tuning_of(variant)), elementary.guarded_host())
+    return make_problem(backprop, Case("backprop", variant, sizes, tuning_of(variant)), emulator.guarded_host())
 
 
 def failures(sizes, digits, exact, run, problem, before=lambda round: None):
@@ -94,7 +94,7 @@ def failures_of(sizes, digits, exact, variant, **tuning):
     backprop.fill(problem.inputs, sizes, 0, digits)
     steps = Steps.of(module.setup(problem, **tuning_of(variant), **tuning))
     failed = failures(sizes, digits, exact, steps.timed(), problem)
-    assert elementary.are_whole(problem.device.guards), "a variant writes behind an array"
+    assert emulator.are_intact(problem.device.guards), "a variant writes behind an array"
     return failed
 
 

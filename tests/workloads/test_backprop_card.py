@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import elementary
-import epochs
+import backprop_epochs
+import emulator
 from ladder import cuda, devices
 from ladder.workloads.backprop import cuda_fused
 from ladder.workloads.mlp import products
@@ -24,9 +24,9 @@ KERNELS = {
 @functools.cache
 def kernels(variant, dtype, names=(), **tuning):
     """The kernels of a variant, compiled for the CPU once."""
-    macros = elementary.named(names or KERNELS[variant], MAX_SHARED if variant == "cuda_fused" else 0)
+    macros = emulator.kernel_macros(names or KERNELS[variant], MAX_SHARED if variant == "cuda_fused" else 0)
     with tempfile.TemporaryDirectory() as folder:
-        return elementary.Kernels(Path(folder), "named.cpp", "backprop", variant, dtype, macros, **tuning)
+        return emulator.Kernels(Path(folder), "named.cpp", "backprop", variant, dtype, macros, **tuning)
 
 
 @pytest.fixture
@@ -60,11 +60,13 @@ def make_launch(kernel, grid, block, arguments, shared):
         pytest.param("float32", "tf32", "784-10", 17, marks=pytest.mark.slow),
     ],
 )
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_three_fused_kernels_are_right_in_emulation(fused, dtype, math, layers, images):
-    case = epochs.case_of("cuda_fused", {"math": math, "graph": "off"}, layers=layers, images=images, dtype=dtype)
+    case = backprop_epochs.case_of(
+        "cuda_fused", {"math": math, "graph": "off"}, layers=layers, images=images, dtype=dtype
+    )
     fused(dtype, cuda_fused.default_tiling(case.sizes), math)
-    assert epochs.emulated(case) == []
+    assert backprop_epochs.emulated_failures(case) == []
 
 
 def numpy_products(name):
@@ -81,14 +83,16 @@ def numpy_products(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", epochs.DTYPES)
-@elementary.needs_compiler
+@pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
+@emulator.needs_compiler
 def test_kernels_other_than_products_are_right_in_emulation(monkeypatch, dtype):
     monkeypatch.setattr(cuda, "kernel", kernels("cuda", dtype).get)
     monkeypatch.setattr(products, "of", numpy_products)
     for layers, images in (("784-20-10", 17), ("784-33-17-9-10", 1), ("784-33-40-10", 300)):
-        case = epochs.case_of("cuda", {"product": "cublas", "graph": "off"}, layers=layers, images=images, dtype=dtype)
-        assert epochs.emulated(case) == [], case.key
+        case = backprop_epochs.case_of(
+            "cuda", {"product": "cublas", "graph": "off"}, layers=layers, images=images, dtype=dtype
+        )
+        assert backprop_epochs.emulated_failures(case) == [], case.key
 
 
 FORMS = {
@@ -106,13 +110,13 @@ FORMS = {
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype", epochs.DTYPES)
+@pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
 @pytest.mark.parametrize("images", [1, 17, 1000])
-@pytest.mark.parametrize("layers", epochs.LAYERS)
+@pytest.mark.parametrize("layers", backprop_epochs.LAYERS)
 @pytest.mark.parametrize("variant", FORMS)
 def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
     if variant == "pytorch_cuda":
         pytest.importorskip("torch", reason="requires PyTorch")
     for tuning in FORMS[variant]:
-        case = epochs.case_of(variant, tuning, layers=layers, images=images, dtype=dtype)
-        assert epochs.failures(case, devices.load("cuda")) == [], case.key
+        case = backprop_epochs.case_of(variant, tuning, layers=layers, images=images, dtype=dtype)
+        assert backprop_epochs.failures(case, devices.load("cuda")) == [], case.key

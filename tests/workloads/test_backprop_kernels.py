@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import elementary
-import epochs
+import backprop_epochs
+import emulator
 from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
@@ -52,7 +52,7 @@ def kernels(variant, dtype, source=None):
     """The kernels of a variant, or of another source, compiled for the CPU once."""
     macros = {"LIKE": LIKE[variant]} | ({"SOURCE": f'"{source}"'} if source else {})
     with tempfile.TemporaryDirectory() as folder:
-        return elementary.Kernels(Path(folder), "backprop.cpp", "backprop", variant, dtype, macros)
+        return emulator.Kernels(Path(folder), "backprop.cpp", "backprop", variant, dtype, macros)
 
 
 @pytest.fixture
@@ -72,37 +72,44 @@ def emulate(monkeypatch):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", epochs.DTYPES)
+@pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
 @pytest.mark.parametrize(("variant", "tuning"), [(name, form) for name in CHOICES for form in covering_forms(name)])
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
     emulate(kernels(variant, dtype))
-    for layers in epochs.LAYERS:
-        assert epochs.emulated(epochs.case_of(variant, tuning, layers=layers, epochs=1, dtype=dtype)) == [], layers
+    for layers in backprop_epochs.LAYERS:
+        assert (
+            backprop_epochs.emulated_failures(
+                backprop_epochs.case_of(variant, tuning, layers=layers, epochs=1, dtype=dtype)
+            )
+            == []
+        ), layers
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("images", [1, 33, 65])
 @pytest.mark.parametrize("variant", ["cuda_flat", "cuda_kernels"])
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, images):
     emulate(kernels(variant, "float32"))
     for block in (32, 160):
         tuning = covering_forms(variant)[1] | {"block": block}
-        assert epochs.emulated(epochs.case_of(variant, tuning, images=images, epochs=1)) == []
+        assert (
+            backprop_epochs.emulated_failures(backprop_epochs.case_of(variant, tuning, images=images, epochs=1)) == []
+        )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", epochs.DTYPES)
+@pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
 @pytest.mark.parametrize("variant", CHOICES)
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_every_kernel_is_right_in_emulation(emulate, variant, dtype):
     emulate(kernels(variant, dtype))
     for tuning in forms(variant):
         # These forms cover all kernels: products depend on `operands` only, the error on `error` only.
         if variant != "cuda_kernels" or (tuning["operands"] == "shared") == (tuning["error"] == "block"):
-            case = epochs.case_of(variant, tuning, layers="784-5-3-10", images=5, dtype=dtype)
-            assert epochs.emulated(case) == [], tuning
+            case = backprop_epochs.case_of(variant, tuning, layers="784-5-3-10", images=5, dtype=dtype)
+            assert backprop_epochs.emulated_failures(case) == [], tuning
 
 
 FAULTS = {
@@ -118,7 +125,7 @@ FAULTS = {
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("fault", FAULTS)
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_a_fault_in_a_kernel_is_detected(tmp_path, emulate, fault):
     text, replacement = FAULTS[fault]
     source = binaries.source_of("backprop", "cuda_kernels").read_text()
@@ -127,16 +134,20 @@ def test_a_fault_in_a_kernel_is_detected(tmp_path, emulate, fault):
     emulate(kernels("cuda_kernels", "float32", tmp_path / "faulty.cu"))
     tuning = {"error": "emulated" if "error" in fault else "block", "block": 64}
     with np.errstate(invalid="ignore"):
-        assert epochs.emulated(epochs.case_of("cuda_kernels", tuning, layers="784-9-5-10", images=40))
+        assert backprop_epochs.emulated_failures(
+            backprop_epochs.case_of("cuda_kernels", tuning, layers="784-9-5-10", images=40)
+        )
 
 
 @pytest.mark.slow
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_the_eleven_kernels_are_phases(emulate):
     emulate(kernels("cuda_kernels", "float32"))
 
     def launches(layers, **tuning):
-        problem = make_problem(backprop, epochs.case_of("cuda_kernels", tuning, layers=layers), elementary.device())
+        problem = make_problem(
+            backprop, backprop_epochs.case_of("cuda_kernels", tuning, layers=layers), emulator.device()
+        )
         kernels = {}
         for phase, step in cuda_kernels.setup(problem, **tuning).run:
             if isinstance(name := step.args[0], str):
@@ -157,7 +168,12 @@ def test_the_eleven_kernels_are_phases(emulate):
 @pytest.mark.parametrize(
     ("variant", "tuning", "layers", "sentence"),
     [
-        ("cuda_kernels", {"block": 48}, epochs.LAYERS[0], "block=48 of backprop/cuda_kernels must be a multiple of 32"),
+        (
+            "cuda_kernels",
+            {"block": 48},
+            backprop_epochs.LAYERS[0],
+            "block=48 of backprop/cuda_kernels must be a multiple of 32",
+        ),
         ("cuda_kernels", {}, "784-200-100-10", "needs 81204 bytes .* weights of layer 2, .* 49152"),
         ("cuda_flat", {}, "784-3000000-10", "would need 2355000000 threads, .* lower images, or the widths"),
     ],
@@ -165,8 +181,8 @@ def test_the_eleven_kernels_are_phases(emulate):
 def test_layers_that_do_not_fit_raise_a_sentence(monkeypatch, variant, tuning, layers, sentence):
     monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: print)
     monkeypatch.setattr(cuda_kernels, "texture", lambda table: table)
-    case = epochs.case_of(variant, tuning, layers=layers, images=1)
-    device = elementary.device()
+    case = backprop_epochs.case_of(variant, tuning, layers=layers, images=1)
+    device = emulator.device()
     device.empty = np.empty  # nothing is written to it
     problem = make_problem(backprop, case, device)
     with pytest.raises(LadderError, match=sentence):
@@ -174,11 +190,11 @@ def test_layers_that_do_not_fit_raise_a_sentence(monkeypatch, variant, tuning, l
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype", epochs.DTYPES)
+@pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
 @pytest.mark.parametrize("images", [1, 17, 1000])
-@pytest.mark.parametrize("layers", epochs.LAYERS)
+@pytest.mark.parametrize("layers", backprop_epochs.LAYERS)
 @pytest.mark.parametrize("variant", CHOICES)
 def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
     for tuning, block in zip(forms(variant), itertools.cycle((32, 1024, 96, 256, 512))):
-        case = epochs.case_of(variant, tuning | {"block": block}, layers=layers, images=images, dtype=dtype)
-        assert epochs.failures(case, devices.load("cuda")) == [], case.key
+        case = backprop_epochs.case_of(variant, tuning | {"block": block}, layers=layers, images=images, dtype=dtype)
+        assert backprop_epochs.failures(case, devices.load("cuda")) == [], case.key

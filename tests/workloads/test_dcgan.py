@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from test_tconv import by_definition, emulated_kernel, round_to_tf32
 
-import elementary
-import sanitized
+import emulator
+import kernel_cases
 from ladder import cuda, devices
 from ladder.catalogue import setup_arguments, traits, workloads
 from ladder.cuda import dependent_launch
@@ -309,7 +309,7 @@ def is_right_on_gpu(variant, sizes, tuning):
     """Whether a variant's pictures are right in two rounds."""
     case = Case("dcgan", variant, sizes, tuning)
     for round in range(2):
-        problem = sanitized.solve(case, round=round)
+        problem = kernel_cases.solve(case, round=round)
         problem.outputs = {"pictures": devices.of(case).to_host(problem.pictures)}
         if has_failed(problem, round, traits.precision(case)):
             return False
@@ -317,7 +317,7 @@ def is_right_on_gpu(variant, sizes, tuning):
 
 
 @pytest.mark.exhaustive
-@elementary.needs_compiler
+@emulator.needs_compiler
 @pytest.mark.parametrize("epilogue", ["separate", "fused"])
 def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
     for name, stand_in in {"kernel": emulated_kernel(), "empty": HOST.empty, "multiprocessors": lambda: 1}.items():
@@ -329,7 +329,7 @@ def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
 
 
 @pytest.mark.slow
-@elementary.needs_compiler
+@emulator.needs_compiler
 @pytest.mark.parametrize("images", [1, 199])
 @pytest.mark.parametrize(("math", "kind"), [("tf32", np.float32), ("bfloat16", np.uint16)])
 def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math, kind, images):

@@ -14,27 +14,27 @@ from ladder.harness.steps import in_order
 from ladder.records.case import Case
 from ladder.workloads.dcgan import cuda as cuda_variant
 from ladder.workloads.dcgan import gpu, home
-from simulated import Card
+from simulated_gpus import SimulatedGpus
 
 WIDTH = 3
 
 
 @pytest.fixture
 def gpus(monkeypatch):
-    gpus = Card()
+    gpus = SimulatedGpus()
 
     def copy(target, values, stream):
-        stream.do(0.5 * len(target))
+        stream.enqueue(0.5 * len(target))
         target[...] = values
 
     def steps(latents, pictures):
         (batch,) = pictures  # groups of one batch
 
         def draw():
-            gpus.current().do(float(len(latents)))
+            gpus.current().enqueue(float(len(latents)))
             batch[...] = 2 * latents
 
-        return [[("projection", lambda: gpus.current().do(0.0)), ("layer 1", draw)]]
+        return [[("projection", lambda: gpus.current().enqueue(0.0)), ("layer 1", draw)]]
 
     for name, stand_in in {
         "load_cupy": lambda: gpus,
@@ -107,11 +107,11 @@ def test_a_timed_run_records_no_times_even_after_a_trace(gpus):
     problem = problem_of(9)
     steps = home.setup(problem, batch=4)
     for _ in range(2):
-        before = len(gpus.timed)
+        before = len(gpus.timed_events)
         steps.timed()()
-        assert len(gpus.timed) == before
+        assert len(gpus.timed_events) == before
         assert steps.trace()
-        assert len(gpus.timed) > before
+        assert len(gpus.timed_events) > before
 
 
 @pytest.mark.parametrize(("memory", "max_batches"), [("pinned", 200), ("staged", 133)])

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import sanitized
+import kernel_cases
 from ladder import devices
 from ladder.build import binaries
 from ladder.catalogue import traits, workloads
@@ -547,9 +547,9 @@ def test_every_variant_for_a_gpu_is_right(variant, algorithm, n, dtype):
 
 def solve_on_gpu(variant, tuning, **sizes):
     """Check on a GPU that a variant, set up for the first round's system, solves the second round's."""
-    case = sanitized.case("descent", variant, tuning, **sizes)
-    problem = sanitized.solve(case, round=1)
-    validation.require(sanitized.run_checks(problem, case, round=1), f"{variant}, {sizes}, {tuning}")
+    case = kernel_cases.case("descent", variant, tuning, **sizes)
+    problem = kernel_cases.solve(case, round=1)
+    validation.require(kernel_cases.run_checks(problem, case, round=1), f"{variant}, {sizes}, {tuning}")
 
 
 @pytest.mark.gpu

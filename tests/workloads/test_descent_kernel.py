@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-import elementary
-import sanitized
+import emulator
+import kernel_cases
 from ladder import cuda, devices
 from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
@@ -19,7 +19,7 @@ from ladder.workloads.descent_kernel import earlier, passes
 from ladder.workloads.gemv import cublas as gemv_by_cublas
 
 HOST = devices.load("host")
-pytestmark = pytest.mark.xdist_group("elementary")  # one worker, so that its kernels are compiled once
+pytestmark = pytest.mark.xdist_group("descent_kernels")  # one worker, so that its kernels are compiled once
 KERNELS = descent_kernel.SIZES["kernel"]
 DTYPES = ("float32", "float64")
 SIZES = (1, 2, 16, 17, 32, 65, 144, 512, 1000)
@@ -218,12 +218,12 @@ def launch_on_host(device, kernel, n, dtype, variant, **tuning):
 
 
 @pytest.mark.parametrize("kernel", STUDY)
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
-    kernels = elementary.kernels("cuda_version1", "float32")
+    kernels = emulator.kernels("cuda_version1", "float32")
     monkeypatch.setattr(cuda, "kernel", kernels.get)
     for n in (1, 2, 5, 17, 31, 32):
-        problem, is_guarded = launch_on_host(elementary.device(), kernel, n, "float32", "cuda_version1")
+        problem, is_guarded = launch_on_host(emulator.device(), kernel, n, "float32", "cuda_version1")
         assert kernels.launches[-1] == (kernel, (n,), (1,) if kernel in VECTORS else (n,))
         assert is_right(problem, round=1), n
         assert is_guarded, n
@@ -231,26 +231,26 @@ def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel)
 
 @pytest.mark.parametrize(("dtype", "load"), [("float32", 4), ("float64", 12)])
 @pytest.mark.parametrize("kernel", KERNELS)
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeypatch, kernel, dtype, load):
-    monkeypatch.setattr(cuda, "kernel", elementary.kernels("cuda_version2", dtype, load=load).get)
+    monkeypatch.setattr(cuda, "kernel", emulator.kernels("cuda_version2", dtype, load=load).get)
     launches = ["right", *["study"] * (kernel in STUDY)]
     longer_rows = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # in which both warps of a block have elements
     for n, launch in itertools.product((1, 17, 48, 65, *longer_rows), launches):
         tuning = {"block": 64, "load": load, "launch": launch}
-        problem, is_guarded = launch_on_host(elementary.device(), kernel, n, dtype, "cuda_version2", **tuning)
+        problem, is_guarded = launch_on_host(emulator.device(), kernel, n, dtype, "cuda_version2", **tuning)
         assert is_right(problem, round=1), (n, launch)
         assert is_guarded, (n, launch)
 
 
-@elementary.needs_compiler
+@emulator.needs_compiler
 def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
-    kernels = elementary.kernels("cuda_version2", "float32", load=4)
+    kernels = emulator.kernels("cuda_version2", "float32", load=4)
     monkeypatch.setattr(cuda, "kernel", kernels.get)
 
     def grids(kernel, launch):
         kernels.launches.clear()
-        launch_on_host(elementary.device(), kernel, 48, "float32", "cuda_version2", block=64, load=4, launch=launch)
+        launch_on_host(emulator.device(), kernel, 48, "float32", "cuda_version2", block=64, load=4, launch=launch)
         return [(*grid, *block) for _, grid, block in kernels.launches]
 
     assert grids("reduction", "right") == [(9, 64), (3, 64), (1, 64)]
@@ -274,14 +274,14 @@ def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
 )
 def test_an_invalid_launch_is_refused_with_a_sentence(monkeypatch, kernel, n, tuning, words):
     monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: None)
-    problem = problem_of(kernel, n, "float32", elementary.device())
+    problem = problem_of(kernel, n, "float32", emulator.device())
     with pytest.raises(LadderError, match=words):
         workloads.load_variant("descent_kernel", "cuda_version2").setup(problem, **tuning)
 
 
 def test_a_variant_states_what_it_does_not_support():
     def refusal(variant, kernel, n):
-        return traits.beyond_limits_reason(sanitized.case("descent_kernel", variant, {}, kernel=kernel, n=n))
+        return traits.beyond_limits_reason(kernel_cases.case("descent_kernel", variant, {}, kernel=kernel, n=n))
 
     assert refusal("cuda_version1", "init", 32) is None
     assert "takes n from 1 to 32 only" in refusal("cuda_version1", "init", 33)
@@ -339,7 +339,7 @@ def test_the_calls_of_cublas_compute_the_kernel(monkeypatch, kernel):
         monkeypatch.setattr(module, "handle", lambda: None)
     monkeypatch.setattr(gemv_by_cublas, "use_current_stream", lambda handle: None)
     for n in (1, 17):
-        problem = problem_of(kernel, n, "float32", elementary.device())
+        problem = problem_of(kernel, n, "float32", emulator.device())
         variant.setup(problem)()
         assert is_right(problem), n
         assert not library.is_result_on_device
@@ -357,10 +357,10 @@ TUNINGS = [
 @pytest.mark.parametrize("variant", CUDA)
 def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
     for kernel, tuning in itertools.product(KERNELS, TUNINGS if variant == "cuda_version2" else [{}]):
-        case = sanitized.case("descent_kernel", variant, tuning, kernel=kernel, n=n, dtype=dtype)
+        case = kernel_cases.case("descent_kernel", variant, tuning, kernel=kernel, n=n, dtype=dtype)
         if traits.beyond_limits_reason(case) is None:
-            problem = sanitized.solve(case, round=1)
-            validation.require(sanitized.run_checks(problem, case, round=1), case.key)
+            problem = kernel_cases.solve(case, round=1)
+            validation.require(kernel_cases.run_checks(problem, case, round=1), case.key)
 
 
 @pytest.mark.gpu
@@ -369,5 +369,5 @@ def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
 def test_launches_of_the_earlier_study_are_right_on_a_gpu(kernel, dtype):
     for n, block, load in [(1, 32, 4), (17, 32, 4), (144, 32, 12), (256, 512, 4), (512, 512, 8)]:
         tuning = {"block": block, "load": load, "launch": "study"}
-        case = sanitized.case("descent_kernel", "cuda_version2", tuning, kernel=kernel, n=n, dtype=dtype)
-        validation.require(sanitized.run_checks(sanitized.solve(case, round=1), case, round=1), case.key)
+        case = kernel_cases.case("descent_kernel", "cuda_version2", tuning, kernel=kernel, n=n, dtype=dtype)
+        validation.require(kernel_cases.run_checks(kernel_cases.solve(case, round=1), case, round=1), case.key)

@@ -13,7 +13,7 @@ import subprocess
 import numpy as np
 import pytest
 
-import elementary
+import emulator
 from ladder.build import binaries
 from ladder.catalogue import workloads
 
@@ -45,7 +45,7 @@ EXHAUSTIVE = (0, 1, 3, 5, 6, 7)
 @pytest.fixture(scope="module", autouse=True)
 def compiler():
     """Skip all tests if g++ or its sanitizers are missing."""
-    command = ["g++", *elementary.OPTIONS, *SANITIZERS, "-x", "c++", "-", "-o", "/dev/null"]
+    command = ["g++", *emulator.GXX_OPTIONS, *SANITIZERS, "-x", "c++", "-", "-o", "/dev/null"]
     if not shutil.which("g++") or subprocess.run(command, input=b"int main() {}", capture_output=True).returncode:
         pytest.skip("requires g++ with its sanitizers")
 
@@ -66,7 +66,7 @@ class Emulation:
         (folder / source.name).write_text(kernel)
         macros = binaries.macros(binaries.slug("gemm", variant, dtype, tiling))
         macros |= {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": self.launch(1, 1)[2]}
-        elementary.compile_program(elementary.EMULATED / "main.cpp", self.program, macros, *SANITIZERS)
+        emulator.compile_program(emulator.EMULATION_SOURCES / "main.cpp", self.program, macros, *SANITIZERS)
 
     def launch(self, m, n):
         return self.geometry({"m": m, "n": n, "dtype": self.dtype.name}, **self.tiling)

@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 
-import elementary
+import emulator
 from ladder.build import binaries
 from ladder.cuda import tensor_map
 from ladder.workloads.gemm import cuda_tma
@@ -47,7 +47,7 @@ def program(folder, index, changes=()):
     shared = cuda_tma.geometry({"m": 1, "n": 1}, **TILINGS[index])[2]
     # A barrier takes more bytes here than on a GPU.
     macros |= {"SOURCE": f'"{target / source.name}"', "DYNAMIC": shared + 4096}
-    elementary.compile_program(elementary.EMULATED / "gemm_tma.cpp", target / "main", macros, f"-I{target}")
+    emulator.compile_program(emulator.EMULATION_SOURCES / "gemm_tma.cpp", target / "main", macros, f"-I{target}")
     return target / "main"
 
 

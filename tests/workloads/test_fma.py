@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import elementary
-import sanitized
+import emulator
+import kernel_cases
 from ladder import cuda
 from ladder.catalogue import workloads
 from ladder.harness import validation
@@ -68,16 +68,16 @@ def test_rounds_differ_and_steps_are_counted():
     assert (fma.cost(sizes).flops, fma.cost(sizes).bytes) == (2000, 800)
 
 
-@elementary.needs_compiler
+@emulator.needs_compiler
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_the_kernel_is_right_in_emulation_and_writes_nothing_beyond(monkeypatch, tmp_path, dtype):
     tuning = {"block": 32, "chains": 3}
-    named = elementary.named(["recurrence"])
-    kernels = elementary.Kernels(tmp_path, "named.cpp", "fma", "cuda", dtype, named, **tuning)
+    named = emulator.kernel_macros(["recurrence"])
+    kernels = emulator.Kernels(tmp_path, "named.cpp", "fma", "cuda", dtype, named, **tuning)
     monkeypatch.setattr(cuda, "kernel", kernels.get)
     for elements, length in ((1, 1), (65, 171), (290, 17)):  # 170 steps are done without a branch
         sizes = workloads.complete("fma", {"elements": elements, "length": length, "dtype": dtype})
-        device = elementary.device()
+        device = emulator.device()
         problem = make_problem(fma, Case("fma", "cuda", sizes, tuning), device)
         fma.fill(problem.inputs, sizes, 1, None)
         workloads.load_variant("fma", "cuda").setup(problem, **tuning)()
@@ -90,5 +90,5 @@ def test_the_kernel_is_right_in_emulation_and_writes_nothing_beyond(monkeypatch,
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("elements", "length"), [(1, 1), (17, 65), (1025, 129), (4099, 1000)])
 def test_the_kernel_is_right_at_odd_sizes(elements, length, dtype, tuning):
-    case = sanitized.case("fma", "cuda", tuning, elements=elements, length=length, dtype=dtype)
-    validation.require(sanitized.run_checks(sanitized.solve(case, round=1), case, round=1), "fma")
+    case = kernel_cases.case("fma", "cuda", tuning, elements=elements, length=length, dtype=dtype)
+    validation.require(kernel_cases.run_checks(kernel_cases.solve(case, round=1), case, round=1), "fma")

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-import elementary
+import emulator
 from ladder.catalogue import workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
@@ -41,7 +41,7 @@ def combinations(variants, forms):
 def problem_of(round=0, dataset=None, **sizes):
     """A problem with filled inputs and outputs of NaN."""
     sizes = workloads.complete("gemm", sizes)
-    problem = make_problem(gemm, Case("gemm", "blas", sizes, {"threads": 1}), elementary.guarded_host())
+    problem = make_problem(gemm, Case("gemm", "blas", sizes, {"threads": 1}), emulator.guarded_host())
     gemm.fill(problem.inputs, sizes, round, dataset)
     validation.poison(problem.outputs)
     return problem
@@ -81,7 +81,7 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
             validation.require_finite(problem.outputs, problem.output_kinds)
             assert is_right(problem, round), (m, n, k, round)
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
-            assert elementary.are_whole(problem.device.guards), "memory behind an array was written"
+            assert emulator.are_intact(problem.device.guards), "memory behind an array was written"
 
 
 @pytest.mark.parametrize(("variant", "form", "dtype"), combinations(VARIANTS[:4], ["nt"]))

@@ -7,8 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
-import elementary
-import sanitized
+import emulator
+import kernel_cases
 from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import setup_arguments, workloads
@@ -34,7 +34,7 @@ TUNINGS = {
     "blas": {"threads": 2},
 }
 VARIANTS = [pytest.param(name, marks=NEEDS_GCC) if name == "c_openmp" else name for name in TUNINGS]
-EMULATED = ("cuda_naive", "cuda_coalesced", "cuda_shared")
+EMULATION_SOURCES = ("cuda_naive", "cuda_coalesced", "cuda_shared")
 CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
 
 
@@ -42,7 +42,7 @@ def problem_of(n, m, dtype, variant="blas", round=0):
     """A problem with filled inputs and outputs of NaN, after the variant's first touch of its pages if it has one."""
     sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
     module = workloads.load_variant("gemv", variant)
-    problem = make_problem(gemv, Case("gemv", variant, sizes, TUNINGS[variant]), elementary.guarded_host(), module)
+    problem = make_problem(gemv, Case("gemv", variant, sizes, TUNINGS[variant]), emulator.guarded_host(), module)
     gemv.fill(problem.inputs, sizes, round, None)
     validation.poison(problem.outputs)
     return problem
@@ -76,7 +76,7 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype, shapes):
             validation.require_finite(problem.outputs, problem.output_kinds)
             assert is_right(problem, round), (n, m, round)
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
-            assert elementary.are_whole(problem.device.guards), "memory behind an array was written"
+            assert emulator.are_intact(problem.device.guards), "memory behind an array was written"
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
@@ -220,7 +220,7 @@ def test_the_cost_counts_every_array_once():
 def compile_for_cpu(folder, variant, **constants):
     """The kernels of a source, compiled for the CPU with these constants."""
     constants |= {"REAL": "double", "SOURCE": f'"{binaries.source_of("gemv", variant)}"'}
-    elementary.compile_program(elementary.EMULATED / "gemv.cpp", folder / "kernels.so", constants, "-shared")
+    emulator.compile_program(emulator.EMULATION_SOURCES / "gemv.cpp", folder / "kernels.so", constants, "-shared")
     return ctypes.CDLL(str(folder / "kernels.so"))
 
 
@@ -234,7 +234,7 @@ def whole_numbers(n, m):
     return generator.integers(-9, 9, (n, m)).astype(float), generator.integers(-9, 9, m).astype(float)
 
 
-@pytest.fixture(scope="module", params=EMULATED)
+@pytest.fixture(scope="module", params=EMULATION_SOURCES)
 def emulated(request, tmp_path_factory):
     """A function that runs the kernels of a source on the CPU, in blocks of 4 threads: y and the transpose."""
     tile = {"TILE": 4} if request.param == "cuda_coalesced" else {}
@@ -315,8 +315,8 @@ def test_few_long_rows_occupy_the_gpu_and_many_or_short_ones_are_not_split():
 
 def solve_on_gpu(variant, tuning, **sizes):
     """Solve a case on the GPU, after the inputs of another round; returns the problem and the case."""
-    case = sanitized.case("gemv", variant, tuning, **sizes)
-    return sanitized.solve(case, round=1), case
+    case = kernel_cases.case("gemv", variant, tuning, **sizes)
+    return kernel_cases.solve(case, round=1), case
 
 
 @pytest.mark.gpu
@@ -325,7 +325,7 @@ def solve_on_gpu(variant, tuning, **sizes):
 @pytest.mark.parametrize(("n", "m"), [*SHAPES, (3, 100_001), (100, 100_000)])
 def test_every_variant_for_a_gpu_is_right_at_odd_shapes(variant, dtype, n, m):
     problem, case = solve_on_gpu(variant, {}, n=n, m=m, dtype=dtype)
-    validation.require(sanitized.run_checks(problem, case, round=1), variant)
+    validation.require(kernel_cases.run_checks(problem, case, round=1), variant)
 
 
 @pytest.mark.gpu
@@ -334,7 +334,7 @@ def test_every_variant_for_a_gpu_is_right_at_odd_shapes(variant, dtype, n, m):
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (17, 1000), (1000, 17), (5, 300_000), (2, 300_001)])
 def test_every_tiling_is_right_at_every_shape(tiling, dtype, n, m):
     problem, case = solve_on_gpu("cuda_warp", tiling, n=n, m=m, dtype=dtype)
-    validation.require(sanitized.run_checks(problem, case, round=1), "cuda_warp")
+    validation.require(kernel_cases.run_checks(problem, case, round=1), "cuda_warp")
 
 
 @pytest.mark.gpu
@@ -352,7 +352,7 @@ def test_elements_beyond_the_range_of_32_bit_indices_are_read(variant):
     n, m = 2**16 + 1, 2**15 + 1
     if cupy.cuda.runtime.memGetInfo()[0] < 20 * 2**30:
         pytest.skip("requires a GPU with 20 GiB of free memory")
-    case = sanitized.case("gemv", variant, {}, n=n, m=m, dtype="float32")
+    case = kernel_cases.case("gemv", variant, {}, n=n, m=m, dtype="float32")
     problem = make_problem(gemv, case, devices.load("cuda"))
     problem.matrix[...], problem.x[...], problem.y[...] = 0, 1, np.nan
     steps = Steps.of(workloads.load_variant("gemv", variant).setup(problem))

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import elementary
-from epochs import digits
+import emulator
+from backprop_epochs import digits
 from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
@@ -19,7 +19,7 @@ from ladder.records.case import Case
 from ladder.workloads import mlp
 from ladder.workloads.mlp import cuda_persistent, reference
 
-pytestmark = [pytest.mark.xdist_group("mlp_persistent"), elementary.needs_compiler]
+pytestmark = [pytest.mark.xdist_group("mlp_persistent"), emulator.needs_compiler]
 SHARED = 160_000  # bytes of a block's shared memory
 SMALL = {"layers": "784-17-10", "images": 50, "batch": 20, "epochs": 2, "rate": 0.5, "source": "digits"}
 # Two warps: each has every second step of the first layer's products. A warp of the losses' sums has whole rows.
@@ -41,7 +41,7 @@ def kernels(dtype, changes=(), **tile):
             (folder / path.name).write_text(text)
         macros = {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": SHARED}
         arguments = ("mlp.cpp", "mlp", "cuda_persistent", dtype, macros)
-        return elementary.Kernels(folder, *arguments, options=[f"-I{folder}"], **tile)
+        return emulator.Kernels(folder, *arguments, options=[f"-I{folder}"], **tile)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def exact(sizes):
 def train(dtype="float32", tile=TILE, device=None, **changes):
     """The names of the checks that fail in any epoch, and the bytes of all results."""
     sizes = workloads.complete("mlp", SMALL | changes) | {"dtype": dtype}
-    device = device or elementary.guarded_host()
+    device = device or emulator.guarded_host()
     problem = make_problem(mlp, Case("mlp", "cuda_persistent", sizes, {}), device)
     staged = device.staging(problem.inputs)
     run = cuda_persistent.setup(problem, **tile)
@@ -90,7 +90,7 @@ def train(dtype="float32", tile=TILE, device=None, **changes):
         )
         checks, _ = mlp.check(sizes, inputs, outputs, round, digits(), references, dtype)
         failed |= {check.name for check in checks if not check.passed}
-    assert elementary.are_whole(getattr(device, "guards", [])), "memory behind an array was written"
+    assert emulator.are_intact(getattr(device, "guards", [])), "memory behind an array was written"
     return failed, b"".join(array.tobytes() for array in (*inputs.values(), *outputs.values()))
 
 

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-import elementary
+import emulator
 from ladder.catalogue import datasets, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
@@ -37,7 +37,7 @@ def digits(folder):
 
 def problem_of(images, dtype="float32", variant="serial", tuning=None):
     sizes = workloads.complete("pattern_input", {"images": images, "dtype": dtype, "source": "digits"})
-    return make_problem(pattern_input, Case("pattern_input", variant, sizes, tuning or {}), elementary.guarded_host())
+    return make_problem(pattern_input, Case("pattern_input", variant, sizes, tuning or {}), emulator.guarded_host())
 
 
 def failures(problem, run, data):
@@ -61,7 +61,7 @@ def test_every_number_is_that_of_its_pixel(digits, variant, tuning, images, dtyp
     steps = Steps.of(workloads.load_variant("pattern_input", variant).setup(problem, **tuning))
     assert [phase for phase, _ in steps.run] == ["reading"]
     assert failures(problem, steps.timed(), digits) == 0
-    assert elementary.are_whole(problem.device.guards)
+    assert emulator.are_intact(problem.device.guards)
 
 
 def test_every_chunk_is_checked(digits, monkeypatch):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import elementary
+import emulator
 from ladder import cuda
 from ladder.catalogue import workloads
 from ladder.harness import validation
@@ -24,12 +24,12 @@ LENGTHS = [1, 17, 65537, 131072]
 def run(kernel, elements, dtype):
     """A problem that the variant has solved; its output was NaN before."""
     sizes = workloads.complete("stream", {"kernel": kernel, "elements": elements, "dtype": dtype})
-    problem = make_problem(stream, Case("stream", "openmp", sizes, {"threads": 1}), elementary.guarded_host())
+    problem = make_problem(stream, Case("stream", "openmp", sizes, {"threads": 1}), emulator.guarded_host())
     stream.fill(problem.inputs, sizes, 1, None)
     validation.poison(problem.outputs)
     workloads.load_variant("stream", "openmp").setup(problem, threads=1)()
     validation.require_finite(problem.outputs, problem.output_kinds)
-    assert elementary.are_whole(problem.device.guards)
+    assert emulator.are_intact(problem.device.guards)
     return problem
 
 
@@ -91,19 +91,19 @@ def test_every_part_is_right_and_checked(kernel):
 def kernels(dtype):
     """The GPU's kernels, compiled for the CPU."""
     with tempfile.TemporaryDirectory() as folder:
-        return elementary.Kernels(
-            Path(folder), "named.cpp", "stream", "cuda", dtype, elementary.named(KERNELS), block=32
+        return emulator.Kernels(
+            Path(folder), "named.cpp", "stream", "cuda", dtype, emulator.kernel_macros(KERNELS), block=32
         )
 
 
-@elementary.needs_compiler
+@emulator.needs_compiler
 @pytest.mark.xdist_group("stream")  # the kernels are compiled once
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_gpu_kernels_are_right_in_emulation_and_write_nothing_beyond(monkeypatch, kernel, dtype):
     monkeypatch.setattr(cuda, "kernel", kernels(dtype).get)
     sizes = workloads.complete("stream", {"kernel": kernel, "elements": LONG, "dtype": dtype})
-    device = elementary.device()
+    device = emulator.device()
     problem = make_problem(stream, Case("stream", "cuda", sizes, {"block": 32}), device)
     stream.fill(problem.inputs, sizes, 1, None)
     workloads.load_variant("stream", "cuda").setup(problem, block=32)()

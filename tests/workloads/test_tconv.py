@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import elementary
-import sanitized
+import emulator
+import kernel_cases
 from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import traits, workloads
@@ -38,7 +38,7 @@ WARPS = {"bm": 32, "bn": 32, "wm": 16, "wn": 16, "stages": 2, "parities": 1}
 PAIRS = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 2}
 NARROW_WARPS = {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 3, "parities": 4}
 # (variant, dtype, tuning) of kernels that are emulated on the CPU.
-EMULATED = (
+EMULATION_SOURCES = (
     pytest.param("cuda_naive", "float32", SMALL_BLOCKS, marks=pytest.mark.exhaustive),
     pytest.param("cuda_naive", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
     ("cuda_parity", "float32", SMALL_BLOCKS),
@@ -118,12 +118,12 @@ def test_the_flops_of_a_generator_are_those_of_the_earlier_study():
 def test_every_variant_is_right_on_the_host(variant, shape, dtype):
     if variant == "pytorch" and not find_spec("torch"):
         pytest.skip("requires PyTorch: pip install torch")
-    problem = problem_of(shape, dtype, device=elementary.guarded_host())
+    problem = problem_of(shape, dtype, device=emulator.guarded_host())
     steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **ON_HOST[variant])
     steps = Steps.of(steps)
     in_order([*steps.prepare, *steps.run])()
     assert failed_checks(problem) == set()
-    assert elementary.are_whole(problem.device.guards)
+    assert emulator.are_intact(problem.device.guards)
 
 
 def round_to_tf32(values):
@@ -194,8 +194,8 @@ KERNELS["cuda"] = ("to_float32", "project_to_float32", "project_to_bfloat16")  #
 def kernels(workload, variant, dtype, shared_bytes, **tuning):
     """The kernels of a variant, compiled for the CPU once."""
     with tempfile.TemporaryDirectory() as folder:
-        macros = elementary.named(KERNELS.get(variant, ("convolve",)), shared_bytes)
-        return elementary.Kernels(Path(folder), "named.cpp", workload, variant, dtype, macros, **tuning)
+        macros = emulator.kernel_macros(KERNELS.get(variant, ("convolve",)), shared_bytes)
+        return emulator.Kernels(Path(folder), "named.cpp", workload, variant, dtype, macros, **tuning)
 
 
 def emulated_kernel(shared_bytes=0):
@@ -208,8 +208,8 @@ def emulated_kernel(shared_bytes=0):
     return kernel
 
 
-@elementary.needs_compiler
-@pytest.mark.parametrize(("variant", "dtype", "tuning"), EMULATED)
+@emulator.needs_compiler
+@pytest.mark.parametrize(("variant", "dtype", "tuning"), EMULATION_SOURCES)
 def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
     module = workloads.load_variant("tconv", variant)
     macros = {name: value for name, value in tuning.items() if isinstance(value, int)}
@@ -256,7 +256,7 @@ def is_truncated(problem, variant, **tuning):
 BYTE_SHAPES = [(2, h, 5, k) for h in (3, 4) for k in (1, 2, 3, 4)] + [(1, 6, 9, 3), MANY_COLUMNS]
 
 
-@elementary.needs_compiler
+@emulator.needs_compiler
 @pytest.mark.parametrize(("variant", "tuning"), [("cuda_window", {"rows": 4}), ("cuda_window_mma", {"rows": 8})])
 def test_layers_write_uint8_in_emulation(monkeypatch, variant, tuning):
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
@@ -271,7 +271,7 @@ BY_PRODUCTS = ("cuda_im2col", "cuda_col2im")
 
 
 @pytest.mark.slow
-@elementary.needs_compiler
+@emulator.needs_compiler
 @pytest.mark.parametrize("activation", ["none", "relu", "tanh"])
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
 def test_layers_by_explicit_products_apply_the_activation(monkeypatch, variant, activation):
@@ -320,7 +320,7 @@ def test_blocks_are_timed_by_phase(monkeypatch, variant):
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
-@pytest.mark.parametrize("product", sanitized.products(own_kernels=False))
+@pytest.mark.parametrize("product", kernel_cases.product_variants(project_kernels=False))
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
 def test_explicit_products_are_right_on_a_gpu(variant, product, shape, dtype):
     for block in ({}, {"block": 1}, {"block": 2}):
@@ -401,7 +401,7 @@ def test_a_lane_of_a_product_has_neighbouring_channels(itemsize, channels):
 )
 def test_implicit_products_are_right_on_a_gpu(variant, shape):
     sizes = sizes_of(shape)
-    for math in sanitized.maths(variant):
+    for math in kernel_cases.math_tunings(variant):
         for tiling in ({}, *binaries.choices("tconv", variant, "float32")):
             if traits.beyond_limits_reason(case := Case("tconv", variant, sizes, math | tiling)) is None:
                 is_right_on_a_gpu(case)
@@ -411,8 +411,8 @@ def test_implicit_products_are_right_on_a_gpu(variant, shape):
 @pytest.mark.parametrize("shape", [*BYTE_SHAPES, (5, 32, 64, 3), (3, 40, 65, 1), (2, 18, 20, 4)])
 @pytest.mark.parametrize("variant", ["cuda_window", "cuda_window_mma"])
 def test_layers_write_bytes_on_a_gpu(variant, shape):
-    problem = sanitized.solve(Case("tconv", variant, sizes_of(shape), {}))
-    for math in sanitized.maths(variant):
+    problem = kernel_cases.solve(Case("tconv", variant, sizes_of(shape), {}))
+    for math in kernel_cases.math_tunings(variant):
         for rows in (4, 6, 16) if variant == "cuda_window_mma" else (4, 16):
             assert is_truncated(problem, variant, rows=rows, **math)
 
@@ -427,7 +427,7 @@ def test_pytorch_is_right_on_a_gpu(math, turned):
 
 
 def is_right_on_a_gpu(case):
-    assert all(check.passed for check in sanitized.run_checks(sanitized.solve(case), case)), case.key
+    assert all(check.passed for check in kernel_cases.run_checks(kernel_cases.solve(case), case)), case.key
 
 
 @pytest.mark.parametrize(("precision", "bits"), [("tf32", 9), ("float16", 9), ("bfloat16", 6)])

@@ -16,10 +16,10 @@ CLUSTER = {
     "gpu": NODES | {"machine": "lab-gpu", "gpus": 4, "model": "h100"},
 }
 ROOT = Path("/project")
-SMALL = {"form": "nn", "m": 17, "n": 5, "k": 9}
+SMALL_SIZES = {"form": "nn", "m": 17, "n": 5, "k": 9}
 
 
-def experiment(variants, workload="gemm", sizes=SMALL, **options):
+def experiment(variants, workload="gemm", sizes=SMALL_SIZES, **options):
     """An experiment on small products."""
     return {"question": "?", "workload": workload, "sizes": sizes, "cache": "warm", "variants": variants, **options}
 
@@ -43,14 +43,14 @@ def snakemake_workflow(**changes):
     return SimpleNamespace(**settings | changes)
 
 
-def job_of(case, machine="here"):
+def job_wildcards(case, machine="here"):
     """The wildcards of the job that measures a case."""
     return SimpleNamespace(
         machine=machine, workload=case.workload, variant=case.variant, case=case.slug.replace(",", "+")
     )
 
 
-def planned(experiments, nodes=None, **changes):
+def read_plan(experiments, nodes=None, **changes):
     """The plan of experiments, {name: experiment}, on two cores of this machine or on nodes of a cluster.
 
     The working directory must be temporary; the fixture `restored_environment` of `conftest.py` resets the environment.

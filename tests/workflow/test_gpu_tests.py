@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import on_gpu
-import sanitized
+import gpu_tests
+import kernel_cases
 from conftest import TESTS
 from ladder.build import report
 from ladder.harness.comparison import parse_key
@@ -25,7 +25,7 @@ MEMCHECK = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"
 RACECHECK = "========= RACECHECK SUMMARY: {} hazards displayed ({} errors, 0 warnings)\n"
 # A stand-in for compute-sanitizer and the process that it watches; a case's name says what goes wrong with its run.
 STAND_IN = r"""#!/bin/sh
-until [ "${1##*/}" = sanitized.py ]; do shift; done; shift
+until [ "${1##*/}" = kernel_cases.py ]; do shift; done; shift
 printf '%s\n' "$@"
 cases=$#; errors=0; status=0
 for one do
@@ -47,7 +47,9 @@ FAULTS = [("memcheck", "planted_overrun"), ("racecheck", "planted_race")]
 
 def complete(errors=0):
     """The result of a complete run."""
-    return on_gpu.parse_output(f'{MEMCHECK}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0))
+    return gpu_tests.parse_output(
+        f'{MEMCHECK}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0)
+    )
 
 
 def summary(**changes):
@@ -77,40 +79,40 @@ def summary(**changes):
     ],
 )
 def test_what_a_tool_found(last, errors):
-    found = on_gpu.parse_output(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
+    found = gpu_tests.parse_output(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
     assert (found["cases"], found["errors"]) == (3, errors)
-    assert on_gpu.is_complete(found) == (errors is not None)
-    assert on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()})) == (errors == 0)
+    assert gpu_tests.is_complete(found) == (errors is not None)
+    assert gpu_tests.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()})) == (errors == 0)
 
 
 def test_a_run_that_ended_early_is_not_complete():
-    found = on_gpu.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
-    assert not on_gpu.is_complete(found)
-    told = summary(sanitizers={"memcheck": on_gpu.merge([complete(), found], requested=6), "racecheck": complete(2)})
-    assert not on_gpu.is_clean(told)
+    found = gpu_tests.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
+    assert not gpu_tests.is_complete(found)
+    told = summary(sanitizers={"memcheck": gpu_tests.merge([complete(), found], requested=6), "racecheck": complete(2)})
+    assert not gpu_tests.is_clean(told)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
-    assert not_done in on_gpu.lines(told)
-    assert "racecheck: 2 errors in 3 cases" in on_gpu.lines(told)
+    assert not_done in gpu_tests.lines(told)
+    assert "racecheck: 2 errors in 3 cases" in gpu_tests.lines(told)
 
 
-@pytest.mark.parametrize("tool", on_gpu.TOOLS)
+@pytest.mark.parametrize("tool", gpu_tests.TOOLS)
 def test_every_case_is_watched_once(monkeypatch, tool):
     ran = []
 
     def watch(asked, *keys, gpus):
         assert asked == tool
-        assert 1 <= len(keys) <= on_gpu.CHUNK
+        assert 1 <= len(keys) <= gpu_tests.CASES_PER_PROCESS
         ran.extend(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": "a case's"}
 
-    monkeypatch.setattr(on_gpu, "run_cases", watch)
-    found = on_gpu.run_all_cases(tool)
-    assert sorted(ran) == sorted(case.key for case in sanitized.cases(own_kernels=tool == "racecheck"))
+    monkeypatch.setattr(gpu_tests, "run_cases", watch)
+    found = gpu_tests.run_all_cases(tool)
+    assert sorted(ran) == sorted(case.key for case in kernel_cases.cases(project_kernels=tool == "racecheck"))
     assert found == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
 
 
 def test_a_key_names_its_case():
-    for case in sanitized.cases():
+    for case in kernel_cases.cases():
         assert parse_key(case.key) == case
 
 
@@ -119,7 +121,9 @@ def named(monkeypatch):
     """A function that replaces all cases by cases with these names."""
 
     def replace(*names):
-        monkeypatch.setattr(sanitized, "cases", lambda own_kernels=False: [SimpleNamespace(key=name) for name in names])
+        monkeypatch.setattr(
+            kernel_cases, "cases", lambda project_kernels=False: [SimpleNamespace(key=name) for name in names]
+        )
 
     return replace
 
@@ -135,10 +139,10 @@ def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, named):
         running.remove(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": ""}
 
-    monkeypatch.setattr(on_gpu, "RUN_PROCESSES", 2)
-    monkeypatch.setattr(on_gpu, "run_cases", watch)
-    named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
-    assert on_gpu.run_all_cases("memcheck")["cases"] == 4 * on_gpu.CHUNK
+    monkeypatch.setattr(gpu_tests, "RUN_PROCESSES", 2)
+    monkeypatch.setattr(gpu_tests, "run_cases", watch)
+    named(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
+    assert gpu_tests.run_all_cases("memcheck")["cases"] == 4 * gpu_tests.CASES_PER_PROCESS
     assert max(most) == 2
 
 
@@ -151,8 +155,8 @@ def prepared(monkeypatch, tmp_path, named):
     path = tmp_path / "compute-sanitizer"
     path.write_text(STAND_IN)
     path.chmod(0o755)
-    monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
-    monkeypatch.setattr(on_gpu, "CHUNK", 8)
+    monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
+    monkeypatch.setattr(gpu_tests, "CASES_PER_PROCESS", 8)
 
     def prepare(wrong):
         named(*(wrong.get(place, f"case{place}") for place in range(20)))
@@ -165,10 +169,10 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     path = tmp_path / "compute-sanitizer"
     path.write_text('#!/bin/sh\necho "$@"\n')
     path.chmod(0o755)
-    monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
-    program = f"{sys.executable} {TESTS / 'sanitized.py'}"
+    monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
+    program = f"{sys.executable} {TESTS / 'kernel_cases.py'}"
     asked = f"--tool {tool} --error-exitcode 1 {options}{program} one two\n"
-    assert on_gpu.run_cases(tool, "one", "two", gpus=[])["output"] == asked
+    assert gpu_tests.run_cases(tool, "one", "two", gpus=[])["output"] == asked
 
 
 @pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
@@ -178,39 +182,39 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
 )
 def test_what_goes_wrong_in_one_of_several_runs_is_reported(prepared, place, run, wrong, errors, status):
     prepared({place: wrong})
-    found = on_gpu.run_all_cases("memcheck")
+    found = gpu_tests.run_all_cases("memcheck")
     ended = 20 - len(run) * (wrong in ("early", "killed"))
     assert (found["cases"], found["errors"], found["status"]) == (ended, errors, status)
-    assert on_gpu.is_complete(found) == (errors is not None)
-    assert not on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()}))
+    assert gpu_tests.is_complete(found) == (errors is not None)
+    assert not gpu_tests.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()}))
     assert re.findall(r"^case(\d+)$", found["output"], re.MULTILINE) == [str(one) for one in run if one != place]
 
 
 def test_a_case_that_was_not_run_is_noticed(prepared):
     prepared({19: "left_out"})
-    found = on_gpu.run_all_cases("memcheck")
+    found = gpu_tests.run_all_cases("memcheck")
     assert (found["cases"], found["errors"], found["status"]) == (19, None, 0)
-    assert not on_gpu.is_complete(found)
+    assert not gpu_tests.is_complete(found)
 
 
 @pytest.mark.parametrize("wrongs", [*itertools.permutations(["faulty", "killed", "early"])])
 def test_the_worst_status_and_every_output_of_several_runs_are_told(prepared, wrongs):
     prepared(dict(zip((0, 8, 16), wrongs, strict=True)))
-    found = on_gpu.run_all_cases("racecheck")
+    found = gpu_tests.run_all_cases("racecheck")
     assert (found["errors"], found["status"]) == (None, -9)
     assert all(f"{wrong}\n" in found["output"] for wrong in wrongs)
 
 
 def test_errors_of_several_runs_are_summed(prepared):
     prepared({0: "faulty", 19: "faulty"})
-    found = on_gpu.run_all_cases("memcheck")
+    found = gpu_tests.run_all_cases("memcheck")
     assert (found["cases"], found["errors"], found["status"]) == (20, 4, 1)
 
 
 def test_a_long_output_hides_no_other():
     outputs = ["Traceback\n", *["=" * 10_000 + "the end\n"] * 3]
-    parts = [on_gpu.parse_output(output, 1) for output in outputs]
-    output = on_gpu.merge(parts, requested=4)["output"]
+    parts = [gpu_tests.parse_output(output, 1) for output in outputs]
+    output = gpu_tests.merge(parts, requested=4)["output"]
     assert "Traceback" in output
     assert output.count("the end") == 3
     assert len(output) < 20_000
@@ -223,19 +227,19 @@ def test_tests_that_compare_times_run_alone(monkeypatch):
         options[marked] = given
         return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if given else 1}
 
-    monkeypatch.setattr(on_gpu, "run_tests", test)
-    assert on_gpu.run_all_tests() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
-    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.TEST_PROCESSES)), "gpu and clock": ()}
-    assert 1 <= on_gpu.TEST_PROCESSES <= cpus.cores()
+    monkeypatch.setattr(gpu_tests, "run_tests", test)
+    assert gpu_tests.run_all_tests() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
+    assert options == {"gpu and not clock": ("--numprocesses", str(gpu_tests.TEST_PROCESSES)), "gpu and clock": ()}
+    assert 1 <= gpu_tests.TEST_PROCESSES <= cpus.cores()
 
 
 @pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (81559, 9), (24576, 3), (4096, 1)])
 def test_processes_share_cores_and_the_memory_of_gpus(mebibytes, processes):
     gpu, larger = {"memory": f"{mebibytes} MiB"}, {"memory": "24576 MiB"}
-    assert on_gpu.parallel_processes(16, [gpu]) == processes
-    assert on_gpu.parallel_processes(64, [gpu, larger]) == max(1, 2 * min(3, mebibytes // on_gpu.MEMORY))
-    assert on_gpu.parallel_processes(1, [gpu]) == 1
-    assert on_gpu.parallel_processes(16, []) == 16
+    assert gpu_tests.parallel_processes(16, [gpu]) == processes
+    assert gpu_tests.parallel_processes(64, [gpu, larger]) == max(1, 2 * min(3, mebibytes // gpu_tests.PROCESS_MIB))
+    assert gpu_tests.parallel_processes(1, [gpu]) == 1
+    assert gpu_tests.parallel_processes(16, []) == 16
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -243,11 +247,11 @@ def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
     path = tmp_path / "compute-sanitizer"
     path.write_text('#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >> "$0.seen"\n')
     path.chmod(0o755)
-    monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
-    monkeypatch.setattr(on_gpu, "GPUS", [{"uuid": f"card{number}"} for number in range(count)])
+    monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
+    monkeypatch.setattr(gpu_tests, "GPUS", [{"uuid": f"card{number}"} for number in range(count)])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "as it was")
-    named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
-    on_gpu.run_all_cases("memcheck")
+    named(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
+    gpu_tests.run_all_cases("memcheck")
     seen = Path(f"{path}.seen").read_text(encoding="utf-8").splitlines()
     turns = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
     assert sorted(seen) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
@@ -257,38 +261,38 @@ def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
 def test_the_summary_is_written_and_what_was_found_is_shown(prepared, monkeypatch, capsys, tmp_path, wrong, status):
     prepared(wrong)
     runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
-    monkeypatch.setattr(on_gpu.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    monkeypatch.setattr(on_gpu.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
-    monkeypatch.setattr(on_gpu, "run_all_tests", lambda: summary()["tests"])
-    monkeypatch.setattr(sys, "argv", ["on_gpu.py", "--out", str(tmp_path / "summary.json")])
+    monkeypatch.setattr(gpu_tests.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(gpu_tests.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
+    monkeypatch.setattr(gpu_tests, "run_all_tests", lambda: summary()["tests"])
+    monkeypatch.setattr(sys, "argv", ["gpu_tests.py", "--out", str(tmp_path / "summary.json")])
     with pytest.raises(SystemExit) as ended:
-        on_gpu.main()
+        gpu_tests.main()
     assert int(ended.value.code) == status
     found = {"cases": 16, "errors": None, "status": 1} if wrong else {"cases": 20, "errors": 0, "status": 0}
-    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(on_gpu.TOOLS, found)
+    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(gpu_tests.TOOLS, found)
     shown = capsys.readouterr().out
     assert shown.count("Traceback\n") == 2 * len(wrong)
-    assert all(f"{tool}: 20 cases" in shown for tool in on_gpu.TOOLS)
-    assert shown.index(on_gpu.line("memcheck", found)) < shown.index("racecheck: 20 cases")
+    assert all(f"{tool}: 20 cases" in shown for tool in gpu_tests.TOOLS)
+    assert shown.index(gpu_tests.line("memcheck", found)) < shown.index("racecheck: 20 cases")
     assert "case0\n" not in shown
 
 
 def test_without_the_sanitizer_it_is_not_done():
     told = summary(sanitizers={})
-    assert not on_gpu.is_clean(told)
-    assert sum("not done, because compute-sanitizer is not on the PATH" in line for line in on_gpu.lines(told)) == 2
+    assert not gpu_tests.is_clean(told)
+    assert sum("not done, because compute-sanitizer is not on the PATH" in line for line in gpu_tests.lines(told)) == 2
 
 
 def test_a_clean_summary():
-    assert on_gpu.is_clean(summary())
-    assert list(on_gpu.lines(summary())) == [
+    assert gpu_tests.is_clean(summary())
+    assert list(gpu_tests.lines(summary())) == [
         "tests on a GPU: 5 passed, 0 failed, 1 skipped",
         "memcheck: 0 errors in 3 cases",
         "racecheck: 0 errors in 3 cases",
         "A card, driver 580.1, CUDA 13.0; abc",
     ]
     failed = {"passed": 5, "failed": 1, "skipped": 0, "status": 1}
-    assert not on_gpu.is_clean(summary(tests=failed))
+    assert not gpu_tests.is_clean(summary(tests=failed))
 
 
 def test_pytests_report_is_counted(tmp_path):
@@ -298,8 +302,8 @@ def test_pytests_report_is_counted(tmp_path):
     report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", "--junitxml", report, tmp_path]
     assert subprocess.run(command, capture_output=True).returncode == 1
-    assert on_gpu.count_tests(report) == {"passed": 2, "failed": 2, "skipped": 1}
-    assert on_gpu.count_tests(tmp_path / "none.xml") == {"passed": 0, "failed": 0, "skipped": 0}
+    assert gpu_tests.count_tests(report) == {"passed": 2, "failed": 2, "skipped": 1}
+    assert gpu_tests.count_tests(tmp_path / "none.xml") == {"passed": 0, "failed": 0, "skipped": 0}
 
 
 # Peers that use a GPU only through libraries.
@@ -307,21 +311,21 @@ LIBRARY_PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():
-    watched, with_source = list(sanitized.cases()), list(sanitized.cases(own_kernels=True))
+    watched, with_source = list(kernel_cases.cases()), list(kernel_cases.cases(project_kernels=True))
     libraries = {case.key.rsplit("/", 1)[0] for case in watched}
     libraries -= {case.key.rsplit("/", 1)[0] for case in with_source}
     assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *LIBRARY_PEERS}
     keys = [case.key for case in watched]
     assert len(keys) == len(set(keys))
     for variant in ("cuda_tiled", "cuda_mma"):
-        for dtype in sanitized.DTYPES:
+        for dtype in kernel_cases.DTYPES:
             selected = [case for case in watched if case.variant == variant and case.sizes["dtype"] == dtype]
             assert {case.sizes["form"] for case in selected} == {"nn", "tn", "nt"}
             assert len({case.tuning["splitk"] for case in selected}) > 1
 
 
 def test_without_a_gpu_it_says_what_it_requires(tmp_path):
-    command = [sys.executable, TESTS / "on_gpu.py", "--out", tmp_path / "summary.json"]
+    command = [sys.executable, TESTS / "gpu_tests.py", "--out", tmp_path / "summary.json"]
     hidden = os.environ | {"PATH": "", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(command, env=hidden, capture_output=True, text=True)
     assert done.returncode == 1
@@ -347,12 +351,12 @@ def test_kernels_with_planted_faults_compile(planted, monkeypatch, tmp_path, var
 @pytest.fixture
 def watched(planted):
     """A function that has a tool watch a small product by a variant."""
-    if not on_gpu.sanitizer():
+    if not gpu_tests.sanitizer():
         pytest.skip("requires compute-sanitizer")
 
     def watch(tool, variant):
-        case = sanitized.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32")
-        return on_gpu.run_cases(tool, case.key, gpus=[])
+        case = kernel_cases.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32")
+        return gpu_tests.run_cases(tool, case.key, gpus=[])
 
     return watch
 
@@ -366,7 +370,7 @@ def test_a_planted_fault_is_found(watched, tool, variant):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("tool", on_gpu.TOOLS)
+@pytest.mark.parametrize("tool", gpu_tests.TOOLS)
 def test_a_kernel_without_a_fault_is_found_clean(watched, tool):
     found = watched(tool, "cuda_shared")
     assert (found.get("cases"), found["errors"], found["status"]) == (1, 0, 0), json.dumps(found)

@@ -1,6 +1,6 @@
 """`make test-gpu`: run the tests that require a GPU, then every CUDA kernel under compute-sanitizer; write a summary.
 
-    python tests/on_gpu.py [--out results/tests-gpu.json]
+    python tests/gpu_tests.py [--out results/tests-gpu.json]
 
 Tests run in parallel, then the tests marked `clock` one by one, and then, for each tool of compute-sanitizer, its cases
 in parallel on all GPUs. Exits with 0 if everything ran and no tool found an error; without a GPU with 1 and a sentence.
@@ -20,26 +20,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
-import sanitized
+import kernel_cases
 from ladder import cuda
 from ladder.errors import LadderError
 from ladder.machine import cpus, description, nvidia, revision
 from ladder.records.files import write_atomically
 from ladder.store.publish import GPU_TESTS
 
-HOME = Path(__file__).parent
-CHUNK = 8  # cases of a process under a tool: fewer would cost more starts; with more, processes would idle at the end
-# Options of each tool, and of `sanitized.cases` for it. With padding, what lies behind an array isn't the next array.
-# `own_kernels`: we don't check the shared memory of libraries' kernels.
-TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"own_kernels": True})}
-MEMORY = 8192  # MiB of GPU memory for each process
+TESTS = Path(__file__).parent
+CASES_PER_PROCESS = 8  # under a tool: fewer would cost more starts, and with more, processes would idle at the end
+# Options of each tool, and of `kernel_cases.cases` for it. Padding separates an array from the next one.
+# `project_kernels`: we don't check the shared memory of libraries' kernels.
+TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"project_kernels": True})}
+PROCESS_MIB = 8192  # of GPU memory
 SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)", re.MULTILINE)
 
 
 def parallel_processes(cores, gpus):
-    """The number of parallel processes: each has a core and MEMORY of a GPU, and GPUs have equally many processes."""
+    """The number of parallel processes: each has a core and PROCESS_MIB of a GPU, and GPUs have equally many processes."""
     memories = [int(gpu["memory"].split()[0]) for gpu in gpus]
-    return max(1, min(cores, len(gpus) * (min(memories) // MEMORY))) if gpus else cores
+    return max(1, min(cores, len(gpus) * (min(memories) // PROCESS_MIB))) if gpus else cores
 
 
 GPUS = nvidia.gpus()
@@ -55,9 +55,9 @@ def sanitizer():
 def run_all_cases(tool):
     """Run all cases of a tool, each once, in several parallel processes; returns `merge` of their results."""
     _, options = TOOLS[tool]
-    keys = [case.key for case in sanitized.cases(**options)]
+    keys = [case.key for case in kernel_cases.cases(**options)]
     print(f"{tool}: {len(keys)} cases, {RUN_PROCESSES} processes in parallel", flush=True)
-    chunks = [keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK)]
+    chunks = [keys[start : start + CASES_PER_PROCESS] for start in range(0, len(keys), CASES_PER_PROCESS)]
     with ThreadPoolExecutor(RUN_PROCESSES) as pool:
         parts = pool.map(lambda chunk, gpus: run_cases(tool, *chunk, gpus=gpus), chunks, gpu_orders())
         result = merge(list(parts), len(keys))
@@ -72,10 +72,10 @@ def merge(parts, requested):
     runs that are not clean.
     """
     cases = sum(part.get("cases", 0) for part in parts)
-    complete = all(is_complete(part) for part in parts) and cases == requested
+    is_whole_run = all(is_complete(part) for part in parts) and cases == requested
     return {
         "cases": cases,
-        "errors": sum(part["errors"] for part in parts) if complete else None,
+        "errors": sum(part["errors"] for part in parts) if is_whole_run else None,
         "status": max((part["status"] for part in parts), key=abs),
         "output": "\n".join(part["output"][-6000:] for part in parts if not ended_clean(part)),
     }
@@ -93,10 +93,19 @@ def run_cases(tool, *cases, gpus):
     The process sees the GPUs with these UUIDs; a case that needs one GPU uses the first.
     """
     options, _ = TOOLS[tool]
-    command = [sanitizer(), "--tool", tool, "--error-exitcode", "1", *options, sys.executable, HOME / "sanitized.py"]
+    command = [
+        sanitizer(),
+        "--tool",
+        tool,
+        "--error-exitcode",
+        "1",
+        *options,
+        sys.executable,
+        TESTS / "kernel_cases.py",
+    ]
     environment = os.environ | ({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})
-    done = subprocess.run([*command, *cases], capture_output=True, text=True, env=environment)
-    return parse_output(done.stdout + done.stderr, done.returncode)
+    result = subprocess.run([*command, *cases], capture_output=True, text=True, env=environment)
+    return parse_output(result.stdout + result.stderr, result.returncode)
 
 
 def parse_output(output, status):
@@ -118,8 +127,8 @@ def run_tests(marks, *options):
     """{passed, failed, skipped, status} of the tests that an expression of marks selects; status is that of pytest."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-m", marks, *options, "--junitxml", report, HOME]
-        status = subprocess.run(command, cwd=HOME.parent).returncode
+        command = [sys.executable, "-m", "pytest", "-m", marks, *options, "--junitxml", report, TESTS]
+        status = subprocess.run(command, cwd=TESTS.parent).returncode
         return {**count_tests(report), "status": status}
 
 
@@ -154,8 +163,8 @@ def line(tool, result):
     if result is None:
         return f"{tool}: not done, because compute-sanitizer is not on the PATH: it comes with the CUDA toolkit"
     if not is_complete(result):
-        ended = f"{result['cases']} cases ended, with status {result['status']}"
-        return f"{tool}: not done: some cases were not run, or not judged ({ended})"
+        state = f"{result['cases']} cases ended, with status {result['status']}"
+        return f"{tool}: not done: some cases were not run, or not judged ({state})"
     return f"{tool}: {result['errors']} errors in {result['cases']} cases"
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-import elementary
-import sanitized
+import emulator
+import kernel_cases
 from ladder.catalogue import traits, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
@@ -30,30 +30,35 @@ def digits():
 
 
 @functools.cache
-def exact(sizes):
+def cached_reference(sizes):
     """The reference of sizes, given as pairs."""
     return reference.compute(dict(sizes), digits())
 
 
 def case_of(variant, tuning, **sizes):
     sizes = {"layers": LAYERS[0], "images": 17, "epochs": 2, "source": "digits"} | sizes
-    return sanitized.case("backprop", variant, tuning, **sizes, rate=1 / sizes["images"])
+    return kernel_cases.case("backprop", variant, tuning, **sizes, rate=1 / sizes["images"])
 
 
 def failures(case, device):
     """The names of the checks that fail, over all epochs."""
     sizes, failed = case.sizes, []
-    problem, expected = make_problem(backprop, case, device), exact(tuple(backprop.reference_sizes(sizes).items()))
+    problem, expected = (
+        make_problem(backprop, case, device),
+        cached_reference(tuple(backprop.reference_sizes(sizes).items())),
+    )
     staged = device.staging(problem.inputs)
 
-    def begin(round):
+    def start_round(round):
         written = backprop.fill(staged, sizes, round, digits())
         device.upload(staged, {name: problem.inputs[name] for name in written})
 
-    begin(0)  # as the harness does: `setup` may run the epoch to capture a graph, so `ranpat` must hold valid rows
+    start_round(
+        0
+    )  # as the harness does: `setup` may run the epoch to capture a graph, so `ranpat` must hold valid rows
     steps = Steps.of(workloads.load_variant("backprop", case.variant).setup(problem, **case.tuning))
     for round in range(backprop.rounds(sizes)):
-        begin(round)
+        start_round(round)
         validation.poison(problem.outputs)
         in_order(steps.prepare)()
         steps.timed()()
@@ -66,9 +71,9 @@ def failures(case, device):
     return failed
 
 
-def emulated(case):
+def emulated_failures(case):
     """The same on a stand-in for a GPU; also asserts that nothing is written beyond an array."""
-    device = elementary.device()
+    device = emulator.device()
     failed = failures(case, device)
     assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in device.guards)
     return failed

@@ -13,26 +13,26 @@ class ThreadState(threading.local):
     """The state of a thread: its clock in seconds, its GPU, its stream."""
 
     def __init__(self):
-        self.now, self.card, self.stream = 0.0, 0, None
+        self.now, self.gpu, self.stream = 0.0, 0, None
 
 
-class Card:
-    """The simulated GPUs of a process, as `cupy` and `time`; `timed` lists the events created with timing."""
+class SimulatedGpus:
+    """The simulated GPUs of a process, as `cupy` and `time`; `timed_events` lists the events created with timing."""
 
     def __init__(self):
-        self.thread, self.timed, self.null = ThreadState(), [], {}
+        self.thread, self.timed_events, self.default_streams = ThreadState(), [], {}
         self.cuda = SimpleNamespace(
             Device=lambda number: Device(self, number),
             Stream=lambda non_blocking: Stream(self),
             Event=lambda disable_timing=False: Event(self, disable_timing),
-            get_elapsed_time=elapsed,
+            get_elapsed_time=elapsed_milliseconds,
         )
 
     def perf_counter(self):
         return self.thread.now
 
     def current(self):
-        return self.thread.stream or self.null.setdefault(self.thread.card, Stream(self))
+        return self.thread.stream or self.default_streams.setdefault(self.thread.gpu, Stream(self))
 
 
 class Device:
@@ -40,16 +40,16 @@ class Device:
         self.process, self.id, self.previous = process, number, []
 
     def __enter__(self):
-        self.previous.append(self.process.thread.card)
-        self.process.thread.card = self.id
+        self.previous.append(self.process.thread.gpu)
+        self.process.thread.gpu = self.id
 
     def __exit__(self, *error):
-        self.process.thread.card = self.previous.pop()
+        self.process.thread.gpu = self.previous.pop()
 
 
 class Stream:
     def __init__(self, process):
-        self.process, self.card, self.free = process, process.thread.card, 0.0
+        self.process, self.gpu, self.idle_from = process, process.thread.gpu, 0.0
 
     def __enter__(self):
         self.process.thread.stream = self
@@ -57,33 +57,33 @@ class Stream:
     def __exit__(self, *error):
         self.process.thread.stream = None
 
-    def do(self, seconds):
-        self.free = max(self.free, self.process.thread.now) + seconds
+    def enqueue(self, seconds):
+        self.idle_from = max(self.idle_from, self.process.thread.now) + seconds
 
     def wait_event(self, event):
-        self.free = max(self.free, event.at or 0.0)
+        self.idle_from = max(self.idle_from, event.time or 0.0)
 
     def synchronize(self):
-        self.process.thread.now = max(self.process.thread.now, self.free)
+        self.process.thread.now = max(self.process.thread.now, self.idle_from)
 
 
 class Event:
     def __init__(self, process, disable_timing):
-        self.process, self.card, self.at = process, process.thread.card, None
+        self.process, self.gpu, self.time = process, process.thread.gpu, None
         if not disable_timing:
-            process.timed.append(self)
+            process.timed_events.append(self)
 
     def record(self, stream=None):
         stream = stream or self.process.current()
-        assert self.card == stream.card == self.process.thread.card, "CUDA refuses an event of another card"
-        stream.do(0.0)
-        self.at = stream.free
+        assert self.gpu == stream.gpu == self.process.thread.gpu, "CUDA refuses an event of another GPU"
+        stream.enqueue(0.0)
+        self.time = stream.idle_from
 
     def synchronize(self):
-        self.process.thread.now = max(self.process.thread.now, self.at)
+        self.process.thread.now = max(self.process.thread.now, self.time)
 
 
-def elapsed(start, end):
-    assert start.card == end.card, "CUDA can't compare events of two GPUs"
-    assert max(start.at, end.at) <= end.process.thread.now, "cudaErrorNotReady"
-    return 1e3 * (end.at - start.at)
+def elapsed_milliseconds(start, end):
+    assert start.gpu == end.gpu, "CUDA can't compare events of two GPUs"
+    assert max(start.time, end.time) <= end.process.thread.now, "cudaErrorNotReady"
+    return 1e3 * (end.time - start.time)

@@ -1,10 +1,10 @@
 """Cases of every CUDA kernel at small odd shapes, for NVIDIA's compute-sanitizer and for tests; runs and checks them.
 
-    compute-sanitizer --tool memcheck python tests/sanitized.py CASE [CASE ...]
+    compute-sanitizer --tool memcheck python tests/kernel_cases.py CASE [CASE ...]
 
 `cases` has every variant in every form and dtype, with every kernel and every tuning that the variant selects by shape,
-including sums that a cluster of blocks shares; `on_gpu.py` runs them all under the tools. Every result is checked. The
-last line is JSON with the number of cases.
+including sums that a cluster of blocks shares; `gpu_tests.py` runs them all under the tools. Every result is checked.
+The last line is JSON with the number of cases.
 """
 
 import argparse
@@ -55,14 +55,14 @@ def case(workload, variant, tuning, **sizes):
     return Case(workload, variant, workloads.complete(workload, sizes), tuning, "warm")
 
 
-def cases(own_kernels=False):
-    """Every kernel of every CUDA variant; with `own_kernels`, only of variants with CUDA sources in the project."""
-    for name in on_gpu("gemm", own_kernels):
+def cases(project_kernels=False):
+    """Every kernel of every CUDA variant; with `project_kernels`, only of variants with CUDA sources in the project."""
+    for name in cuda_variants("gemm", project_kernels):
         shapes = (*GEMM_SHAPES, STREAM_K_SHAPE) if name == "cuda_tma" else GEMM_SHAPES
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), shapes):
             for tuning in MIXED_TUNINGS if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
-                yield from within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))
-    for name in on_gpu("gemv", own_kernels):
+                yield from if_within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))
+    for name in cuda_variants("gemv", project_kernels):
         for dtype, (n, m) in itertools.product(DTYPES, GEMV_SHAPES):
             for tuning in binaries.choices("gemv", name, dtype):
                 yield case("gemv", name, tuning, n=n, m=m, dtype=dtype)
@@ -76,37 +76,37 @@ def cases(own_kernels=False):
         for sizes in (MLP_SIZES, LARGE_BATCH):
             yield case("mlp", "cuda_persistent", {}, activation=activation, dtype=dtype, **sizes)
 
-    yield from of_descent(own_kernels)
-    yield from of_backprop()
-    yield from of_tconv(own_kernels)
-    yield from of_dcgan()
+    yield from descent_cases(project_kernels)
+    yield from backprop_cases()
+    yield from tconv_cases(project_kernels)
+    yield from dcgan_cases()
 
 
-def of_tconv(own_kernels):
+def tconv_cases(project_kernels):
     """Every arithmetic with every tiling; every product of `gemm`, in blocks of which the last isn't full."""
-    for name in on_gpu("tconv", own_kernels=True):  # we don't check PyTorch's kernels
-        tunings = maths(name)
+    for name in cuda_variants("tconv", project_kernels=True):  # we don't check PyTorch's kernels
+        tunings = math_tunings(name)
         if "product" in setup_arguments.tunings("tconv", name):
-            tunings = [{"product": product, "block": 2} for product in products(own_kernels)]
+            tunings = [{"product": product, "block": 2} for product in product_variants(project_kernels)]
         for dtype, tuning, (images, h, c, k) in itertools.product(DTYPES, tunings, TCONV_SHAPES):
             for tiling in binaries.choices("tconv", name, dtype):
                 sizes = {"images": images, "h": h, "c": c, "k": k, "dtype": dtype}
-                yield from within_limits(case("tconv", name, tuning | tiling, **sizes))
+                yield from if_within_limits(case("tconv", name, tuning | tiling, **sizes))
 
 
-def maths(variant):
+def math_tunings(variant):
     """The tunings of every arithmetic of a variant of `tconv`; an empty one if it has only one arithmetic."""
     if "math" not in setup_arguments.tunings("tconv", variant):
         return [{}]
     return [{"math": math} for math in ("tf32", "float16", "bfloat16")]
 
 
-def products(own_kernels):
+def product_variants(project_kernels):
     """The variants of `gemm` whose products other workloads can use."""
-    return [name for name in on_gpu("gemm", own_kernels) if workloads.defines("gemm", name, "product")]
+    return [name for name in cuda_variants("gemm", project_kernels) if workloads.defines("gemm", name, "product")]
 
 
-def of_dcgan():
+def dcgan_cases():
     """Images that don't fill the last batch, with and without passes between the layers."""
     for tuning in (
         {"batch": 2},
@@ -127,38 +127,38 @@ def of_dcgan():
         yield case("dcgan", "home", tuning, images=5, channels=8)
 
 
-def of_descent(own_kernels):
+def descent_cases(project_kernels):
     """The elementary kernels, and whole solves by every algorithm that a variant has."""
-    for name in on_gpu("descent_kernel", own_kernels):
+    for name in cuda_variants("descent_kernel", project_kernels):
         tunings = ({}, {"block": 32, "load": 12}) if name == "cuda_version2" else ({},)
         kernels = workloads.load("descent_kernel").SIZES["kernel"]
         for dtype, kernel, n, tuning in itertools.product(DTYPES, kernels, (1, 17, 32, 65), tunings):
-            yield from within_limits(case("descent_kernel", name, tuning, kernel=kernel, n=n, dtype=dtype))
-    for name in on_gpu("descent", own_kernels):
+            yield from if_within_limits(case("descent_kernel", name, tuning, kernel=kernel, n=n, dtype=dtype))
+    for name in cuda_variants("descent", project_kernels):
         tunings = PERSISTENT_TUNINGS if name == "cuda_persistent" else ({},)
         algorithms = workloads.load("descent").SIZES["algorithm"]
         for dtype, algorithm, n, tuning in itertools.product(DTYPES, algorithms, (1, 17, 65), tunings):
             sizes = {"n": n, "kappa": 10.0, "iterations": 3, "algorithm": algorithm, "dtype": dtype}
-            yield from within_limits(case("descent", name, tuning, **sizes))
+            yield from if_within_limits(case("descent", name, tuning, **sizes))
 
 
-def of_backprop():
+def backprop_cases():
     """An epoch of every variant with CUDA sources in the project."""
-    for name in on_gpu("backprop", own_kernels=True):
+    for name in cuda_variants("backprop", project_kernels=True):
         for dtype, tuning in itertools.product(DTYPES, BACKPROP_TUNINGS.get(name, ({},))):
             yield case("backprop", name, tuning, dtype=dtype, **BACKPROP_SIZES)
 
 
-def within_limits(case):
+def if_within_limits(case):
     """[case], or [] if the case exceeds its variant's LIMITS."""
     return [case] if traits.beyond_limits_reason(case) is None else []
 
 
-def on_gpu(workload, own_kernels):
-    """The CUDA variants of a workload; with `own_kernels`, only those with CUDA sources in the project."""
+def cuda_variants(workload, project_kernels):
+    """The CUDA variants of a workload; with `project_kernels`, only those with CUDA sources in the project."""
     for name in workloads.variants(workload):
         constants = workloads.constants(workload, name)
-        if constants["DEVICE"] == "cuda" and ("SOURCE" in constants or not own_kernels):
+        if constants["DEVICE"] == "cuda" and ("SOURCE" in constants or not project_kernels):
             yield name
 
 
@@ -169,15 +169,15 @@ def solve(case, round=0, data=None):
     generated = workload.GENERATED
     staged = device.staging({name: array for name, array in problem.inputs.items() if name not in generated})
 
-    def begin(round):
+    def start_round(round):
         written = workload.fill(staged, case.sizes, round, data)
         device.upload(staged, {name: problem.inputs[name] for name in written})
         if generated:
             workload.generate(problem, round)
 
-    begin(0)
+    start_round(0)
     steps = workloads.load_variant(case.workload, case.variant).setup(problem, **case.tuning)
-    begin(round)
+    start_round(round)
     validation.poison(problem.outputs)
     steps = Steps.of(steps)
     in_order([*steps.prepare, *steps.run])()

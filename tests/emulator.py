@@ -17,9 +17,9 @@ from ladder.build import binaries
 from ladder.catalogue import native_sources
 from ladder.devices.host import Host
 
-EMULATED = TESTS / "emulated"
-OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-pthread")  # of g++
-GUARD = 8  # elements behind each array
+EMULATION_SOURCES = TESTS / "emulated"
+GXX_OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-pthread")  # of g++
+GUARD_ELEMENTS = 8  # elements behind each array
 needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 
 
@@ -27,7 +27,9 @@ needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="requires g+
 def runtime():
     """The folder of `device.o`, which runs the threads of all kernels; compiled once per process."""
     folder = tempfile.TemporaryDirectory()
-    subprocess.run(["g++", *OPTIONS, "-c", EMULATED / "device.cpp", "-o", f"{folder.name}/device.o"], check=True)
+    subprocess.run(
+        ["g++", *GXX_OPTIONS, "-c", EMULATION_SOURCES / "device.cpp", "-o", f"{folder.name}/device.o"], check=True
+    )
     return folder  # the cache keeps it as long as the process runs
 
 
@@ -40,31 +42,31 @@ def headers():
     folder = tempfile.TemporaryDirectory()
     for source in reversed(native_sources.include_folders()):
         shutil.copytree(source, folder.name, dirs_exist_ok=True)
-    shutil.copytree(EMULATED / "ptx", Path(folder.name, "ptx"), dirs_exist_ok=True)
+    shutil.copytree(EMULATION_SOURCES / "ptx", Path(folder.name, "ptx"), dirs_exist_ok=True)
     return folder  # the cache keeps it as long as the process runs
 
 
 def compile_program(source, target, macros, *options):
     """Compile a program of `emulated/` with macros, {name: value}, and with the headers of all workloads."""
-    options = [*OPTIONS, *options, *(f"-D{name}={value}" for name, value in macros.items())]
-    options += [f"-I{EMULATED}", f"-I{headers().name}"]
+    options = [*GXX_OPTIONS, *options, *(f"-D{name}={value}" for name, value in macros.items())]
+    options += [f"-I{EMULATION_SOURCES}", f"-I{headers().name}"]
     subprocess.run(["g++", *options, source, f"{runtime().name}/device.o", "-o", target], check=True)
 
 
 class Kernels:
     """The kernels of a variant's source for one dtype and tuning; `get` replaces `cuda.kernel`.
 
-    `program` is the file in `emulated/` that includes the source; `defined` has further macros, such as SOURCE, the
-    path of another source than the variant's; `options` are further ones of g++.
+    `program` is the file in `emulated/` that includes the source; `further_macros` may have SOURCE, the path of
+    another source than the variant's; `options` are further ones of g++.
     """
 
-    def __init__(self, folder, program, workload, variant, dtype, defined=None, options=(), **tuning):
+    def __init__(self, folder, program, workload, variant, dtype, further_macros=None, options=(), **tuning):
         self.variant, self.dtype, self.tuning, self.launches = variant, dtype, tuning, []
         source = binaries.source_of(workload, variant)
         macros = binaries.macros(binaries.slug(workload, variant, dtype, tuning))
-        macros |= {"SOURCE": f'"{source}"'} | (defined or {})
+        macros |= {"SOURCE": f'"{source}"'} | (further_macros or {})
         library = folder / "kernels.so"
-        compile_program(EMULATED / program, library, macros, "-shared", *options, f"-I{source.parent}")
+        compile_program(EMULATION_SOURCES / program, library, macros, "-shared", *options, f"-I{source.parent}")
         self.library = ctypes.CDLL(str(library))
         self.library.emulate.restype = ctypes.c_bool
 
@@ -76,11 +78,11 @@ class Kernels:
         self.launches.append((name, grid, block))
         assert np.prod(block) <= 1024
         values = [np.uintp(value.ctypes.data) if isinstance(value, np.ndarray) else value for value in arguments]
-        bytes = (ctypes.c_size_t * len(values))(*(value.nbytes for value in values))
+        byte_counts = (ctypes.c_size_t * len(values))(*(value.nbytes for value in values))
         values = [np.array(value) for value in values]
         addresses = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
         grid, block = ((ctypes.c_uint * 3)(*size, *[1] * (3 - len(size))) for size in (grid, block))
-        assert self.library.emulate(name.encode(), Index(grid), Index(block), len(values), bytes, addresses), name
+        assert self.library.emulate(name.encode(), Index(grid), Index(block), len(values), byte_counts, addresses), name
 
 
 @functools.cache
@@ -89,10 +91,10 @@ def kernels(variant, dtype, **tuning):
     names = ["init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"]
     names += ["hash", "gemv"] if variant == "cuda_version2" else []
     with tempfile.TemporaryDirectory() as folder:
-        return Kernels(Path(folder), "named.cpp", "descent_kernel", variant, dtype, named(names), **tuning)
+        return Kernels(Path(folder), "named.cpp", "descent_kernel", variant, dtype, kernel_macros(names), **tuning)
 
 
-def named(names, dynamic=0):
+def kernel_macros(names, dynamic=0):
     """The macros of `named.cpp` for kernels of these names, with `dynamic` bytes of dynamic shared memory per block."""
     return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC": dynamic}
 
@@ -109,7 +111,7 @@ def device():
 
     def empty(shape, dtype):
         count = int(np.prod(shape))
-        array = Host().empty((count + GUARD,), dtype)
+        array = Host().empty((count + GUARD_ELEMENTS,), dtype)
         array[...] = np.nan if array.dtype.kind == "f" else 0
         guards.append(array[count:])
         return array[:count].reshape(shape)
@@ -125,7 +127,10 @@ def device():
     return SimpleNamespace(is_first=lambda: True, guards=guards, **functions)
 
 
-BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}  # a NaN as an integer, whose lower bits are free
+NAN_BITS = {
+    "f4": ("u4", 0x7FC00000),
+    "f8": ("u8", 0x7FF8000000000000),
+}  # a NaN as an integer; its lower bits are free
 
 
 def guarded_host():
@@ -134,24 +139,27 @@ def guarded_host():
 
     def empty(shape, dtype):
         array, guard = guarded.empty(shape, dtype), guarded.guards[-1]
-        guard.view(bits_of(guard))[...] = value_of(guard, len(guarded.guards))
+        guard.view(guard_integers(guard))[...] = guard_value(guard, len(guarded.guards))
         return array
 
     host.empty, host.guards = empty, guarded.guards
     return host
 
 
-def bits_of(guard):
+def guard_integers(guard):
     """The integer type as which a guard is compared."""
-    return BITS.get(guard.dtype.str[1:], (guard.dtype, 0))[0]
+    return NAN_BITS.get(guard.dtype.str[1:], (guard.dtype, 0))[0]
 
 
-def value_of(guard, number):
+def guard_value(guard, number):
     """The value in the guard of this number: a NaN that no other guard has, or 0."""
-    _, nan = BITS.get(guard.dtype.str[1:], (None, 0))
+    _, nan = NAN_BITS.get(guard.dtype.str[1:], (None, 0))
     return nan + number if nan else 0
 
 
-def are_whole(guards):
+def are_intact(guards):
     """Whether nothing was written behind an array, not even a NaN that was read behind another array."""
-    return all((guard.view(bits_of(guard)) == value_of(guard, number)).all() for number, guard in enumerate(guards, 1))
+    return all(
+        (guard.view(guard_integers(guard)) == guard_value(guard, number)).all()
+        for number, guard in enumerate(guards, 1)
+    )
