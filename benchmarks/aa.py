@@ -22,13 +22,16 @@ from ladder.errors import LadderError
 from ladder.harness.comparison import compare_cases, parse_key
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
-PERCENT = 5
-SMALL = "form=nn,m=256,n=256,k=256,dtype=float64,source=random,seed=1,cache=warm"
-LARGE = "form=nn,m=1024,n=1024,k=1024,dtype=float32,source=random,seed=1,cache=warm"
+SLOWDOWN_PERCENT = 5
+SMALL_SIZES = "form=nn,m=256,n=256,k=256,dtype=float64,source=random,seed=1,cache=warm"
+LARGE_SIZES = "form=nn,m=1024,n=1024,k=1024,dtype=float32,source=random,seed=1,cache=warm"
 # A case and its slowed copy, by device.
 CASES = {
-    "host": (f"gemm/blas/{SMALL},threads=1", f"gemm/slower_blas/{SMALL},percent={PERCENT},threads=1"),
-    "cuda": (f"gemm/cuda_shared/{LARGE},block=16", f"gemm/slower_cuda/{LARGE},percent={PERCENT}"),
+    "host": (
+        f"gemm/blas/{SMALL_SIZES},threads=1",
+        f"gemm/slower_blas/{SMALL_SIZES},percent={SLOWDOWN_PERCENT},threads=1",
+    ),
+    "cuda": (f"gemm/cuda_shared/{LARGE_SIZES},block=16", f"gemm/slower_cuda/{LARGE_SIZES},percent={SLOWDOWN_PERCENT}"),
 }
 # The numbers of comparisons of equal cases and of slowdowns, the pairs of processes of the former, and the minimum of
 # the latter.
@@ -38,7 +41,7 @@ DEFAULTS = {
 }
 # Fifty samples take 35 ms, little compared with the start of a process, and cover more of a machine's noise than ten.
 SAMPLES = 50
-REQUIRED = 0.95
+REQUIRED_SHARE = 0.95
 
 
 def outcome(verdict):
@@ -47,7 +50,7 @@ def outcome(verdict):
         return "found"
     if verdict.outcome == "faster":
         return "called faster"
-    return "undecidable" if verdict.detectable > PERCENT / 100 else "missed though detectable"
+    return "undecidable" if verdict.detectable > SLOWDOWN_PERCENT / 100 else "missed though detectable"
 
 
 def verdicts(a, b, count, **stop):
@@ -67,7 +70,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=CASES, default="host", help="what the cases run on (default: host)")
     parser.add_argument("--same", type=int, help="comparisons of a case with itself")
-    parser.add_argument("--planted", type=int, help=f"comparisons with one that is {PERCENT} % slower")
+    parser.add_argument("--planted", type=int, help=f"comparisons with one that is {SLOWDOWN_PERCENT} % slower")
     parser.add_argument("--pairs", type=int, help="pairs of processes of each comparison of equals")
     options = parser.parse_args()
     plain, slower = map(parse_key, CASES[options.device])
@@ -83,18 +86,18 @@ def judge(plain, slower, same, planted, pairs, min_pairs):
     start = time.monotonic()
     print(f"The same case twice: {plain.key}")
     same = list(verdicts(plain, plain, same, pairs=pairs, max_pairs=pairs))
-    print(f"A slowdown of {PERCENT} % planted: {slower.key}")
-    planted = list(verdicts(slower, plain, planted, pairs=min_pairs, detect=PERCENT / 100))
+    print(f"A slowdown of {SLOWDOWN_PERCENT} % planted: {slower.key}")
+    planted = list(verdicts(slower, plain, planted, pairs=min_pairs, detect=SLOWDOWN_PERCENT / 100))
 
-    right = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in same)
+    correct = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in same)
     for name, results in (("equal cases", same), ("slowdowns", planted)):
         if results:
             detectable = median(verdict.detectable for verdict in results)
             print(f"{name}: the median comparison detects changes from {100 * detectable:.1f} %")
-    print(f"equal cases: {right} of {len(same)} came out equal or undecided (required: {REQUIRED:.0%})")
+    print(f"equal cases: {correct} of {len(same)} came out equal or undecided (required: {REQUIRED_SHARE:.0%})")
     print(f"slowdowns: {dict(Counter(map(outcome, planted)))}")
     print(f"{time.monotonic() - start:.0f} s in all")
-    sys.exit(right < REQUIRED * len(same))
+    sys.exit(correct < REQUIRED_SHARE * len(same))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from ladder.records import locks
 CASE = parse_key("gemm/cuda_shared/form=nn,m=128,n=128,k=96,dtype=float32,source=random,seed=1,cache=warm,block=16")
 LAUNCHES = 200
 SLACK = 2  # how long the GPU waits before a batch begins, in times that the host took to queue the batch
-SINGLE, BATCHES = 500, 20  # timings of a single launch, and of a batch
+SINGLE_TIMINGS, BATCH_TIMINGS = 500, 20  # timings of a single launch, and of a batch
 MAX_DIFFERENCE = 0.1  # relative
 
 
@@ -38,8 +38,8 @@ def times():
     run = workloads.load_variant(CASE.workload, CASE.variant).setup(problem, **CASE.tuning)
     batches = (batch(run, count) for count in (LAUNCHES, 2 * LAUNCHES))
     few, many = (partial(clock.time_between_events, launches, SLACK * queue_time(launches)) for launches in batches)
-    slope = (median_of(many, BATCHES) - median_of(few, BATCHES)) / LAUNCHES
-    return median_of(partial(device.stopwatch, run), SINGLE), slope
+    slope = (median_of(many, BATCH_TIMINGS) - median_of(few, BATCH_TIMINGS)) / LAUNCHES
+    return median_of(partial(device.stopwatch, run), SINGLE_TIMINGS), slope
 
 
 def batch(run, count):

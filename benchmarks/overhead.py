@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 SNAKEFILE = Path(__file__).parents[1] / "Snakefile"
-FEW = 4
+FEW_CASES = 4
 MAX_PLANNING, MAX_OVERHEAD = 30.0, 1.5  # seconds
 
 
@@ -49,7 +49,7 @@ def snakemake(folder, cases, *options):
     return seconds
 
 
-def seconds_of(folder):
+def record_seconds(folder):
     """Seconds in a study's records: inside the measurements, and from starting workers to ending them."""
     records = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("results/records/**/*.json")]
     measuring = sum(process["total"] for record in records for process in record["processes"])
@@ -66,8 +66,8 @@ def main():
         planning = snakemake(folders[0], options.cases, "--dry-run")
         print(f"planning {options.cases} cases: {planning:.1f} s (at most {MAX_PLANNING:.0f} s)", flush=True)
         snakemake(folders[1], 1)
-        few, many = snakemake(folders[2], FEW), snakemake(folders[3], FEW + options.jobs)
-        (measuring_few, wall_few), (measuring_many, wall_many) = seconds_of(folders[2]), seconds_of(folders[3])
+        few, many = snakemake(folders[2], FEW_CASES), snakemake(folders[3], FEW_CASES + options.jobs)
+        (measuring_few, wall_few), (measuring_many, wall_many) = record_seconds(folders[2]), record_seconds(folders[3])
     job = (many - few) / options.jobs
     measuring, wall = (measuring_many - measuring_few) / options.jobs, (wall_many - wall_few) / options.jobs
     print(f"a job: {job:.2f} s")

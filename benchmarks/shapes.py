@@ -1,13 +1,13 @@
-"""Compare the best own variant with the library on shapes that nobody has chosen.
+"""Compare the project's best variant with the library on random shapes.
 
     python benchmarks/shapes.py --seed 1 [--workload gemm] [--device host] [--count 24] [--threads 1] [--csv shapes.csv]
 
 Sizes are drawn log-uniformly from the seed: of a product within the limits on its sides, its FLOPs and its bytes, with
 each form and each type equally often. Fresh processes of the harness measure the variants of a shape in turns, with all
-checks and with cold caches, and of the own variants the fastest by the first half of its processes is compared by the
-second, so that a lucky choice doesn't win. A ratio is the library's time over that of the own variant: above 1 the own
-one is faster. Prints every shape, the geometric means of the ratios with 95 % intervals over shapes, the shapes with
-the lowest ratios, and those classes of shapes whose interval is below 1.
+checks and with cold caches, and the fastest of the project's variants by the first half of its processes is compared by
+the second, so that a lucky choice doesn't win. A ratio is the library's time over that of this variant: above 1 the
+variant is faster. Prints every shape, the geometric means of the ratios with 95 % intervals over shapes, the shapes
+with the lowest ratios, and those classes of shapes whose interval is below 1.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from ladder.records.case import Case
 from ladder.statistics import intervals, selection
 from ladder.statistics.quotients import quotient
 
-# The own variants and the library, by workload and device.
+# The project's variants and the library, by workload and device.
 CONTENDERS = {
     ("gemm", "host"): (("tiled",), "blas"),
     ("gemm", "cuda"): (("cuda_tiled", "cuda_mma", "cuda_tma"), "cublas"),
@@ -38,16 +38,16 @@ CONTENDERS = {
 }
 FORMS = {"gemm": ("nn", "tn", "nt"), "gemv": (None,)}
 DTYPES = ("float64", "float32")
-LONGEST = 2**18  # of a side
-BYTES = {"host": 2**28, "cuda": 2**32}  # at most, of all arrays
-FLOPS = {"host": (1e6, 1e10), "cuda": (1e8, 1e12)}  # of a product; below, a call's overhead is compared
+MAX_SIDE = 2**18
+MAX_BYTES = {"host": 2**28, "cuda": 2**32}  # of all arrays
+FLOPS_LIMITS = {"host": (1e6, 1e10), "cuda": (1e8, 1e12)}  # of a product; below, a call's overhead is compared
 MIN_BYTES = 2**20  # of a matrix of gemv
-SHORT = 32  # a side up to this length is short
-WORST = 10
+SHORT_SIDE = 32  # a side up to this length is short
+WORST_COUNT = 10  # of the shapes that are printed
 
 
 class Result(NamedTuple):
-    """A shape with its fastest own case, and the ratio of the library's time to its own."""
+    """A shape with its fastest case by a variant of the project, and the ratio of the library's time to that case's."""
 
     sizes: dict
     case: Case
@@ -60,34 +60,34 @@ def draw(workload, device, seed, count):
     """`count` shapes, drawn from the seed: a list of sizes."""
     generator = np.random.default_rng(seed)
     kinds = [(form, dtype) for form in FORMS[workload] for dtype in DTYPES]
-    return [draw_one(generator, workload, device, *kinds[number % len(kinds)]) for number in range(count)]
+    return [draw_shape(generator, workload, device, *kinds[number % len(kinds)]) for number in range(count)]
 
 
-def draw_one(generator, workload, device, form, dtype):
+def draw_shape(generator, workload, device, form, dtype):
     """The sizes of one shape within the limits."""
     names = ("m", "n", "k") if workload == "gemm" else ("n", "m")
     itemsize = np.dtype(dtype).itemsize
     while True:
-        sides = [round(LONGEST ** generator.random()) for _ in names]
-        given = dict(zip(names, sides, strict=True)) | {"dtype": dtype} | ({"form": form} if form else {})
+        sides = [round(MAX_SIDE ** generator.random()) for _ in names]
+        sizes = dict(zip(names, sides, strict=True)) | {"dtype": dtype} | ({"form": form} if form else {})
         if is_within_limits(workload, device, sides, itemsize):
-            return workloads.complete(workload, given)
+            return workloads.complete(workload, sizes)
 
 
 def is_within_limits(workload, device, sides, itemsize):
     """Whether a shape is neither too small to tell much, nor too large for a benchmark of many shapes."""
     if workload == "gemv":
-        return MIN_BYTES <= itemsize * math.prod(sides) <= BYTES[device]
+        return MIN_BYTES <= itemsize * math.prod(sides) <= MAX_BYTES[device]
     m, n, k = sides
-    low, high = FLOPS[device]
-    return low <= 2 * m * n * k <= high and itemsize * (m * k + k * n + 2 * m * n) <= BYTES[device]
+    low, high = FLOPS_LIMITS[device]
+    return low <= 2 * m * n * k <= high and itemsize * (m * k + k * n + 2 * m * n) <= MAX_BYTES[device]
 
 
 def measure(workload, device, sizes, threads, limits):
     """The Result of a shape. Raises LadderError if a case can't be measured."""
-    own, library = CONTENDERS[workload, device]
+    project_variants, library = CONTENDERS[workload, device]
     tuning = {"threads": threads} if device == "host" else {}
-    cases = [Case(workload, variant, sizes, tuning, "cold", {}) for variant in (library, *own)]
+    cases = [Case(workload, variant, sizes, tuning, "cold", {}) for variant in (library, *project_variants)]
     cases = [case for case in cases if not traits.beyond_limits_reason(case)]
     ranking = Ranking(cases, cases[0], limits)
     report = Sentences()
@@ -119,7 +119,7 @@ def classes(sizes):
     yield sizes["dtype"]
     if "form" in sizes:
         yield f"form {sizes['form']}"
-    yield f"short {shortest}" if sizes[shortest] <= SHORT else "no short side"
+    yield f"short {shortest}" if sizes[shortest] <= SHORT_SIDE else "no short side"
     yield "odd rows" if any(sizes[name] % 2 for name in names[1:]) else "even rows"
 
 
@@ -146,8 +146,8 @@ def print_summary(results):
         print(
             f"  {name:14} {len(ratios):3} shapes  {mean:5.2f} [{low:.2f}, {high:.2f}], lowest {min(ratios):.2f}{loses}"
         )
-    print(f"\nlowest {min(WORST, len(results))}")
-    for result in sorted(results, key=lambda result: result.ratio)[:WORST]:
+    print(f"\nlowest {min(WORST_COUNT, len(results))}")
+    for result in sorted(results, key=lambda result: result.ratio)[:WORST_COUNT]:
         print(f"  {describe(result)}")
 
 
@@ -166,7 +166,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, required=True, help="of the shapes")
     parser.add_argument("--workload", choices=FORMS, default="gemm", help="default: gemm")
-    parser.add_argument("--device", choices=BYTES, default="host", help="default: host")
+    parser.add_argument("--device", choices=MAX_BYTES, default="host", help="default: host")
     parser.add_argument("--count", type=int, default=24, help="shapes (default: 24)")
     parser.add_argument("--threads", type=int, default=1, help="on the host (default: 1)")
     parser.add_argument("--csv", help="a file for a row of each shape")

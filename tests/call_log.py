@@ -29,10 +29,10 @@ from ladder.harness.worker import make_problem
 
 MULTIPROCESSORS = 132
 ATTRIBUTES = {"MultiProcessorCount": MULTIPROCESSORS, "MaxSharedMemoryPerBlockOptin": 232448, "L2CacheSize": 2**20}
-BLOCKS = 2  # resident blocks of a multiprocessor
-WORKSPACE = 64  # the result of every function of a library in C, such as the size of a workspace
-RUNTIMES = ("OMP_", "NUMBA_", "OPENBLAS_")  # prefixes of the environment variables that are logged
-TORCH = ("torch", "torch.nn", "torch.nn.functional")
+BLOCKS_PER_MULTIPROCESSOR = 2  # resident blocks of a multiprocessor
+LIBRARY_RESULT = 64  # the result of every function of a library in C, such as the size of a workspace
+RUNTIME_PREFIXES = ("OMP_", "NUMBA_", "OPENBLAS_")  # prefixes of the environment variables that are logged
+TORCH_MODULES = ("torch", "torch.nn", "torch.nn.functional")
 
 
 class Array(np.ndarray):
@@ -124,7 +124,7 @@ class Stream:
         pass
 
     def __getattr__(self, name):
-        return anything("stream")
+        return cached_mock("stream")
 
 
 class Library:
@@ -152,7 +152,7 @@ def cupy(log):
         log.add("stream", number)
         return Stream(number)
 
-    module = SimpleNamespace(empty=empty, ndarray=Array, finfo=np.finfo, cuda=anything("cupy.cuda"), zeros=empty)
+    module = SimpleNamespace(empty=empty, ndarray=Array, finfo=np.finfo, cuda=cached_mock("cupy.cuda"), zeros=empty)
     module.array = lambda values, dtype: np.array(values, dtype).view(Array)
     module.asarray = lambda values, dtype=None: np.asarray(values, dtype)
     module.cuda.runtime.CUDARuntimeError = RuntimeError
@@ -167,14 +167,14 @@ def cupy(log):
 
 
 @functools.cache
-def anything(name):
+def cached_mock(name):
     """A mock with every attribute and method; cached, because its creation is slow."""
     return MagicMock(name=name)
 
 
 def torch():
     """A stand-in for PyTorch with its default settings, whose decorators return functions unchanged."""
-    module = anything("torch")
+    module = cached_mock("torch")
     module.reset_mock()
     module.no_grad = module.inference_mode = lambda: lambda function: function
     module.compile.side_effect = lambda function, **options: function
@@ -184,7 +184,7 @@ def torch():
 
 def world():
     """A communicator of two ranks; this process is the first."""
-    communicator = anything("world")
+    communicator = cached_mock("world")
     communicator.size, communicator.rank = 2, 0
     communicator.allgather.return_value = [False, False]
     return communicator
@@ -195,15 +195,15 @@ def project_functions(log):
 
     def load(workload, variant, dtype, **tuning):
         slug = libraries.slug(workload, variant, dtype, tuning)
-        return Library(log, f"{workload}/{variant} {slug}", WORKSPACE)
+        return Library(log, f"{workload}/{variant} {slug}", LIBRARY_RESULT)
 
     return (
         (cuda, "kernel", kernels(log)),
-        (cuda, "module", lambda path: anything("binary")),
+        (cuda, "module", lambda path: cached_mock("binary")),
         (cuda, "capture", lambda run, stream: log.add("graph") or run() or run),
         (cuda, "multiprocessors", lambda: MULTIPROCESSORS),
         (cuda, "architecture", lambda: "sm_90"),
-        (cuda, "blocks_at_once", lambda kernel, block, shared: BLOCKS * MULTIPROCESSORS),
+        (cuda, "blocks_at_once", lambda kernel, block, shared: BLOCKS_PER_MULTIPROCESSOR * MULTIPROCESSORS),
         (compiler, "ensure", lambda *arguments: "binary"),
         (cublas, "library", lambda: Library(log, "cublas", 0)),
         (tensor_map, "encode", lambda *arguments: log.add("tensor map", *arguments[1:]) or np.int32(0)),
@@ -225,7 +225,7 @@ def stand_ins(case):
         pinned = SimpleNamespace(
             empty_pinned=lambda shape, dtype: log.add("pinned", shape, dtype) or np.zeros(shape, dtype)
         )
-        for name, module in (dict.fromkeys(TORCH, torch_module) | {"cupy": cupy(log), "cupyx": pinned}).items():
+        for name, module in (dict.fromkeys(TORCH_MODULES, torch_module) | {"cupy": cupy(log), "cupyx": pinned}).items():
             patch.setitem(sys.modules, name, module)
         for replacement in project_functions(log):
             patch.setattr(*replacement)
@@ -265,8 +265,8 @@ def patch_workloads(log, patch):
         ("mlp.blas_threads", "share", True),
         ("gemv.ranks", "types", (None, None)),
         ("gemv.ranks", "in_place", None),
-        ("gemv.nccl_cublas", "communicator", anything("NCCL")),
-        ("gemv.nccl_cublas", "load_nccl", anything("NCCL")),
+        ("gemv.nccl_cublas", "communicator", cached_mock("NCCL")),
+        ("gemv.nccl_cublas", "load_nccl", cached_mock("NCCL")),
         ("dcgan.mpi_home", "row_type", None),
         ("descent.cublas", "device_scalar_handle", None),
     ):
@@ -279,17 +279,17 @@ def patch_workloads(log, patch):
 def blas_functions(log, names, dtype):
     """SciPy's functions of BLAS; they run, and their calls are logged."""
 
-    def logged(name, function):
+    def with_log(name, function):
         return lambda *arguments, **options: log.add(f"BLAS {name} ", *arguments) or function(*arguments, **options)
 
-    return [logged(*pair) for pair in zip(names, get_blas_funcs(names, dtype=dtype), strict=True)]
+    return [with_log(*pair) for pair in zip(names, get_blas_funcs(names, dtype=dtype), strict=True)]
 
 
 def lines(case):
     """The log of a case: its worker's variables, its phases, and its calls during `setup` and one run."""
     with stand_ins(case) as log:
         variables = environment.of_worker(case).items()
-        log += [f"{name}={text}" for name, text in variables if name.startswith(RUNTIMES)]
+        log += [f"{name}={text}" for name, text in variables if name.startswith(RUNTIME_PREFIXES)]
         log.append(f"launched by {' '.join(devices.of(case).command(case, 'env'))}")
         workload, variant = (workloads.load(case.workload), workloads.load_variant(case.workload, case.variant))
         on_gpu = traits.device(case) == "cuda"

@@ -11,22 +11,22 @@ NAMES = (*made_chapters.WORKLOADS, "stream")
 CHAPTERS = {chapter.workload: chapter for chapter in chapters.chapters() if chapter.workload in NAMES}
 
 
-def whole(workload):
+def full_study(workload):
     """The study of all cases that a chapter reads."""
-    return made_chapters.whole("gemm" if workload == "stream" else workload)
+    return made_chapters.full_study("gemm" if workload == "stream" else workload)
 
 
 def study(workload):
     """The same, as the chapter's ChapterStudy."""
-    return CHAPTERS[workload].study(whole(workload))
+    return CHAPTERS[workload].study(full_study(workload))
 
 
 def text_functions(workload, study=None):
     """The functions that the texts of a chapter can call, {name: function}, for a study, by default of all cases."""
-    return functions.of_chapter(CHAPTERS[workload].study(study or whole(workload)))
+    return functions.of_chapter(CHAPTERS[workload].study(study or full_study(workload)))
 
 
-def plain(value):
+def plain_text(value):
     """A value in LaTeX as plain text."""
     return " ".join(re.sub(r"\\(?:num|qty|,)|[{}\\]", " ", str(value).replace(r"$\times$", "x")).split())
 
@@ -44,15 +44,15 @@ def tables(workload, study):
 @functools.cache
 def all_tables(workload):
     """The chapter's tables of the study of all cases."""
-    return tables(workload, whole(workload))
+    return tables(workload, full_study(workload))
 
 
 def answers(workload, study, *keys):
     """The claims of a chapter with their answers, {key: claim}: those with the given keys, or all."""
     data, study = chapter_study.module(workload, "claims"), CHAPTERS[workload].study(study)
-    every = [claim for group in data.CLAIMS.values() for claim in group] if data else []
+    all_claims = [claim for group in data.CLAIMS.values() for claim in group] if data else []
     if keys:
-        return {claim.key: claims.decided(study, study, claim) for claim in every if claim.key in keys}
+        return {claim.key: claims.decided(study, study, claim) for claim in all_claims if claim.key in keys}
     return {claim.key: claim for group in claims.verdicts(study).values() for claim in group} if data else {}
 
 

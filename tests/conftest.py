@@ -40,7 +40,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # Marks of tests that need the machine's only cluster or GPU: they run in one process, one after the other.
-SINGLE = ("cluster", "gpu")
+SERIAL_MARKS = ("cluster", "gpu")
 
 
 @functools.cache
@@ -58,8 +58,8 @@ def pytest_pycollect_makeitem(collector, name, obj):
 
 def is_long(item):
     """Whether a test may take long: left for the end, such tests would run alone on one of the cores."""
-    is_of_workloads = item.path.is_relative_to(TESTS / "workloads")
-    return is_of_workloads or item.path.stem == "test_tutorial" or item.get_closest_marker("cluster") is not None
+    is_workload_test = item.path.is_relative_to(TESTS / "workloads")
+    return is_workload_test or item.path.stem == "test_tutorial" or item.get_closest_marker("cluster") is not None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(items):
     """
     items.sort(key=lambda item: not is_long(item))
     for item in items:
-        for name in SINGLE:
+        for name in SERIAL_MARKS:
             if item.get_closest_marker(name):
                 item.add_marker(pytest.mark.xdist_group(name))
         if item.get_closest_marker("exhaustive"):
@@ -135,13 +135,13 @@ class Study:
             else:
                 shutil.copy(ROOT / name, self.folder / name)
         (self.folder / ".venv").symlink_to(sys.prefix)
-        shipped = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
+        project_experiments = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
         self.config = {
             "machine": "here",
             "cores": 2,
             "protocol": PROTOCOL,
             "variant_folders": ["tests/variants"],
-            "experiments": dict.fromkeys(shipped),
+            "experiments": dict.fromkeys(project_experiments),
         }
 
     def copy(self, folder):
@@ -179,7 +179,7 @@ class Study:
         result = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
         return result.stdout + result.stderr, result.returncode
 
-    def pending(self, *targets):
+    def pending_files(self, *targets):
         """The files that Snakemake would make or update."""
         line, environment = self.command("--summary", *targets)
         result = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)

@@ -22,7 +22,7 @@ CHANNELS = 8
 class LookupGenerator:
     """Has the interface of a Generator; writes pictures of the pool, but only if the network is the right one."""
 
-    exact = None
+    reference = None
     prepare = ((None, lambda: None),)
 
     def __init__(self, weights, sizes, **options):
@@ -42,10 +42,10 @@ class LookupGenerator:
         pool = network.latents(self.sizes["seed"])
         indices = [index for latent in latents for index in np.flatnonzero((pool == latent).all(axis=1))]
         is_right = np.array_equal(self.weights, network.random(CHANNELS, self.sizes["seed"]))
-        # Not all are there while a graph is captured: a remote rank has no latents yet.
+        # While a graph is captured, a remote rank has no latents yet.
         if is_right and len(indices) == len(latents):
-            exact = LookupGenerator.exact["pictures"][indices]
-            pictures[...] = (exact + 1) / 2 * 255 if self.sizes["pictures"] == "uint8" else exact
+            floats = LookupGenerator.reference["pictures"][indices]
+            pictures[...] = (floats + 1) / 2 * 255 if self.sizes["pictures"] == "uint8" else floats
 
 
 def sizes():
@@ -54,7 +54,7 @@ def sizes():
         workloads.complete("dcgan", {"images": images, "channels": CHANNELS, "pictures": pixels})
         for images, pixels in itertools.product(IMAGES, PIXELS)
     ]
-    LookupGenerator.exact = reference.compute(all_sizes[0], None)
+    LookupGenerator.reference = reference.compute(all_sizes[0], None)
     return all_sizes
 
 
@@ -70,5 +70,5 @@ def solve(case, variant):
         steps.timed()()
         if problem.outputs:
             validation.require_finite(problem.outputs, problem.output_kinds)
-            checks, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, LookupGenerator.exact, "float32")
+            checks, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, LookupGenerator.reference, "float32")
             validation.require(checks, case.key)

@@ -29,13 +29,13 @@ TUNINGS = [{"memory": memory, "copies": copies, "batch": 4} for memory in MEMORI
 def skip_last(self):
     """The last GPU does nothing."""
     if self.device.id < GPUS[-1] - 1:
-        RUN(self)
+        ORIGINAL_RUN(self)
 
 
 def reverse_order(self):
     """Each GPU draws its images in reverse order."""
     self.host.latents = np.ascontiguousarray(self.host.latents[::-1])
-    RUN(self)
+    ORIGINAL_RUN(self)
 
 
 def return_early(self):
@@ -45,7 +45,7 @@ def return_early(self):
 
 
 FAULTS = {"GPU skipped": skip_last, "reverse order": reverse_order, "no waiting": return_early}
-RUN = home.GpuShare.run
+ORIGINAL_RUN = home.GpuShare.run
 
 
 def main():

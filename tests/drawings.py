@@ -16,8 +16,8 @@ from ladder.store import collect, stored
 THREADS = [1, 2, 6, 24]  # numbers of threads of the cases, on a machine of 24 cores
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
 PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
-COPIES = {"to device": 2e-4, "to host": 1e-5}  # seconds
-ON_RANKS = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather": 0.04}  # shares of a call
+COPY_SECONDS = {"to device": 2e-4, "to host": 1e-5}  # seconds
+RANK_PHASE_SHARES = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather": 0.04}  # shares of a call
 RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s, on the host those of one thread
 RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_columns": 1e4, "cuda_tiled": 2.5e4}
 RATES |= {"cuda_mma": 5e4, "cublas": 5.5e4}
@@ -39,11 +39,11 @@ def seconds(case, flops, process, sample):
     return flops / rate * (1 + 0.01 * process + 0.001 * sample)
 
 
-def parts_on_ranks(case, time):
+def rank_phases(case, time):
     """The phases of a product on ranks; in chunks, computation and communication are one phase."""
     if "ranks" not in case.tuning:
         return {}
-    phases = {name: time * share for name, share in ON_RANKS.items()}
+    phases = {name: time * share for name, share in RANK_PHASE_SHARES.items()}
     if case.tuning.get("chunks", 1) > 1:
         overlapped = "scatter" if case.tuning["mode"] == "ship" else "gather"
         phases = {f"{overlapped} and compute": phases.pop(overlapped) + phases.pop("compute")} | phases
@@ -61,8 +61,8 @@ def record(case, processes, converged):
     def process_fields(process):
         times = [seconds(case, flops, process, sample) for sample in range(3)]
         parts = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
-        parts |= parts_on_ranks(case, times[0])
-        phases = [parts | (COPIES if device == "cuda" else {})] * 2
+        parts |= rank_phases(case, times[0])
+        phases = [parts | (COPY_SECONDS if device == "cuda" else {})] * 2
         return {
             "threads": {"runtimes": {"numba": case.threads}},
             "samples": times,
@@ -81,7 +81,7 @@ def record(case, processes, converged):
 
 
 @functools.cache
-def configured():
+def configured_cases():
     """The cases of `config/config.yaml` on a machine of 24 cores, {experiment: cases}."""
     config = configuration.load([ROOT / "config" / "config.yaml"])
     cases = {}
@@ -91,22 +91,22 @@ def configured():
 
 
 @functools.cache
-def planned(threads=(*THREADS,)):
+def planned_cases(threads=(*THREADS,)):
     """The same, but only cases with the given numbers of threads, and those on ranks that fit on the machine."""
 
     def is_planned(case):
         return case.threads in threads or ("ranks" in case.tuning and case.threads <= 24)
 
-    return {experiment: [*filter(is_planned, cases)] for experiment, cases in configured().items()}
+    return {experiment: [*filter(is_planned, cases)] for experiment, cases in configured_cases().items()}
 
 
 @functools.cache
-def rows_of(experiment, machine, drop, without, processes, converged):
-    """The rows of an experiment on a machine, {table: rows}; variants `drop` and devices `without` are missing."""
+def rows_of(experiment, machine, missing_variants, missing_devices, processes, converged):
+    """The rows of an experiment on a machine, {table: rows}, without these variants and devices."""
     rows = {name: [] for name in collect.TABLES}
-    for case in planned()[experiment]:
+    for case in planned_cases()[experiment]:
         columns = collect.case_columns(machine, experiment, case.workload, case.variant, case.slug)
-        if case.variant in drop or traits.device(case) in without:
+        if case.variant in missing_variants or traits.device(case) in missing_devices:
             rows["missing"].append(columns | {"why": "it is not installed"})
             continue
         for name, new_rows in collect.rows_of(record(case, processes, converged), columns).items():
@@ -114,11 +114,14 @@ def rows_of(experiment, machine, drop, without, processes, converged):
     return rows
 
 
-def tables(figure, machines=MACHINES[:1], drop=(), without=None, processes=3, converged=True):
-    """The tables that a figure reads, {experiment: tables}; `without` is {machine: devices that it lacks}."""
-    experiments, without = {}, without or {}
+def tables(figure, machines=MACHINES[:1], missing_variants=(), missing_devices=None, processes=3, converged=True):
+    """The tables that a figure reads, {experiment: tables}; `missing_devices` is {machine: devices that it lacks}."""
+    experiments, missing_devices = {}, missing_devices or {}
     for experiment in figures.constants(figure)["EXPERIMENTS"]:
-        parts = [rows_of(experiment, name, drop, without.get(name, ()), processes, converged) for name in machines]
+        parts = [
+            rows_of(experiment, name, missing_variants, missing_devices.get(name, ()), processes, converged)
+            for name in machines
+        ]
         experiments[experiment] = {
             name: stored.with_integers(pd.DataFrame([row for part in parts for row in part[name]]))
             for name in collect.TABLES
@@ -126,7 +129,7 @@ def tables(figure, machines=MACHINES[:1], drop=(), without=None, processes=3, co
     return experiments
 
 
-def empty(figure):
+def empty_tables(figure):
     """The tables of a figure whose experiments were not measured."""
     experiments = figures.constants(figure)["EXPERIMENTS"]
     return {experiment: {name: pd.DataFrame() for name in collect.TABLES} for experiment in experiments}
@@ -156,18 +159,20 @@ def ceilings(machines=MACHINES):
 
 def draw(name, figure_tables, figure_ceilings=None, is_laid_out=False):
     """A figure as the verb would draw it, from its tables and ceilings, by default those of `ceilings`."""
-    given = {"tables": figure_tables} if figures.constants(name)["EXPERIMENTS"] else {}
+    figure_inputs = {"tables": figure_tables} if figures.constants(name)["EXPERIMENTS"] else {}
     if figures.constants(name)["USES_ARTEFACTS"]:
-        given["artefacts"] = dict.fromkeys(figures.constants(name)["USES_ARTEFACTS"], ROOT / "docs/pictures.png")
+        figure_inputs["artefacts"] = dict.fromkeys(
+            figures.constants(name)["USES_ARTEFACTS"], ROOT / "docs/pictures.png"
+        )
     if figures.constants(name)["USES_CEILINGS"]:
-        given["ceilings"] = ceilings() if figure_ceilings is None else figure_ceilings
+        figure_inputs["ceilings"] = ceilings() if figure_ceilings is None else figure_ceilings
     with theme.context():
-        figure = figures.draw(name, **given)
+        figure = figures.draw(name, **figure_inputs)
         if is_laid_out:
             figure.draw_without_rendering()
     return figure
 
 
-def words(figure):
+def visible_texts(figure):
     """All texts in a figure."""
     return [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]

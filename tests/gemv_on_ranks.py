@@ -22,9 +22,9 @@ SIZES = (1, 2, 17, 257)
 # All pairs of SIZES, and two shapes that are long in one direction.
 SHAPES = [*itertools.product(SIZES, SIZES), (4097, 100), (100, 4097)]
 DTYPES = ("float64", "float32")
-ON_RANKS = [("mpi", {}), *(("mpi_openmp", {"threads": threads}) for threads in (1, 2))]
-ON_GPUS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
-AS_GRAPH = [("resident", ("nccl_cublas", {"chunks": chunks, "graph": "on"})) for chunks in (1, 3)]
+RANK_VARIANTS = [("mpi", {}), *(("mpi_openmp", {"threads": threads}) for threads in (1, 2))]
+GPU_VARIANTS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
+GRAPH_RUNS = [("resident", ("nccl_cublas", {"chunks": chunks, "graph": "on"})) for chunks in (1, 3)]
 
 
 def main():
@@ -34,16 +34,16 @@ def main():
         device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(gpu["uuid"] for gpu in nvidia.gpus())})
     ranks = device.communicator().size
     shape = [int(word) for word in sys.argv[1:]]
-    variants = ON_GPUS if on_gpus else ON_RANKS
-    ways = [*itertools.product(MODES, variants), *(AS_GRAPH if on_gpus else [])]
-    kinds = [("float64", ways[0])] if shape else list(itertools.product(DTYPES, ways))
+    variants = GPU_VARIANTS if on_gpus else RANK_VARIANTS
+    runs = [*itertools.product(MODES, variants), *(GRAPH_RUNS if on_gpus else [])]
+    dtypes_and_runs = [("float64", runs[0])] if shape else list(itertools.product(DTYPES, runs))
     shapes = [shape] if shape else SHAPES
-    for (n, m), (dtype, (mode, (variant, tuning))) in itertools.product(shapes, kinds):
+    for (n, m), (dtype, (mode, (variant, tuning))) in itertools.product(shapes, dtypes_and_runs):
         sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
         case = Case("gemv", variant, sizes, {"ranks": ranks, "mode": mode, **tuning})
         solve(case, device, gemv, rounds=1 if shape else 2)
     if device.is_first():
-        print(f"{len(shapes) * len(kinds)} products were right on {ranks} ranks")
+        print(f"{len(shapes) * len(dtypes_and_runs)} products were right on {ranks} ranks")
 
 
 def solve(case, device, gemv, rounds):

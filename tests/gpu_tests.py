@@ -37,7 +37,7 @@ SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\
 
 
 def parallel_processes(cores, gpus):
-    """The number of parallel processes: each has a core and PROCESS_MIB of a GPU, and GPUs have equally many processes."""
+    """The number of parallel processes: each has a core and PROCESS_MIB of a GPU, equally many on each GPU."""
     memories = [int(gpu["memory"].split()[0]) for gpu in gpus]
     return max(1, min(cores, len(gpus) * (min(memories) // PROCESS_MIB))) if gpus else cores
 

@@ -127,9 +127,9 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
         f"# Numba's cache depends on the text, including comments.\n{source.read_text(encoding='utf-8')}",
         encoding="utf-8",
     )
-    again = precompile(case, configuration.protocol({}))
-    assert again["compiled"] == first["compiled"]
-    assert again["state"] != first["state"]
+    recompiled = precompile(case, configuration.protocol({}))
+    assert recompiled["compiled"] == first["compiled"]
+    assert recompiled["state"] != first["state"]
     assert compiled_count(case) == 0
 
 

@@ -5,7 +5,7 @@ import pytest
 from ladder.catalogue import cache, imports, sources
 from ladder.errors import LadderError
 
-MINE = "ladder.workloads.gemm.mine"
+VARIANT_MODULE = "ladder.workloads.gemm.mine"
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
 def results():
     """The fingerprint and the files of the variant, computed or cached as in a new process."""
     sources.clear_caches()
-    return sources.digest(MINE), sources.code_of(MINE)
+    return sources.digest(VARIANT_MODULE), sources.code_of(VARIANT_MODULE)
 
 
 def walks(monkeypatch):
@@ -100,7 +100,7 @@ def test_a_result_is_not_cached_if_a_file_was_edited_meanwhile(folder):
     sources.clear_caches()
     cache.code_digest()
     (folder / "mine.py").write_text(VARIANT + "z = 1\n")
-    fingerprint = sources.digest(MINE)
+    fingerprint = sources.digest(VARIANT_MODULE)
     (folder / "mine.py").write_text(VARIANT)
     assert results()[0] != fingerprint
 

@@ -38,7 +38,7 @@ def contract(heading):
     }
 
 
-def takes(function, arguments):
+def arguments_of(function, arguments):
     """Whether a function can be called with these arguments in their order."""
     try:
         inspect.signature(function).bind(*[argument for argument in arguments.split(", ") if argument])
@@ -57,7 +57,10 @@ def test_a_device_overrides_methods_with_the_same_arguments(name):
 
 def arguments(function):
     """The names, kinds and defaults of a function's arguments; mypy compares their types."""
-    return [(each.name, each.kind, each.default) for each in inspect.signature(function).parameters.values()]
+    return [
+        (parameter.name, parameter.kind, parameter.default)
+        for parameter in inspect.signature(function).parameters.values()
+    ]
 
 
 def test_the_harness_uses_only_attributes_of_a_device_that_the_host_has():
@@ -120,7 +123,7 @@ def test_defaults_are_those_of_the_contract_and_the_document():
         default = getattr(defaults, name)
         assert meaning.startswith("optional")
         if arguments is not None:
-            assert takes(default, f"workload, {arguments}"), name
+            assert arguments_of(default, f"workload, {arguments}"), name
         if name in ("STATEFUL", "rounds", "data_set", "reference_sizes"):
             value = default(None, {}) if callable(default) else default
             assert f"y default `{value}`" in meaning, name
@@ -134,7 +137,7 @@ def test_every_workload_has_the_names_that_the_harness_requires(workload):
             assert entry.need == contracts.OPTIONAL or entry.unless, name
         elif entry.arguments is not None:
             arguments = entry.beside[1] if entry.beside and getattr(module, entry.beside[0]) else entry.arguments
-            assert takes(getattr(module, name), arguments), name
+            assert arguments_of(getattr(module, name), arguments), name
 
 
 @pytest.mark.parametrize("workload", workloads.names())
@@ -147,16 +150,16 @@ def test_every_module_of_the_project_fulfils_its_contract(workload):
 def test_every_constant_of_a_variant_is_one_of_the_contract_or_used_by_a_workload():
     """A misspelt constant would go unnoticed."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in locations.WORKLOADS.glob("*/*.py"))
-    known = {*contracts.VARIANT.names, *re.findall(r"\b[A-Z][A-Z0-9_]+\b(?! = )", text)}
+    known_names = {*contracts.VARIANT.names, *re.findall(r"\b[A-Z][A-Z0-9_]+\b(?! = )", text)}
     for workload in workloads.names():
         for variant in workloads.variants(workload):
-            assert set(workloads.constants(workload, variant)) <= known, f"{workload}/{variant}"
+            assert set(workloads.constants(workload, variant)) <= known_names, f"{workload}/{variant}"
 
 
 @pytest.fixture
 def axpy(tmp_path, monkeypatch):
     """A copy of the tests' workload `axpy` in a user's folder."""
-    shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
+    shutil.copytree(TESTS / "workloads/example", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
     monkeypatch.chdir(tmp_path)
     sources.clear_caches()

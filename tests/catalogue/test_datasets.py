@@ -175,10 +175,10 @@ def test_the_workflow_makes_artefacts_and_rebuilds_what_reads_them(study):
     out, status = study.snakemake("--cores", "2", *targets)
     assert status == 0, out
     assert len(study.records()) == 1
-    assert not study.pending(*targets)
+    assert not study.pending_files(*targets)
     file = study.folder / "own/scaling/artefacts.py"
     file.write_text(file.read_text().replace("/ 255", "/ 256"))
-    pending = study.pending(*targets)
+    pending = study.pending_files(*targets)
     assert {WEIGHTS, PICTURE, *targets} <= pending
     assert any(path.startswith("results/records/") for path in pending)
 
@@ -194,13 +194,13 @@ def test_the_workflow_unpacks_published_artefacts_instead_of_making_them(study, 
     for number in range(2):
         np.save("made.npy", np.full(784, number))
         published.publish("scaling", "weights.npy", "made.npy")
-        assert WEIGHTS in study.pending(WEIGHTS)
+        assert WEIGHTS in study.pending_files(WEIGHTS)
         out, status = study.snakemake("--cores", "2", WEIGHTS)
         assert status == 0, out
         assert (np.load(WEIGHTS) == number).all()
         file = study.folder / "own/scaling/artefacts.py"
         file.write_text(file.read_text().replace("/ 255", "/ 256"))
-        assert not study.pending(WEIGHTS)
+        assert not study.pending_files(WEIGHTS)
     assert not Path("results/data/digits").exists()
     published.packed("scaling", "weights.npy").write_bytes(b"torn")
     Path(WEIGHTS).unlink()
@@ -221,4 +221,4 @@ def test_artefacts_made_from_published_ones_are_shown_without_measuring(study, m
     np.save("made.npy", np.ones(784))
     monkeypatch.setenv("LADDER_VARIANTS", str(study.folder / "own"))
     published.publish("scaling", "weights.npy", "made.npy")
-    assert {WEIGHTS, PICTURE, figure} <= study.pending(figure)
+    assert {WEIGHTS, PICTURE, figure} <= study.pending_files(figure)

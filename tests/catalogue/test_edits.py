@@ -18,11 +18,11 @@ def cases():
     """All cases of the project's study."""
     config = configuration.load([ROOT / "config/config.yaml"])
     planned = plan.plan(config, targets.this_machine(config | {"cores": 2, "gpus": 0}))
-    return list({one.case.key: one.case for one in planned}.values())
+    return list({item.case.key: item.case for item in planned}.values())
 
 
 @pytest.fixture(scope="module")
-def before(cases):
+def original_fingerprints(cases):
     """The cases' fingerprints by key, with the unchanged code."""
     sources.clear_caches()
     return fingerprints(cases)
@@ -33,7 +33,7 @@ def fingerprints(cases):
 
 
 @pytest.fixture
-def tree(tmp_path, monkeypatch, before):
+def project_copy(tmp_path, monkeypatch, original_fingerprints):
     """A copy of the package, from which fingerprints are computed."""
     home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(imports, "PACKAGE", home)
@@ -50,10 +50,10 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new, 1))
 
 
-def outdated(cases, before):
+def outdated(cases, original_fingerprints):
     """The cases whose measurements are now invalid."""
     sources.clear_caches()
-    return [case for case in cases if sources.fingerprint(case) != before[case.key]]
+    return [case for case in cases if sources.fingerprint(case) != original_fingerprints[case.key]]
 
 
 NOT_AFFECTING = [
@@ -72,11 +72,11 @@ NOT_AFFECTING = [
 
 
 @pytest.mark.slow
-def test_edits_of_code_that_no_measurement_reaches_invalidate_none(tree, cases, before):
+def test_edits_of_code_that_no_measurement_reaches_invalidate_none(project_copy, cases, original_fingerprints):
     """Edits of verdicts, reports, descriptions, records, plans, fingerprints, chapters, comments, unused functions."""
     for name, old, new in NOT_AFFECTING:
-        edit(tree / name, old, new)
-    assert outdated(cases, before) == []
+        edit(project_copy / name, old, new)
+    assert outdated(cases, original_fingerprints) == []
 
 
 AFFECTING = {
@@ -131,25 +131,27 @@ AFFECTING = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("subject", AFFECTING)
-def test_an_edit_invalidates_the_measurements_that_reach_it(tree, cases, before, subject):
+def test_an_edit_invalidates_the_measurements_that_reach_it(project_copy, cases, original_fingerprints, subject):
     name, old, new, devices = AFFECTING[subject]
-    edit(tree / name, old, new)
+    edit(project_copy / name, old, new)
     # AFFECTING names devices, or variants if not all variants of a device reach the code.
     expected = {case.key for case in cases if {traits.device(case), case.variant} & devices}
-    assert {case.key for case in outdated(cases, before)} == expected
+    assert {case.key for case in outdated(cases, original_fingerprints)} == expected
 
 
 @pytest.mark.slow
-def test_the_compiler_concerns_only_cases_that_launch_kernels(tree, cases, before):
+def test_the_compiler_concerns_only_cases_that_launch_kernels(project_copy, cases, original_fingerprints):
     """Not those that only call cuBLAS, cuSOLVER, CuPy or PyTorch."""
-    edit(tree / "build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"')
-    assert {case.key for case in outdated(cases, before)} == {case.key for case in cases if binaries.of_case(case)}
+    edit(project_copy / "build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"')
+    assert {case.key for case in outdated(cases, original_fingerprints)} == {
+        case.key for case in cases if binaries.of_case(case)
+    }
 
 
 @pytest.mark.slow
-def test_a_launcher_on_gpus_does_not_concern_the_host(tree, cases, before):
-    edit(tree / "workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65")
-    stale = outdated(cases, before)
+def test_a_launcher_on_gpus_does_not_concern_the_host(project_copy, cases, original_fingerprints):
+    edit(project_copy / "workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65")
+    stale = outdated(cases, original_fingerprints)
     launched = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
     assert {case.variant for case in stale if case.workload == "gemm"} == launched | {"cuda_columns", "cuda_tma"}
     assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launched
@@ -157,15 +159,19 @@ def test_a_launcher_on_gpus_does_not_concern_the_host(tree, cases, before):
 
 
 @pytest.mark.slow
-def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tree, cases, before):
-    edit(tree / "workloads/include/ptx/async_copy.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;")
-    edit(tree / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
+def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(
+    project_copy, cases, original_fingerprints
+):
+    edit(
+        project_copy / "workloads/include/ptx/async_copy.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;"
+    )
+    edit(project_copy / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
     used = {"cuda_columns", "cuda_tiled", "cuda_mma", "cuda_tma", "blas"}
     layers = {
         f"cuda_{name}"
         for name in ("implicit", "implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
     }
-    stale = {case.key for case in outdated(cases, before)}
+    stale = {case.key for case in outdated(cases, original_fingerprints)}
     assert stale == {
         case.key
         for case in cases
@@ -179,12 +185,12 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tre
 
 
 @pytest.mark.slow
-def test_a_new_rung_does_not_concern_the_others(tree, cases, before):
+def test_a_new_rung_does_not_concern_the_others(project_copy, cases, original_fingerprints):
     """Neither its name in RUNGS nor other constants that are read as text concern other variants."""
-    edit(tree / "workloads/stream/__init__.py", 'CEILING = "bandwidth"', 'CEILING = "read"')
-    edit(tree / "workloads/gemm/__init__.py", "RUNGS = {", 'RUNGS = {"mine": "another", ')
-    shutil.copy(tree / "workloads/gemm/blas.py", tree / "workloads/gemm/mine.py")
-    assert outdated(cases, before) == []
+    edit(project_copy / "workloads/stream/__init__.py", 'CEILING = "bandwidth"', 'CEILING = "read"')
+    edit(project_copy / "workloads/gemm/__init__.py", "RUNGS = {", 'RUNGS = {"mine": "another", ')
+    shutil.copy(project_copy / "workloads/gemm/blas.py", project_copy / "workloads/gemm/mine.py")
+    assert outdated(cases, original_fingerprints) == []
 
 
 MOVES = [
@@ -198,16 +204,18 @@ MOVES = [
 
 
 @pytest.mark.slow
-def test_moving_and_renaming_modules_of_the_harness_invalidates_nothing(tree, cases, before, monkeypatch):
+def test_moving_and_renaming_modules_of_the_harness_invalidates_nothing(
+    project_copy, cases, original_fingerprints, monkeypatch
+):
     """The modules are moved and their imports rewritten, as by `git mv` and an editor."""
     for old, new in MOVES:
         (old_package, old_name), (new_package, new_name) = old.split("."), new.split(".")
-        (tree / old_package / f"{old_name}.py").rename(tree / new_package / f"{new_name}.py")
-        for path in tree.rglob("*.py"):
+        (project_copy / old_package / f"{old_name}.py").rename(project_copy / new_package / f"{new_name}.py")
+        for path in project_copy.rglob("*.py"):
             path.write_text(rewrite_imports(path.read_text(), (old_package, old_name), (new_package, new_name)))
         harness = [re.sub(rf"^ladder\.{old}\b", f"ladder.{new}", root) for root in sources.HARNESS]
         monkeypatch.setattr(sources, "HARNESS", harness)
-    assert outdated(cases, before) == []
+    assert outdated(cases, original_fingerprints) == []
     assert imports.module_path("ladder.harness.worker") is None
 
 
@@ -219,8 +227,8 @@ def rewrite_imports(text, old, new):
         names = [name.strip() for name in line[1].split(",")]
         if old[1] not in names:
             return line[0]
-        rest = [name for name in names if name != old[1]]
-        remaining = f"from ladder.{old[0]} import {', '.join(rest)}\n" if rest else ""
+        remaining_names = [name for name in names if name != old[1]]
+        remaining = f"from ladder.{old[0]} import {', '.join(remaining_names)}\n" if remaining_names else ""
         return f"{remaining}from ladder.{new[0]} import {new[1]}"
 
     changed = re.sub(rf"from ladder\.{old[0]} import ([\w, ]+)", split, text)

@@ -295,17 +295,17 @@ def pattern(sentence):
     return re.escape(sentence).replace(r"\.\*", ".*")
 
 
-@pytest.mark.parametrize(("old", "new", "sentence", "where"), WORKLOAD, ids=lambda value: str(value)[:40])
-def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, old, new, sentence, where):
+@pytest.mark.parametrize(("old", "new", "sentence", "blamed_line"), WORKLOAD, ids=lambda value: str(value)[:40])
+def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, old, new, sentence, blamed_line):
     path = spmv / "__init__.py"
     line = edit(path, old, new)
     message = refusal()
     assert re.search(pattern(sentence), message), message
     assert str(path) in message
     assert "gathered.py" not in message
-    if isinstance(where, str):
-        where, line = 0, path.read_text().partition(where)[0].count("\n") + 1
-    assert where is None or f"ine {line + where} of {path}" in message, (line, message)
+    if isinstance(blamed_line, str):
+        blamed_line, line = 0, path.read_text().partition(blamed_line)[0].count("\n") + 1
+    assert blamed_line is None or f"ine {line + blamed_line} of {path}" in message, (line, message)
 
 
 VARIANT = [
@@ -611,14 +611,14 @@ def test_what_a_check_returns_is_checked_when_planning_and_in_a_worker(spmv, mon
         assert f"line {line} of {path}" in message
 
 
-LOOSE = [
+LOOSE_CHECK = [
     "[Check('out', 0.5, 1e30)], None",
     "[compare('out', outputs['out'], expected(sizes, inputs, precision)['out'][0], 1e30)], None",
     "[compare('out', outputs['out'], expected(sizes, inputs, precision)['out'][0], 20.0)], None",
 ]
 
 
-@pytest.mark.parametrize("result", LOOSE)
+@pytest.mark.parametrize("result", LOOSE_CHECK)
 def test_a_check_that_accepts_wrong_results_is_refused_when_planning_and_in_a_worker(spmv, monkeypatch, result):
     path = spmv / "__init__.py"
     edit(path, "import product_factor", "import Check, compare, product_factor")

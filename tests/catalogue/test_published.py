@@ -41,27 +41,27 @@ def test_a_published_artefact_is_unpacked_unchanged(contents):
     assert "numpy" in about["libraries"]
 
 
-def truncated(path, text):
+def truncate(path, text):
     path.write_bytes(path.read_bytes()[:-40])
 
 
-def changed(path, text):
+def change(path, text):
     path.write_bytes(lzma.compress(b"another network"))
 
 
-def without_checksum(path, text):
+def remove_checksum(path, text):
     text.unlink()
 
 
-def with_empty_checksum(path, text):
+def empty_checksum(path, text):
     text.write_text("\n")
 
 
 FAULTS = [
-    (truncated, "can't be unpacked"),
-    (changed, "has the SHA-256 checksum"),
-    (without_checksum, "says nothing"),
-    (with_empty_checksum, "says nothing"),
+    (truncate, "can't be unpacked"),
+    (change, "has the SHA-256 checksum"),
+    (remove_checksum, "says nothing"),
+    (empty_checksum, "says nothing"),
 ]
 
 

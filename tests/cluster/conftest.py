@@ -5,7 +5,7 @@ import shutil
 import pytest
 import yaml
 
-from cluster import slurm as virtual
+from cluster import slurm as virtual_slurm
 from conftest import ROOT, Study
 from ladder.planning.targets import SITE_VARIABLE
 
@@ -18,21 +18,21 @@ NODES = {"partition": "cpu", "machine": "cluster-cpu", "cores": 2, "memory": 300
 def slurm():
     """A Slurm of four virtual nodes; a machine has one at a time."""
     try:
-        with virtual.running() as it:
-            yield it
-    except virtual.Waiting as reason:
+        with virtual_slurm.run_slurm() as running_slurm:
+            yield running_slurm
+    except virtual_slurm.Unavailable as reason:
         pytest.skip(str(reason))
 
 
 @pytest.fixture
-def described(tmp_path, monkeypatch):
+def describe_cluster(tmp_path, monkeypatch):
     """A function that describes the virtual cluster in a file and names it by LADDER_SITE; it returns the file."""
 
     def write(prelude="", **kinds):
         shipped = yaml.safe_load((ROOT / "cluster/site.yaml").read_text())
-        described = {"prelude": f"{shipped['prelude']}\n{prelude}", "nodes": {"cpu": NODES} | kinds}
+        description = {"prelude": f"{shipped['prelude']}\n{prelude}", "nodes": {"cpu": NODES} | kinds}
         path = tmp_path / "site.yaml"
-        path.write_text(yaml.safe_dump(described))
+        path.write_text(yaml.safe_dump(description))
         monkeypatch.setenv(SITE_VARIABLE, str(path))
         return path
 

@@ -28,10 +28,11 @@ PARTITIONS = {"cpu": ["c1", "c2"], "gpu": ["g1", "g2"]}
 NODES = [node for nodes in PARTITIONS.values() for node in nodes]
 TOOLS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "munged": "munge"}
 
-# A node has shared memory of its own: ranks of one MPI job on two nodes would take each other's for theirs.
-OWN_MOUNTS = "mount --make-rprivate / || mount --make-rprivate /dev"  # the latter if / is not a mount, as in a chroot
-OWN_MEMORY = ["unshare", "--mount", "--propagation=unchanged", "sh", "-c"]
-OWN_MEMORY += [f'({OWN_MOUNTS}) && mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
+# Nodes must not share /dev/shm, because ranks on two nodes would then use the same segments.
+# The second command is for a chroot, where / is not a mount.
+PRIVATE_MOUNTS = "mount --make-rprivate / || mount --make-rprivate /dev"
+WITH_PRIVATE_MEMORY = ["unshare", "--mount", "--propagation=unchanged", "sh", "-c"]
+WITH_PRIVATE_MEMORY += [f'({PRIVATE_MOUNTS}) && mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
 # Snakemake's executor strips SLURM_CONF from the environment, so that it has to be the file that Slurm looks for.
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 GRES = CONFIGURATION.with_name("gres.conf")
@@ -39,8 +40,7 @@ MARK = "# Written, and removed after use, by tests/cluster/slurm.py of ladder."
 # One place on the machine, so that what a killed run left is found; and one where programs may be executed.
 FOLDER = Path("/var/lib/ladder-slurm")
 LOCK = Path("/run/ladder-slurm.lock")
-# Seconds that anything may take, on a slow and busy machine.
-LIMIT = 120
+TIMEOUT = 120  # seconds for any step, on a slow and busy machine
 
 # MinJobAge: Snakemake asks squeue for jobs that have ended. linuxproc: control groups want systemd. config_overrides:
 # nodes may have more than the machine. task/affinity: as on clusters, a job stays on the cores that it was given.
@@ -82,8 +82,8 @@ PartitionName=gpu Nodes=g[1-2]
 GRES_CONF = "{mark}\nNodeName=g[1-2] Name=gpu File=/dev/null\n"
 
 
-class Waiting(LadderError):
-    """The reason why no Slurm can be started on this machine."""
+class Unavailable(LadderError):
+    """No Slurm can be started on this machine, for this reason."""
 
 
 @dataclass
@@ -110,53 +110,55 @@ class Slurm:
         """The number of a new job: of `sbatch` with these arguments."""
         return int(output("sbatch", "--parsable", "--output", self.folder / "%j.out", *arguments).split(";")[0])
 
-    def said(self, job):
+    def output_of(self, job):
         """What a job printed."""
         return (self.folder / f"{job}.out").read_text()
 
     def jobs(self):
         """The jobs of the completion log, in the order in which they ended."""
         log = self.folder / "jobs.log"
-        return [parsed(line) for line in log.read_text().splitlines()] if log.exists() else []
+        return [parse_job(line) for line in log.read_text().splitlines()] if log.exists() else []
 
-    def ended(self, job):
+    def wait_until_ended(self, job):
         """Wait until a job has ended; the Job of the completion log."""
-        return wait(lambda: next((one for one in self.jobs() if one.id == job), None), f"The job {job} to end")
+        return wait(
+            lambda: next((job_entry for job_entry in self.jobs() if job_entry.id == job), None), f"The job {job} to end"
+        )
 
-    def running(self, job):
+    def wait_until_running(self, job):
         """Wait until a job runs."""
         wait(lambda: output("squeue", "-h", "-j", job, "-o", "%T") == "RUNNING", f"The job {job} to run")
 
     def cancel(self, job):
         output("scancel", job)
 
-    def down(self, node):
+    def take_down(self, node):
         """Take a node down, as when it fails: what runs on it is lost."""
         output("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
 
-    def up(self, node):
+    def bring_up(self, node):
         """Bring a node back, and wait until it is idle."""
         output("scontrol", "update", f"NodeName={node}", "State=RESUME")
         wait(lambda: nodes()[node] == "idle", f"The node {node} to come back")
 
 
-def parsed(line):
+def parse_job(line):
     """The job of a line of the completion log."""
     # Names and folders may hold blanks.
-    told = dict(re.findall(r"(\w+)=(.*?)(?= \w+=|\s*$)", line))
+    fields = dict(re.findall(r"(\w+)=(.*?)(?= \w+=|\s*$)", line))
     return Job(
-        id=int(told["JobId"]),
-        name=told["Name"],
-        partition=told["Partition"],
-        nodes=expanded(told["NodeList"]),
-        state=told["JobState"],
-        processors=int(told["ProcCnt"]),
-        started=datetime.fromisoformat(told["StartTime"]),
-        ended=datetime.fromisoformat(told["EndTime"]),
+        id=int(fields["JobId"]),
+        name=fields["Name"],
+        partition=fields["Partition"],
+        nodes=expand_nodes(fields["NodeList"]),
+        state=fields["JobState"],
+        processors=int(fields["ProcCnt"]),
+        started=datetime.fromisoformat(fields["StartTime"]),
+        ended=datetime.fromisoformat(fields["EndTime"]),
     )
 
 
-def expanded(names):
+def expand_nodes(names):
     """The nodes in a list of Slurm's such as `c[1-2],g1`, or `(null)`, which has none."""
     spans = [
         (letter, part.partition("-"))
@@ -179,17 +181,17 @@ def nodes():
     return dict(line.split() for line in output("sinfo", "--Node", "--noheader", "--format=%N %T").splitlines())
 
 
-def wait(until, what, limit=LIMIT):
-    """Wait until `until` returns something true; its result. Raises LadderError after `limit` seconds."""
+def wait(condition, description, limit=TIMEOUT):
+    """Wait until `condition` returns something true; its result. Raises LadderError after `limit` seconds."""
     end = time.monotonic() + limit
-    while not (answer := until()):
+    while not (answer := condition()):
         if time.monotonic() > end:
-            raise LadderError(f"{what} took more than {limit} s.")
+            raise LadderError(f"{description} took more than {limit} s.")
         time.sleep(0.05)
     return answer
 
 
-def answers(test):
+def holds(test):
     """Whether a daemon answers a question, a function, as expected."""
     try:
         return test()
@@ -197,29 +199,31 @@ def answers(test):
         return False
 
 
-def missing():
+def missing_packages():
     """The Debian packages whose tools are missing."""
     return sorted(package for tool, package in TOOLS.items() if not shutil.which(tool))
 
 
 def check():
-    """Raise Waiting if no Slurm may be started here."""
+    """Raise Unavailable if no Slurm may be started here."""
     if os.geteuid():
-        raise Waiting("A Slurm on this machine waits for root, who may start one.")
+        raise Unavailable("A Slurm on this machine waits for root, who may start one.")
     for path in (CONFIGURATION, GRES):
         if path.exists() and not path.read_text().startswith(MARK):
-            raise Waiting(f"A Slurm for tests waits for a machine without another: {path} is not its own.")
+            raise Unavailable(f"A Slurm for tests waits for a machine without another: {path} is not its own.")
     if "SLURM_CONF" in os.environ:
-        raise Waiting("A Slurm for tests waits for a machine without another: SLURM_CONF is set.")
+        raise Unavailable("A Slurm for tests waits for a machine without another: SLURM_CONF is set.")
 
 
 def prepare():
-    """Install all required packages. Raises Waiting if that is forbidden or fails."""
+    """Install all required packages. Raises Unavailable if that is forbidden or fails."""
     check()
-    if missing() and not shutil.which("apt-get"):
-        raise Waiting(f"A Slurm on this machine waits for its programs: Debian has them in {', '.join(missing())}.")
-    if missing():
-        install(missing())
+    if missing_packages() and not shutil.which("apt-get"):
+        raise Unavailable(
+            f"A Slurm on this machine waits for its programs: Debian has them in {', '.join(missing_packages())}."
+        )
+    if missing_packages():
+        install(missing_packages())
 
 
 def install(packages):
@@ -229,14 +233,14 @@ def install(packages):
     for command in ([*get, "update"], [*get, "install", "--no-install-recommends", *packages]):
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode:
-            raise Waiting(f"A Slurm waits for packages: '{' '.join(command)}' failed: {done.stderr.strip()}")
+            raise Unavailable(f"A Slurm waits for packages: '{' '.join(command)}' failed: {done.stderr.strip()}")
 
 
-def held(limit):
-    """The machine's lock, as an open file. Raises Waiting when another has it for more than `limit` seconds."""
+def lock_machine(limit):
+    """Lock the machine; returns the open lock file. Raises Unavailable if another holds it for `limit` seconds."""
     file = LOCK.open("w", encoding="utf-8")
 
-    def taken():
+    def try_lock():
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -244,19 +248,19 @@ def held(limit):
         return True
 
     try:
-        wait(taken, "", limit)
+        wait(try_lock, "", limit)
     except LadderError:
         file.close()
-        raise Waiting(
+        raise Unavailable(
             "A Slurm for tests waits for the one that runs here to end; 'python tests/cluster/slurm.py stop' ends it."
         ) from None
     return file
 
 
-def start(folder=FOLDER, keep=None):
+def start(folder=FOLDER, lock_file=None):
     """Start a new Slurm, whatever an earlier one left; the caller holds the lock.
 
-    `keep` is the lock's file where the Slurm shall stay, and hold the lock, longer than this process.
+    `lock_file` is the lock's file where the Slurm shall stay, and hold the lock, longer than this process.
     """
     stop()
     folder = Path(folder).resolve()
@@ -273,23 +277,23 @@ def start(folder=FOLDER, keep=None):
         # A separate munged, as root, so that none of the machine's is touched.
         files = [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "log", "seed")]
         socket = f"--socket={folder}/munge.socket"
-        daemon(folder, ["munged", "--force", socket, *files], keep)
-        wait(lambda: answers(lambda: output("munge", "--no-input", socket)), "munged's answer", 30)
+        daemon(folder, ["munged", "--force", socket, *files], lock_file)
+        wait(lambda: holds(lambda: output("munge", "--no-input", socket)), "munged's answer", 30)
         daemon(folder, ["slurmctld", "-c"])
         for node in NODES:
-            daemon(folder, [*OWN_MEMORY, "slurmd", "-c", "-N", node])
+            daemon(folder, [*WITH_PRIVATE_MEMORY, "slurmd", "-c", "-N", node])
         idle = dict.fromkeys(NODES, "idle")
-        wait(lambda: answers(lambda: nodes() == idle), f"The nodes of Slurm to be idle (see {folder}/*.log)")
+        wait(lambda: holds(lambda: nodes() == idle), f"The nodes of Slurm to be idle (see {folder}/*.log)")
     except BaseException:
         stop()
         raise
     return Slurm(folder)
 
 
-def daemon(folder, command, keep=None):
+def daemon(folder, command, lock_file=None):
     """Start a daemon, which goes into the background by itself."""
     with (folder / "start.log").open("a") as log:
-        files = [keep.fileno()] if keep else []
+        files = [lock_file.fileno()] if lock_file else []
         code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=files).returncode
     if code:
         raise LadderError(f"'{' '.join(command)}' failed with status {code}: see {log.name}.")
@@ -302,12 +306,12 @@ def stop():
     folder = Path(
         re.search("^StateSaveLocation=(.*)/state$", CONFIGURATION.read_text(encoding="utf-8"), re.MULTILINE)[1]
     )
-    ours = set(processes(folder))
+    own_processes = set(processes(folder))
     # One may end because another did.
-    for process in ours:
+    for process in own_processes:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
-    for process in psutil.wait_procs(ours, timeout=5)[1]:
+    for process in psutil.wait_procs(own_processes, timeout=5)[1]:
         with suppress(psutil.NoSuchProcess):
             process.kill()
     CONFIGURATION.unlink()
@@ -320,20 +324,20 @@ def processes(folder):
         try:
             if process.name().startswith("slurm"):
                 # slurmd has a view of its own of what is mounted where, in which the folder may have another name.
-                ours = Path(f"/proc/{process.pid}/cwd").samefile(folder)
+                is_part = Path(f"/proc/{process.pid}/cwd").samefile(folder)
             else:
-                ours = process.name() == "munged" and f"--socket={folder}/munge.socket" in process.cmdline()
-            if ours:
+                is_part = process.name() == "munged" and f"--socket={folder}/munge.socket" in process.cmdline()
+            if is_part:
                 yield from (process, *process.children(recursive=True))
         except (psutil.Error, OSError):
             continue
 
 
 @contextmanager
-def running(folder=FOLDER, limit=600):
-    """A Slurm for the duration of the context. Raises Waiting, after `limit` seconds if another one runs."""
+def run_slurm(folder=FOLDER, limit=600):
+    """A Slurm for the duration of the context. Raises Unavailable, after `limit` seconds if another one runs."""
     prepare()
-    with held(limit):
+    with lock_machine(limit):
         slurm = start(folder)
         try:
             yield slurm
@@ -354,8 +358,8 @@ def main():
             stop()
             return
         prepare()
-        with held(limit=0) as lock:
-            start(options.folder, keep=lock)
+        with lock_machine(limit=0) as lock:
+            start(options.folder, lock_file=lock)
     except LadderError as error:
         sys.exit(f"slurm: {error}")
 

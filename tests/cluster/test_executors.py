@@ -27,17 +27,17 @@ def submit(tmp_path, monkeypatch):
     return command
 
 
-def generic(command):
+def generic_profile(command):
     """The options of Snakemake that submit jobs by a command."""
     options = "--executor", "cluster-generic", "--cluster-generic-submit-cmd", str(command), "--jobs", "4"
     return *options, "--seconds-between-status-checks", "1"
 
 
 @pytest.mark.slow
-def test_jobs_of_any_executor_are_measured_and_slurm_is_not_asked(submit, described, project, tmp_path):
-    described(prelude='echo "$LADDER_NODES nodes" >&2')
+def test_jobs_of_any_executor_are_measured_and_slurm_is_not_asked(submit, describe_cluster, project, tmp_path):
+    describe_cluster(prelude='echo "$LADDER_NODES nodes" >&2')
     project.add("products", {"blas": {"threads": 1}, "openmp": {"threads": 2}}, sizes=SIZES)
-    out, status = project.snakemake("results/table.csv", *generic(submit), *RESOURCES)
+    out, status = project.snakemake("results/table.csv", *generic_profile(submit), *RESOURCES)
     assert status == 0, out[-3000:]
     folder = project.folder / "results/records/cluster-cpu/gemm"
     assert {path.parent.name for path in folder.rglob("*.json")} == {"blas", "openmp"}
@@ -47,11 +47,11 @@ def test_jobs_of_any_executor_are_measured_and_slurm_is_not_asked(submit, descri
 
 
 @pytest.mark.slow
-def test_no_job_that_may_be_submitted_has_a_comma_in_its_wildcards(submit, described, project):
+def test_no_job_that_may_be_submitted_has_a_comma_in_its_wildcards(submit, describe_cluster, project):
     """Snakemake splits the wildcards on a job's command line at commas."""
-    described()
+    describe_cluster()
     project.add("products", {"blas": {"threads": 1}, "openmp": {"threads": 2}}, sizes=SIZES)
-    out, status = project.snakemake("-n", "results/table.csv", *generic(submit), *RESOURCES)
+    out, status = project.snakemake("-n", "results/table.csv", *generic_profile(submit), *RESOURCES)
     assert status == 0, out[-3000:]
     jobs = dict(re.findall(r"^(?:local)?rule (\w+):.*?\n    wildcards: (.*?)\n", out, re.MULTILINE | re.DOTALL))
     assert {"measure", "precompile", "stamp"} <= jobs.keys()
@@ -63,15 +63,15 @@ def test_no_job_that_may_be_submitted_has_a_comma_in_its_wildcards(submit, descr
 @pytest.mark.slow
 def test_cases_of_this_machine_are_not_submitted(submit, project, tmp_path):
     project.add("products", {"blas": {"threads": 1}}, sizes=SIZES)
-    out, status = project.snakemake("results/table.csv", *generic(submit))
+    out, status = project.snakemake("results/table.csv", *generic_profile(submit))
     assert status == 1
     assert "These cases are for this machine: for a cluster, add `on_cluster=1`" in out
     assert not list(tmp_path.glob("job-*.log"))
 
 
-def test_an_executor_of_its_own_scheduler_plans_the_same_jobs(described, project):
+def test_an_executor_of_its_own_scheduler_plans_the_same_jobs(describe_cluster, project):
     pytest.importorskip("snakemake_executor_plugin_lsf", reason="requires Snakemake's plugin for LSF")
-    described()
+    describe_cluster()
     project.add("products", {"blas": {"threads": 1}}, sizes=SIZES)
     out, status = project.snakemake("-n", "results/table.csv", "--executor", "lsf", "--jobs", "4", *RESOURCES)
     assert status == 0, out[-3000:]

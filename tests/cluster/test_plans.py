@@ -26,29 +26,29 @@ def planned(project, *arguments):
 def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(project, monkeypatch):
     monkeypatch.delenv("LADDER_SITE", raising=False)
     toy = "--configfile", "config/smoke.yaml"
-    found = planned(project, "--profile", "cluster", *toy)
-    assert {label for label, _, _ in found} == {"cluster-cpu", "cluster-gpu"}
+    planned_cases = planned(project, "--profile", "cluster", *toy)
+    assert {label for label, _, _ in planned_cases} == {"cluster-cpu", "cluster-gpu"}
     on_cards = {("gemm", "cuda_tiled"), ("gemm", "cublas"), ("gemv", "cuda_warp"), ("mlp", "cuda"), ("stream", "cuda")}
-    assert on_cards < {(workload, variant) for label, workload, variant in found if label == "cluster-gpu"}
-    assert ("cluster-cpu", "gemv", "mpi") in found
+    assert on_cards < {(workload, variant) for label, workload, variant in planned_cases if label == "cluster-gpu"}
+    assert ("cluster-cpu", "gemv", "mpi") in planned_cases
     if not nvidia.gpus():
         assert not on_cards & {(workload, variant) for _, workload, variant in planned(project, "--cores", "2", *toy)}
 
 
 @pytest.mark.slow
-def test_one_figure_asks_for_no_more_than_it_needs(project, described):
-    described()
-    found = planned(project, "--profile", "cluster", "results/figures/gemv_scaling.pdf")
+def test_one_figure_asks_for_no_more_than_it_needs(project, describe_cluster):
+    describe_cluster()
+    planned_cases = planned(project, "--profile", "cluster", "results/figures/gemv_scaling.pdf")
     on_cores = {"openmp", "openmp_bound", "c_openmp", "blas", "mpi", "mpi_openmp"}
-    assert {variant for _, workload, variant in found if workload == "gemv"} == on_cores
+    assert {variant for _, workload, variant in planned_cases if workload == "gemv"} == on_cores
     # The rest are the ceilings, with which results are compared.
-    assert {workload for _, workload, _ in found} <= {"gemv", "gemm", "stream"}
-    assert {variant for _, workload, variant in found if workload == "gemm"} <= {"blas"}
+    assert {workload for _, workload, _ in planned_cases} <= {"gemv", "gemm", "stream"}
+    assert {variant for _, workload, variant in planned_cases if workload == "gemm"} <= {"blas"}
 
 
 @pytest.mark.slow
-def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, described):
-    described()
+def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, describe_cluster):
+    describe_cluster()
     project.add("products", {"blas": {"threads": [1, 2, 64]}})
     out, status = project.snakemake("-n", "results/table.csv", "--profile", "cluster")
     assert status == 0, out[-3000:]
@@ -66,8 +66,8 @@ def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, described
         ({}, "nodes.gpu: 'gpus' is a required property"),
     ],
 )
-def test_a_dry_run_refuses_a_kind_of_nodes_for_gpus_without_any(project, described, kind, sentence):
-    described(gpu={"partition": "gpu", "machine": "g", "cores": 2, "memory": 3000} | kind)
+def test_a_dry_run_refuses_a_kind_of_nodes_for_gpus_without_any(project, describe_cluster, kind, sentence):
+    describe_cluster(gpu={"partition": "gpu", "machine": "g", "cores": 2, "memory": 3000} | kind)
     project.add("products", {"cublas": {}})
     out, status = project.snakemake("-n", "--profile", "cluster")
     assert status == 1

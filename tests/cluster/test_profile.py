@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from cluster import slurm as virtual
+from cluster import slurm as virtual_slurm
 from cluster.conftest import NODES
 from conftest import ROOT
 from ladder.records import record
@@ -24,42 +24,43 @@ SIZES = {"form": "nn", "m": 17, "n": 5, "k": 3}
 
 def records(folder):
     """{job's number: record}; there is one job for each, and the records are whole."""
-    found = [record.read(path) for path in sorted((folder / "results/records").rglob("*.json"))]
-    by_job = {int(one["slurm"]["SLURM_JOB_ID"]): one for one in found}
-    assert len(by_job) == len(found)
+    documents = [record.read(path) for path in sorted((folder / "results/records").rglob("*.json"))]
+    by_job = {int(document["slurm"]["SLURM_JOB_ID"]): document for document in documents}
+    assert len(by_job) == len(documents)
     return by_job
 
 
 def cases(folder):
-    return {f"{one['workload']}/{one['variant']}/{one['case']}" for one in records(folder).values()}
+    return {f"{document['workload']}/{document['variant']}/{document['case']}" for document in records(folder).values()}
 
 
-def nodes_of(one):
+def nodes_of_ranks(document):
     """The nodes on which the ranks of a record ran."""
     return [
-        {rank["node"] for rank in process["threads"].get("ranks", [process["threads"]])} for process in one["processes"]
+        {rank["node"] for rank in process["threads"].get("ranks", [process["threads"]])}
+        for process in document["processes"]
     ]
 
 
-def are_apart(process):
+def have_own_cores(process):
     """Whether ranks on one node have cores of their own."""
     cores = [(rank["node"], core) for rank in process["threads"].get("ranks", []) for core in rank["affinity"]]
     return len(cores) == len(set(cores))
 
 
-def job_of(words):
+def running_job(words):
     """The number of the running job for a case whose path has these words, by the comment that Snakemake gives it."""
-    lines = virtual.output("squeue", "--noheader", "--states=RUNNING", "--format=%i|%k").splitlines()
+    lines = virtual_slurm.output("squeue", "--noheader", "--states=RUNNING", "--format=%i|%k").splitlines()
     return next((int(line.split("|")[0]) for line in lines if words in line), None)
 
 
-def waits(study, *seconds):
-    """Add cases of a product that waits, at most until `let_go`, and of one that doesn't."""
+def add_waiting_cases(study, *seconds):
+    """Add cases of a product that waits, at most until `end_waiting`, and of one that doesn't."""
     study.add("quick", {"blas": {"threads": 1}})
     return study.add("slow", {"waiting": {"seconds": list(seconds), "threads": 1}}, sizes=SIZES)
 
 
-def let_go(study):
+def end_waiting(study):
     """End the waiting of all cases."""
     (study.folder / "go").touch()
 
@@ -76,24 +77,24 @@ class Run:
 
     def job(self, words):
         """Wait for the job of a case to run; returns its number."""
-        return virtual.wait(lambda: job_of(words), f"A job for {words} to run", 180)
+        return virtual_slurm.wait(lambda: running_job(words), f"A job for {words} to run", 180)
 
     def jobs(self, actions):
         """Do to each job what `actions`, {words: function of its number}, has for it once it runs; their numbers.
 
         In the order in which they run: on a busy machine one may have ended before another begins.
         """
-        found = {}
+        numbers = {}
 
         def act():
-            for words in actions.keys() - found.keys():
-                if number := job_of(words):
-                    found[words] = number
+            for words in actions.keys() - numbers.keys():
+                if number := running_job(words):
+                    numbers[words] = number
                     actions[words](number)
-            return len(found) == len(actions)
+            return len(numbers) == len(actions)
 
-        virtual.wait(act, f"A job for each of {', '.join(actions)} to run", 180)
-        return [found[words] for words in actions]
+        virtual_slurm.wait(act, f"A job for each of {', '.join(actions)} to run", 180)
+        return [numbers[words] for words in actions]
 
     def end(self):
         """Wait for the end; what was said, and the status."""
@@ -101,9 +102,9 @@ class Run:
         return self.log.read_text(), self.process.returncode
 
 
-def missing(said):
+def missing_cases(output):
     """The waiting cases that the summary of a run names, whomever the last line of their logs names."""
-    return set(re.findall(r"^  \S+(seconds=\d+)", said.rpartition("ladder: Of ")[2], re.MULTILINE))
+    return set(re.findall(r"^  \S+(seconds=\d+)", output.rpartition("ladder: Of ")[2], re.MULTILINE))
 
 
 def one_case_of_each_kind(study):
@@ -116,139 +117,148 @@ def one_case_of_each_kind(study):
     return study.add("ceiling_read", {"openmp": {"threads": 1}}, sizes=sizes, workload="stream")
 
 
-def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slurm, described, project):
-    described(mpi=ON_RANKS)
+def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slurm, describe_cluster, project):
+    describe_cluster(mpi=ON_RANKS)
     before = {job.id for job in slurm.jobs()}
     out, status = one_case_of_each_kind(project).snakemake(*ON_CLUSTER)
     assert status == 0, out[-3000:]
     assert (project.folder / "results/paper.pdf").stat().st_size > 50_000
     jobs = {job.id: job for job in slurm.jobs() if job.id not in before}
-    found = records(project.folder)
-    assert Counter(one["workload"] for one in found.values()) == {"gemm": 2, "gemv": 1, "mlp": 1, "stream": 1}
+    documents = records(project.folder)
+    assert Counter(document["workload"] for document in documents.values()) == {
+        "gemm": 2,
+        "gemv": 1,
+        "mlp": 1,
+        "stream": 1,
+    }
     ranks = Counter()
-    for number, one in found.items():
+    for number, document in documents.items():
         job = jobs[number]
         assert (job.state, job.partition) == ("COMPLETED", "cpu")
-        assert all(nodes == set(job.nodes) for nodes in nodes_of(one)), one["case"]
+        assert all(nodes == set(job.nodes) for nodes in nodes_of_ranks(document)), document["case"]
         ranks[len(job.nodes)] += 1
-        assert all(map(are_apart, one["processes"])), one["case"]
+        assert all(map(have_own_cores, document["processes"])), document["case"]
     assert ranks == {1: 4, 2: 1}
-    told = json.loads((project.folder / "results/machines/cluster-cpu.json").read_text())
-    assert told["cores"] == NODES["cores"]
+    description = json.loads((project.folder / "results/machines/cluster-cpu.json").read_text())
+    assert description["cores"] == NODES["cores"]
     # One more job describes a node, and there are no others.
-    assert len(set(jobs) - set(found)) == 1
+    assert len(set(jobs) - set(documents)) == 1
     out, _ = project.snakemake("-n", *ON_CLUSTER)
     assert "Nothing to be done" in out
 
 
-def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, described, project, tmp_path):
+def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, describe_cluster, project, tmp_path):
     """There is no GPU: a stand-in logs who asked for it, and CUDA then finds none, which ends the job."""
     stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
     variables = f"LADDER_FAKE_GPUS=1 LADDER_FAKE_GPUS_ASKED={tmp_path}/asked LADDER_FAULT=device"
     variables += f" PYTHONPATH={stand_ins}:$PYTHONPATH"
-    described(gpu={**ON_GPUS, "share": True, "prelude": f"export {variables}"})
+    describe_cluster(gpu={**ON_GPUS, "share": True, "prelude": f"export {variables}"})
     project.add("both", {"blas": {"threads": 1}, "cublas": {"math": "default"}})
     line, environment = project.command("results/table.csv", *ON_CLUSTER)
     environment["PYTHONPATH"] += f"{os.pathsep}{stand_ins}"
-    done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
-    assert said.count("There is no GPU to work on: ") >= 2, said[-3000:]
+    result = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
+    output = result.stdout + result.stderr
+    assert result.returncode == 1
+    assert output.count("There is no GPU to work on: ") >= 2, output[-3000:]
     assert {case.split("/")[1] for case in cases(project.folder)} == {"blas"}
 
-    asked = {tuple(words.split(" ")) for words in (tmp_path / "asked").read_text().splitlines()}
-    on_gpus = [job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {one[1] for one in asked}]
+    requests = {tuple(words.split(" ")) for words in (tmp_path / "asked").read_text().splitlines()}
+    on_gpus = [
+        job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {request[1] for request in requests}
+    ]
     assert len(on_gpus) == 2
     for job in on_gpus:
         assert (job.state, len(job.nodes)) == ("FAILED", 1)
         # The first of the node, by Slurm; then the worker sees the one that was leased.
         (node,) = job.nodes
-        seen = {(where, gpu) for where, number, gpu in asked if number == str(job.id)}
-        assert seen == {(node, "0"), (node, f"GPU-{node}")}
+        visible_gpus = {(node_name, gpu) for node_name, number, gpu in requests if number == str(job.id)}
+        assert visible_gpus == {(node, "0"), (node, f"GPU-{node}")}
 
 
-def test_ranks_have_a_gpu_each_on_as_many_nodes_as_it_takes(slurm, described, project):
+def test_ranks_have_a_gpu_each_on_as_many_nodes_as_it_takes(slurm, describe_cluster, project):
     """On stand-ins, whose products are those of NumPy."""
     stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
     gpu = {**ON_GPUS, "count": 2, "launcher": "srun --mpi=pmi2"}
-    described(gpu=gpu, prelude=f"export LADDER_FAKE_GPUS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
+    describe_cluster(gpu=gpu, prelude=f"export LADDER_FAKE_GPUS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
     tuning = {"ranks": [1, 2, 3], "mode": "ship"}
     project.add("products", {"mpi_cublas": tuning, "nccl_cublas": tuning}, sizes={"n": 65, "m": 33}, workload="gemv")
     line, environment = project.command("results/table.csv", *ON_CLUSTER)
     environment["PYTHONPATH"] += f"{os.pathsep}{stand_ins}"
-    done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-3000:]
-    assert "needs 3 GPUs, 2 available" in said
+    result = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
+    output = result.stdout + result.stderr
+    assert result.returncode == 0, output[-3000:]
+    assert "needs 3 GPUs, 2 available" in output
     jobs = {job.id: job for job in slurm.jobs()}
-    found = records(project.folder)
-    assert Counter(len(jobs[number].nodes) for number in found) == {1: 2, 2: 2}
-    for number, one in found.items():
+    documents = records(project.folder)
+    assert Counter(len(jobs[number].nodes) for number in documents) == {1: 2, 2: 2}
+    for number, document in documents.items():
         job = jobs[number]
         assert (job.state, job.partition) == ("COMPLETED", "gpu")
-        assert all(nodes == set(job.nodes) for nodes in nodes_of(one)), one["case"]
-        for process in one["processes"]:
+        assert all(nodes == set(job.nodes) for nodes in nodes_of_ranks(document)), document["case"]
+        for process in document["processes"]:
             assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == len(job.nodes)
 
 
-def test_jobs_that_are_ended_cost_their_cases_alone(slurm, described, project):
-    described()
-    run = Run(waits(project, 0, 60, 61))
+def test_jobs_that_are_ended_cost_their_cases_alone(slurm, describe_cluster, project):
+    describe_cluster()
+    run = Run(add_waiting_cases(project, 0, 60, 61))
     cancelled, late = run.jobs(
         {
-            "seconds=60": lambda number: virtual.output("scancel", number),
-            "seconds=61": lambda number: virtual.output("scontrol", "update", f"JobId={number}", "EndTime=now+1"),
+            "seconds=60": lambda number: virtual_slurm.output("scancel", number),
+            "seconds=61": lambda number: virtual_slurm.output("scontrol", "update", f"JobId={number}", "EndTime=now+1"),
         }
     )
-    said, status = run.end()
-    assert (slurm.ended(cancelled).state, slurm.ended(late).state) == ("CANCELLED", "TIMEOUT")
+    output, status = run.end()
+    assert (slurm.wait_until_ended(cancelled).state, slurm.wait_until_ended(late).state) == ("CANCELLED", "TIMEOUT")
     assert status == 1
     assert len(cases(project.folder)) == 3
-    assert missing(said) == {"seconds=60", "seconds=61"}
+    assert missing_cases(output) == {"seconds=60", "seconds=61"}
 
 
-def test_a_node_that_fails_costs_nothing(slurm, described, project):
-    described()
-    run = Run(waits(project, 0, 600))
+def test_a_node_that_fails_costs_nothing(slurm, describe_cluster, project):
+    describe_cluster()
+    run = Run(add_waiting_cases(project, 0, 600))
     run.job("seconds=600")
-    node = virtual.output("squeue", "--noheader", "--states=RUNNING", "--format=%N|%k")
+    node = virtual_slurm.output("squeue", "--noheader", "--states=RUNNING", "--format=%N|%k")
     node = next(line.split("|")[0] for line in node.splitlines() if "seconds=600" in line)
-    slurm.down(node)
-    let_go(project)
+    slurm.take_down(node)
+    end_waiting(project)
     try:
-        said, status = run.end()
+        output, status = run.end()
     finally:
-        slurm.up(node)
-    assert status == 0, said[-3000:]
+        slurm.bring_up(node)
+    assert status == 0, output[-3000:]
     assert len(cases(project.folder)) == 4
-    assert {node} not in nodes_of(next(one for one in records(project.folder).values() if "seconds=600" in one["case"]))
+    assert {node} not in nodes_of_ranks(
+        next(document for document in records(project.folder).values() if "seconds=600" in document["case"])
+    )
 
 
-def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, described, project):
-    described()
-    run = Run(waits(project, 0, 600))
+def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, describe_cluster, project):
+    describe_cluster()
+    run = Run(add_waiting_cases(project, 0, 600))
     number = run.job("seconds=600")
     os.kill(run.process.pid, signal.SIGKILL)
     run.process.wait()
     before = cases(project.folder)
     run = Run(project)
-    assert slurm.ended(number).state == "CANCELLED"
-    let_go(project)
-    said, status = run.end()
-    assert status == 0, said[-3000:]
-    assert str(number) in said.split("cancelled the Slurm jobs of an earlier run: ")[1].splitlines()[0]
+    assert slurm.wait_until_ended(number).state == "CANCELLED"
+    end_waiting(project)
+    output, status = run.end()
+    assert status == 0, output[-3000:]
+    assert str(number) in output.split("cancelled the Slurm jobs of an earlier run: ")[1].splitlines()[0]
     assert len(before) < 4
     assert len(cases(project.folder)) == 4
     rows = (project.folder / "results/table.csv").read_text()
-    for one in records(project.folder).values():
-        samples = sum(len(process["samples"]) for process in one["processes"])
-        assert rows.count(f'"{one["case"]}"') == samples
+    for document in records(project.folder).values():
+        samples = sum(len(process["samples"]) for process in document["processes"])
+        assert rows.count(f'"{document["case"]}"') == samples
 
 
-def test_what_slurm_refuses_is_said_before_anything_is_submitted(slurm, described, project):
-    described(cpu={**NODES, "memory": 9000})
+def test_what_slurm_refuses_is_said_before_anything_is_submitted(slurm, describe_cluster, project):
+    describe_cluster(cpu={**NODES, "memory": 9000})
     before = len(slurm.jobs())
-    out, status = waits(project, 0).snakemake(*ON_CLUSTER)
+    out, status = add_waiting_cases(project, 0).snakemake(*ON_CLUSTER)
     assert status == 1
     assert "Change `memory: 9000` there" in out
     assert "Traceback" not in out

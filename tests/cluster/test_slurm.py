@@ -7,42 +7,42 @@ from pathlib import Path
 
 import pytest
 
-from cluster import slurm as virtual
+from cluster import slurm as virtual_slurm
 from ladder.errors import LadderError
 
 pytestmark = pytest.mark.cluster
-SCRIPT = Path(virtual.__file__)
+SCRIPT = Path(virtual_slurm.__file__)
 
 
 def test_all_nodes_are_idle(slurm):
     # A node is `completing` for a moment after a job.
     idle = {"c1": "idle", "c2": "idle", "g1": "idle", "g2": "idle"}
-    virtual.wait(lambda: virtual.nodes() == idle, "All nodes to be idle")
+    virtual_slurm.wait(lambda: virtual_slurm.nodes() == idle, "All nodes to be idle")
 
 
-@pytest.mark.parametrize(("partition", "nodes"), virtual.PARTITIONS.items())
+@pytest.mark.parametrize(("partition", "nodes"), virtual_slurm.PARTITIONS.items())
 def test_job_runs_in_its_partition(slurm, partition, nodes):
     number = slurm.submit("-p", partition, "-J", "two words", "--mem=100", "--wrap", "echo on $SLURMD_NODENAME")
-    job = slurm.ended(number)
+    job = slurm.wait_until_ended(number)
     assert (job.name, job.partition, job.state, job.processors) == ("two words", partition, "COMPLETED", 1)
     assert job.nodes[0] in nodes
-    assert slurm.said(number) == f"on {job.nodes[0]}\n"
+    assert slurm.output_of(number) == f"on {job.nodes[0]}\n"
     assert job.started <= job.ended
 
 
 def test_failure_is_reported(slurm):
-    assert slurm.ended(slurm.submit("--wrap", "exit 3")).state == "FAILED"
+    assert slurm.wait_until_ended(slurm.submit("--wrap", "exit 3")).state == "FAILED"
 
 
 def test_job_without_a_partition_is_for_cpus(slurm):
-    assert slurm.ended(slurm.submit("--wrap", "true")).partition == "cpu"
+    assert slurm.wait_until_ended(slurm.submit("--wrap", "true")).partition == "cpu"
 
 
 def test_each_gpu_is_given_to_one_job(slurm):
     ask = ["-p", "gpu", "--gpus=1", "-c", "1", "--mem=100", "--wrap", "echo $CUDA_VISIBLE_DEVICES; sleep 2"]
-    jobs = [slurm.ended(slurm_job) for slurm_job in [slurm.submit(*ask), slurm.submit(*ask)]]
+    jobs = [slurm.wait_until_ended(slurm_job) for slurm_job in [slurm.submit(*ask), slurm.submit(*ask)]]
     assert sorted(job.nodes for job in jobs) == [["g1"], ["g2"]]
-    assert [slurm.said(job.id) for job in jobs] == ["0\n", "0\n"]
+    assert [slurm.output_of(job.id) for job in jobs] == ["0\n", "0\n"]
 
 
 def test_node_without_a_gpu_gives_none(slurm):
@@ -57,33 +57,33 @@ def test_unknown_partition_is_refused(slurm):
 
 def test_time_limit_is_kept(slurm):
     number = slurm.submit("-t", "1", "--wrap", "sleep 600")
-    slurm.running(number)
+    slurm.wait_until_running(number)
     # No limit is below a minute, but the minute may be cut.
-    virtual.output("scontrol", "update", f"JobId={number}", "EndTime=now+1")
-    assert slurm.ended(number).state == "TIMEOUT"
+    virtual_slurm.output("scontrol", "update", f"JobId={number}", "EndTime=now+1")
+    assert slurm.wait_until_ended(number).state == "TIMEOUT"
 
 
 def test_job_is_cancelled(slurm):
     number = slurm.submit("--wrap", "sleep 600")
-    slurm.running(number)
+    slurm.wait_until_running(number)
     slurm.cancel(number)
-    assert slurm.ended(number).state == "CANCELLED"
+    assert slurm.wait_until_ended(number).state == "CANCELLED"
 
 
 def test_job_that_never_ran_was_nowhere(slurm):
     number = slurm.submit("--hold", "--wrap", "true")
     slurm.cancel(number)
-    assert slurm.ended(number).nodes == []
+    assert slurm.wait_until_ended(number).nodes == []
 
 
 def test_what_runs_on_a_node_fails_with_it(slurm):
     number = slurm.submit("-w", "c2", "--no-requeue", "--wrap", "sleep 600")
-    slurm.running(number)
-    slurm.down("c2")
-    virtual.wait(lambda: virtual.nodes()["c2"] == "down", "The node c2 to be down")
-    assert slurm.ended(number).state == "NODE_FAIL"
-    slurm.up("c2")
-    assert slurm.ended(slurm.submit("-w", "c2", "--wrap", "true")).state == "COMPLETED"
+    slurm.wait_until_running(number)
+    slurm.take_down("c2")
+    virtual_slurm.wait(lambda: virtual_slurm.nodes()["c2"] == "down", "The node c2 to be down")
+    assert slurm.wait_until_ended(number).state == "NODE_FAIL"
+    slurm.bring_up("c2")
+    assert slurm.wait_until_ended(slurm.submit("-w", "c2", "--wrap", "true")).state == "COMPLETED"
 
 
 def test_another_one_waits(slurm):
@@ -91,44 +91,44 @@ def test_another_one_waits(slurm):
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "waits for the one that runs here" in done.stderr
-    assert slurm.ended(slurm.submit("--wrap", "true")).state == "COMPLETED"
+    assert slurm.wait_until_ended(slurm.submit("--wrap", "true")).state == "COMPLETED"
 
 
 def test_nodes_are_listed():
-    assert virtual.expanded("c[1-2],g1") == ["c1", "c2", "g1"]
-    assert virtual.expanded("c[1,3-4]") == ["c1", "c3", "c4"]
-    assert virtual.expanded("(null)") == []
+    assert virtual_slurm.expand_nodes("c[1-2],g1") == ["c1", "c2", "g1"]
+    assert virtual_slurm.expand_nodes("c[1,3-4]") == ["c1", "c3", "c4"]
+    assert virtual_slurm.expand_nodes("(null)") == []
 
 
 def test_plain_user_reads_what_tests_wait_for(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(virtual.Waiting, match="waits for root"), virtual.running():
+    with pytest.raises(virtual_slurm.Unavailable, match="waits for root"), virtual_slurm.run_slurm():
         pass
 
 
 @pytest.mark.parametrize("name", ["CONFIGURATION", "GRES"])
 def test_configuration_of_another_slurm_is_left_alone(name, tmp_path, monkeypatch):
-    theirs = tmp_path / "theirs.conf"
-    theirs.write_text("ClusterName=real\n")
+    other_configuration = tmp_path / "theirs.conf"
+    other_configuration.write_text("ClusterName=real\n")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(virtual, "GRES", tmp_path / "gres.conf")
-    monkeypatch.setattr(virtual, "CONFIGURATION", tmp_path / "slurm.conf")
-    monkeypatch.setattr(virtual, name, theirs)
-    with pytest.raises(virtual.Waiting, match=r"theirs\.conf is not its own"), virtual.running():
+    monkeypatch.setattr(virtual_slurm, "GRES", tmp_path / "gres.conf")
+    monkeypatch.setattr(virtual_slurm, "CONFIGURATION", tmp_path / "slurm.conf")
+    monkeypatch.setattr(virtual_slurm, name, other_configuration)
+    with pytest.raises(virtual_slurm.Unavailable, match=r"theirs\.conf is not its own"), virtual_slurm.run_slurm():
         pass
-    virtual.stop()
-    assert theirs.read_text() == "ClusterName=real\n"
+    virtual_slurm.stop()
+    assert other_configuration.read_text() == "ClusterName=real\n"
 
 
 def test_packages_that_do_not_come_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(virtual, "CONFIGURATION", tmp_path / "slurm.conf")
-    monkeypatch.setattr(virtual, "GRES", tmp_path / "gres.conf")
+    monkeypatch.setattr(virtual_slurm, "CONFIGURATION", tmp_path / "slurm.conf")
+    monkeypatch.setattr(virtual_slurm, "GRES", tmp_path / "gres.conf")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(virtual.Waiting, match="munge, slurm-client, slurmctld, slurmd"):
-        virtual.prepare()
+    with pytest.raises(virtual_slurm.Unavailable, match="munge, slurm-client, slurmctld, slurmd"):
+        virtual_slurm.prepare()
     tool = tmp_path / "apt-get"
     tool.write_text("#!/bin/sh\necho no network >&2; exit 100\n")
     tool.chmod(0o755)
-    with pytest.raises(virtual.Waiting, match="no network"):
-        virtual.prepare()
+    with pytest.raises(virtual_slurm.Unavailable, match="no network"):
+        virtual_slurm.prepare()

@@ -208,5 +208,5 @@ def test_a_matrix_of_scipy_shares_the_arrays_of_a_problem():
     )
     entries[...], indices[...], starts[...] = 1, [0, 1] * 3, [0, 2, 4, 6]
     matrix = sparse.csr_array((entries, indices, starts), shape=(3, 2), copy=False)
-    for ours, theirs in [(entries, matrix.data), (indices, matrix.indices), (starts, matrix.indptr)]:
-        assert np.shares_memory(ours, theirs)
+    for given_array, matrix_array in [(entries, matrix.data), (indices, matrix.indices), (starts, matrix.indptr)]:
+        assert np.shares_memory(given_array, matrix_array)

@@ -114,7 +114,7 @@ def workers():
     return processes
 
 
-def in_this_folder(*names):
+def processes_in_folder(*names):
     """The processes of these names that run in this folder."""
     infos = [process.info for process in psutil.process_iter(["name", "cwd"])]
     return [info for info in infos if info["name"] in names and info["cwd"] == str(Path.cwd())]
@@ -193,7 +193,7 @@ def test_a_launcher_whose_ranks_never_start_is_ended(tmp_path, monkeypatch, scri
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: does the launcher, the key `mpi`"):
         measure_case(case_of(2), str(launcher), {"processes": 3, "most_processes": 3})
     assert time.monotonic() - start < LIMIT
-    assert no_process_is_left(lambda: in_this_folder("sleep", "cat"))
+    assert no_process_is_left(lambda: processes_in_folder("sleep", "cat"))
 
 
 @pytest.mark.slow
@@ -509,7 +509,7 @@ def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
 
 # Ranks with a GPU each
 
-on_gpus = [
+requires_gpus = [
     needs_mpi,
     pytest.mark.gpu,
     pytest.mark.skipif(not nvidia.gpus() or not LAUNCHER, reason="requires NVIDIA GPUs and MPI"),
@@ -571,14 +571,14 @@ def test_a_record_of_a_graph_has_its_phases(simulated_gpus, chunks, phases):
     assert set(result["processes"][0]["phases"][0]) == {"scatter", "broadcast", *phases}
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=on_gpus) for ranks in (1, 2, 4)])
+@pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=requires_gpus) for ranks in (1, 2, 4)])
 def test_products_on_gpus_are_right_at_every_size(ranks):
     if ranks > len(nvidia.gpus()):
         pytest.skip(f"requires {ranks} NVIDIA GPUs")
     require_all_products(ranks)
 
 
-@pytest.mark.parametrize("variant", [pytest.param(name, marks=on_gpus) for name in ("mpi_cublas", "nccl_cublas")])
+@pytest.mark.parametrize("variant", [pytest.param(name, marks=requires_gpus) for name in ("mpi_cublas", "nccl_cublas")])
 def test_a_record_has_every_gpu(variant):
     require_record_of_gpus(variant, min(2, len(nvidia.gpus())))
 

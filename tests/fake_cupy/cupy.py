@@ -20,7 +20,7 @@ from ladder.workloads.gemv import gpus, nccl_cublas
 
 FAULT = os.environ.get("LADDER_FAULT", "none")
 CACHE_BYTES = 2**20
-FREE, TOTAL = 1000, 5000
+FREE_BYTES, TOTAL_BYTES = 1000, 5000
 
 
 class CUDARuntimeError(RuntimeError):
@@ -65,14 +65,14 @@ class Queue:
     """Functions that run in order; those of a graph stay in the queue, to run again."""
 
     def __init__(self, is_graph):
-        self.is_graph, self.work, self.done = is_graph, [], 0
+        self.is_graph, self.work, self.done_count = is_graph, [], 0
 
     def run_until(self, end):
-        while self.done < end:
-            work = self.work[self.done]
+        while self.done_count < end:
+            work = self.work[self.done_count]
             if not self.is_graph:
-                self.work[self.done] = None
-            self.done += 1
+                self.work[self.done_count] = None
+            self.done_count += 1
             work()
 
 
@@ -112,7 +112,7 @@ class Stamp(NamedTuple):
 
 
 class ThreadState(threading.local):
-    """The stacks of streams and GPUs that a thread has thread."""
+    """The stacks of current streams and GPUs of a thread."""
 
     def __init__(self):
         self.streams, self.gpus = [], [0]
@@ -120,41 +120,41 @@ class ThreadState(threading.local):
 
 def current():
     """The current stream of a thread."""
-    return (thread.streams or [default])[-1]
+    return (thread_state.streams or [default_stream])[-1]
 
 
 # All streams by number, the same in random order, and those of a graph that is being captured.
-streams, shuffled, captured = [], [], []
-thread, streams_lock = ThreadState(), threading.Lock()
-generator = random.Random(1)
+streams, shuffled_streams, captured_streams = [], [], []
+thread_state, streams_lock = ThreadState(), threading.Lock()
+random_generator = random.Random(1)
 
 
 class Stream:
     def __init__(self, non_blocking):
         assert non_blocking
-        self.queue, self.gpu = Queue(is_graph=False), thread.gpus[-1]
+        self.queue, self.gpu = Queue(is_graph=False), thread_state.gpus[-1]
         self.capture = None  # the queue of work while the stream is captured
         with streams_lock:
             self.ptr = len(streams)
             streams.append(self)
-            shuffled.append(self)
+            shuffled_streams.append(self)
 
     def submit(self, work):
         (self.capture or self.queue).work.append(work)
 
     def begin_capture(self):
-        assert not captured
+        assert not captured_streams
         self.join()
 
     def join(self):
         self.capture = Queue(is_graph=True)
-        captured.append(self)
+        captured_streams.append(self)
 
     def end_capture(self):
-        graph = Graph([stream.capture for stream in captured])
-        for stream in captured:
+        graph = Graph([stream.capture for stream in captured_streams])
+        for stream in captured_streams:
             stream.capture = None
-        captured.clear()
+        captured_streams.clear()
         return graph
 
     def record(self):
@@ -173,11 +173,11 @@ class Stream:
         self.queue.run_until(len(self.queue.work))
 
     def __enter__(self):
-        assert self.gpu == thread.gpus[-1], "CUDA refuses a kernel in a stream of another GPU"
-        thread.streams.append(self)
+        assert self.gpu == thread_state.gpus[-1], "CUDA refuses a kernel in a stream of another GPU"
+        thread_state.streams.append(self)
 
     def __exit__(self, *error):
-        thread.streams.pop()
+        thread_state.streams.pop()
 
 
 class Graph:
@@ -188,9 +188,9 @@ class Graph:
 
     def run(self):
         for queue in self.queues:
-            queue.done = 0
+            queue.done_count = 0
         self.queues[0].run_until(len(self.queues[0].work))
-        remaining = [work for queue in self.queues for work in queue.work[queue.done :]]
+        remaining = [work for queue in self.queues for work in queue.work[queue.done_count :]]
         is_complete = all(isinstance(work, Wait | Stamp) for work in remaining)
         assert is_complete, "CUDA refuses a graph with work for which its first stream doesn't wait"
 
@@ -198,7 +198,7 @@ class Graph:
         current().submit(self.run)
 
 
-default = Stream(non_blocking=True)
+default_stream = Stream(non_blocking=True)
 
 
 def memcpy(target, source, size, kind, stream):
@@ -208,18 +208,18 @@ def memcpy(target, source, size, kind, stream):
 def synchronize(gpu):
     """Run all streams of a GPU in random order, since CUDA defines no order among them."""
     with streams_lock:
-        generator.shuffle(shuffled)
-        on_gpu = [stream for stream in shuffled if stream.gpu == gpu]
+        random_generator.shuffle(shuffled_streams)
+        on_gpu = [stream for stream in shuffled_streams if stream.gpu == gpu]
     for stream in on_gpu:
         stream.synchronize()
 
 
-KINDS = {7: ctypes.c_float, 8: ctypes.c_double}
-group = None
+NCCL_TYPES = {7: ctypes.c_float, 8: ctypes.c_double}
+message_group = None
 
 
-def at(pointer, count, kind):
-    return np.ctypeslib.as_array((KINDS[kind] * count).from_address(pointer))
+def array_at(pointer, count, kind):
+    return np.ctypeslib.as_array((NCCL_TYPES[kind] * count).from_address(pointer))
 
 
 class NcclCommunicator:
@@ -231,29 +231,29 @@ class NcclCommunicator:
 
     def submit(self, stream, begin):
         """Submit work; `begin` starts a message and returns its request. Messages of a group begin together."""
-        if group is None:
+        if message_group is None:
             streams[stream].submit(lambda: begin().Wait())
         else:
-            group.append((stream, begin))
+            message_group.append((stream, begin))
 
     def send(self, pointer, count, kind, peer, stream):
-        self.submit(stream, lambda: self.world.Isend(at(pointer, count, kind), peer))
+        self.submit(stream, lambda: self.world.Isend(array_at(pointer, count, kind), peer))
 
     def recv(self, pointer, count, kind, peer, stream):
-        self.submit(stream, lambda: self.world.Irecv(at(pointer, count, kind), peer))
+        self.submit(stream, lambda: self.world.Irecv(array_at(pointer, count, kind), peer))
 
     def bcast(self, pointer, count, kind, root, stream):
-        self.submit(stream, lambda: self.world.Ibcast(at(pointer, count, kind), root))
+        self.submit(stream, lambda: self.world.Ibcast(array_at(pointer, count, kind), root))
 
 
 def group_start():
-    global group
-    group = []
+    global message_group
+    message_group = []
 
 
 def group_end():
-    global group
-    messages, group = group, None
+    global message_group
+    messages, message_group = message_group, None
 
     def work():
         for request in [begin() for _, begin in messages]:
@@ -286,7 +286,7 @@ def RawModule(path, enable_cooperative_groups=False):
     return SimpleNamespace(get_function=lambda name: launch)
 
 
-def product(matrix, x, y):
+def make_product(matrix, x, y):
     return lambda: current().submit(lambda: matrix.dot(x, out=y))
 
 
@@ -299,7 +299,7 @@ def count():
     return len(os.environ["CUDA_VISIBLE_DEVICES"].split(","))
 
 
-def properties(number):
+def device_properties(number):
     return {"name": b"no GPU", "l2CacheSize": CACHE_BYTES}
 
 
@@ -324,24 +324,24 @@ class Device:
     compute_capability, attributes = "90", {"L2CacheSize": CACHE_BYTES}
 
     def __init__(self, number=None):
-        self.id = thread.gpus[-1] if number is None else number
+        self.id = thread_state.gpus[-1] if number is None else number
         assert self.id in range(count()), "CUDA refuses a GPU that isn't visible"
 
     def __enter__(self):
-        thread.gpus.append(self.id)
+        thread_state.gpus.append(self.id)
         return self
 
     def __exit__(self, *error):
-        thread.gpus.pop()
+        thread_state.gpus.pop()
 
     def use(self):
-        thread.gpus[-1] = self.id
+        thread_state.gpus[-1] = self.id
 
     def synchronize(self):
         synchronize(self.id)
 
 
-def lock(address, size, flags):
+def lock_pages(address, size, flags):
     assert address not in locked_pages, "CUDA refuses to lock pages twice"
     locked_pages.add(address)
 
@@ -350,9 +350,9 @@ locked_pages = set()
 cuda.Device = Device
 cuda.runtime = SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=count, memcpyAsync=memcpy)
 cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
-cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = properties, bus_id
-cuda.runtime.memGetInfo = lambda: (FREE, TOTAL)
-cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock, locked_pages.remove
+cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = device_properties, bus_id
+cuda.runtime.memGetInfo = lambda: (FREE_BYTES, TOTAL_BYTES)
+cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock_pages, locked_pages.remove
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
-gpus.product = product
+gpus.product = make_product
 nccl_cublas.BUFFER_BYTES = 2**15  # bytes, so that small matrices travel in several parts too

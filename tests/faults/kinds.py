@@ -22,9 +22,9 @@ from pathlib import Path
 import psutil
 import yaml
 
-from faults import small
+from faults import small_study
 
-SHIFTED = Path(__file__).with_name("shifted")
+SHIFTED_CLOCK = Path(__file__).with_name("shifted_clock")
 YEAR = 365 * 24 * 3600
 
 
@@ -38,32 +38,32 @@ class Trial:
     base: object
     random: random.Random
     kind: str = ""
-    told: list = field(default_factory=list)
+    log: list = field(default_factory=list)
     outcomes: list = field(default_factory=list)
-    may_trace: bool = False  # a traceback is no mistake: Python itself may run out of memory
+    may_print_traceback: bool = False  # a traceback is no mistake: Python itself may run out of memory
     damaged: dict = field(default_factory=dict)  # {path: contents} of the files that were damaged
     # Its run may end without a message: its head, Snakemake's main process, was killed or interrupted.
     is_killed: bool = False
-    undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
-    touched: set = field(default_factory=set)  # records that needn't stay as they were
+    clean_up: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
+    changed_records: set = field(default_factory=set)  # records that needn't stay as they were
 
     @property
     def folder(self):
         return self.study.folder
 
     def say(self, text):
-        self.told.append(text)
+        self.log.append(text)
 
     def run(self, **options):
-        self.outcomes.append(small.run(self.study, **options))
+        self.outcomes.append(small_study.run(self.study, **options))
 
     def files(self, *patterns):
-        found = {path for pattern in patterns for path in self.folder.glob(pattern)}
-        return sorted(path for path in found if path.is_file())
+        paths = {path for pattern in patterns for path in self.folder.glob(pattern)}
+        return sorted(path for path in paths if path.is_file())
 
 
-# What a run may have to do again: the files that are deleted for it, and who works on them then.
-WORK = {
+# Results that a run must make again, and the files that are deleted for it.
+DELETIONS = {
     "a record of Numba": ["results/records/here/gemm/openmp"],
     "a record of C": ["results/records/here/gemm/c_openmp"],
     "a record of BLAS": ["results/records/here/gemm/blas"],
@@ -77,12 +77,12 @@ WORK = {
 }
 
 
-def give_work(trial, *names, count=1):
+def delete_results(trial, *names, count=1):
     """Delete some results, so that the next run has something to do; by default any `count` of WORK."""
-    for name in names or trial.random.sample(sorted(WORK), count):
+    for name in names or trial.random.sample(sorted(DELETIONS), count):
         trial.say(f"deleted {name}")
-        for path in (trial.folder / one for one in WORK[name]):
-            trial.touched |= {str(one.relative_to(trial.folder)) for one in path.rglob("*.json")}
+        for path in (trial.folder / pattern for pattern in DELETIONS[name]):
+            trial.changed_records |= {str(record.relative_to(trial.folder)) for record in path.rglob("*.json")}
             if path.is_dir():
                 shutil.rmtree(path)
             else:
@@ -102,24 +102,24 @@ ROLES = {
 }
 
 
-def with_role(head, words):
+def processes_with(head, words):
     """The processes below a run's head with one of the words in their command lines; without words the head itself."""
     if not words:
         return [psutil.Process(head.pid)]
-    found = psutil.Process(head.pid).children(recursive=True)
-    return [process for process in found if any(word in small.command_of(process) for word in words)]
+    children = psutil.Process(head.pid).children(recursive=True)
+    return [process for process in children if any(word in small_study.command_of(process) for word in words)]
 
 
 def wait_for_process(trial, head, words):
     """A random process with these words, at a random moment after the first is there; None once the run has ended."""
-    later = trial.random.choice([0, 0.1, 0.5, 1.5]) * trial.random.random() if words else trial.random.uniform(0.5, 9)
-    seen = None
+    delay = trial.random.choice([0, 0.1, 0.5, 1.5]) * trial.random.random() if words else trial.random.uniform(0.5, 9)
+    first_seen = None
     while head.poll() is None:
         with contextlib.suppress(psutil.Error):
-            found = with_role(head, words)
-            seen = seen or (time.monotonic() if found else None)
-            if found and time.monotonic() - seen >= later:
-                return trial.random.choice(found)
+            processes = processes_with(head, words)
+            first_seen = first_seen or (time.monotonic() if processes else None)
+            if processes and time.monotonic() - first_seen >= delay:
+                return trial.random.choice(processes)
         time.sleep(0.01)
     return None
 
@@ -127,40 +127,40 @@ def wait_for_process(trial, head, words):
 def kill(trial):
     """SIGKILL or, less often, SIGTERM to a process of a run."""
     signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]
-    hit(trial, trial.random.choice(sorted(ROLES)), trial.random.choice(signals))
+    send_signal(trial, trial.random.choice(sorted(ROLES)), trial.random.choice(signals))
 
 
 def interrupt(trial):
     """Ctrl-C, to all of the run at once as a terminal does, or to its head alone."""
-    give_work(trial, count=3)
-    head = small.start(trial.study)
+    delete_results(trial, count=3)
+    head = small_study.start(trial.study)
     if process := wait_for_process(trial, head, ()):
         trial.say("pressed Ctrl-C")
         (os.killpg if trial.random.random() < 0.5 else os.kill)(process.pid, signal.SIGINT)
     trial.is_killed = True
-    trial.outcomes.append(small.finish(trial.study, head))
+    trial.outcomes.append(small_study.finish(trial.study, head))
 
 
 def stop(trial):
     """SIGSTOP to a process of a run, and SIGCONT some seconds later."""
-    hit(trial, trial.random.choice(sorted(ROLES)), signal.SIGSTOP, then=signal.SIGCONT)
+    send_signal(trial, trial.random.choice(sorted(ROLES)), signal.SIGSTOP, later_signal=signal.SIGCONT)
 
 
-def hit(trial, role, signum, then=None):
+def send_signal(trial, role, signum, later_signal=None):
     """Send a process of a role a signal, and another one later."""
     words, work = ROLES[role]
-    give_work(trial, *filter(None, [work])) if work else give_work(trial, count=3)
-    head = small.start(trial.study)
+    delete_results(trial, *filter(None, [work])) if work else delete_results(trial, count=3)
+    head = small_study.start(trial.study)
     process = wait_for_process(trial, head, words)
     with contextlib.suppress(psutil.Error):
         if process:
-            trial.say(f"sent {signum.name} to {role}: {small.command_of(process)[:90]}")
+            trial.say(f"sent {signum.name} to {role}: {small_study.command_of(process)[:90]}")
             process.send_signal(signum)
-            trial.is_killed = role == "the head" and not then
-        if process and then:
+            trial.is_killed = role == "the head" and not later_signal
+        if process and later_signal:
             time.sleep(trial.random.uniform(0.2, 4))
-            process.send_signal(then)
-    trial.outcomes.append(small.finish(trial.study, head))
+            process.send_signal(later_signal)
+    trial.outcomes.append(small_study.finish(trial.study, head))
 
 
 # Files that a run reads or writes, by what they are.
@@ -182,9 +182,9 @@ FILES = {
     "the configuration": ["study.yaml"],
 }
 # What nothing reads, or what its reader refuses by its checksum: it may stay damaged until somebody reads it.
-UNREAD = ("results/figures/*", "results/numbers.tex", "results/table.csv", "results/references/**/*.npz")
+UNREAD_FILES = ("results/figures/*", "results/numbers.tex", "results/table.csv", "results/references/**/*.npz")
 # The WORK whose rebuilding reads a file: often deleted with the damage, so that the file is read.
-READ_FOR = {
+READING_WORK = {
     "Numba's compiled code": "a record of Numba",
     "a note": "a record of Numba",
     "a compiled library": "a record of C",
@@ -199,7 +199,7 @@ READ_FOR = {
 
 # The same for files whose damage must be noticed, even if the runs after the fault didn't read them (`have_read` of
 # run.py).
-READERS = {
+REQUIRED_READING = {
     "a record": "the tables",
     "a plan": "the tables",
     "a table": "figures and numbers",
@@ -211,17 +211,19 @@ READERS = {
 def damage(trial, path):
     """Truncate, flip, empty, blank or lengthen a file; its time changes or, as after a failure of a disk, does not."""
     contents, before = bytearray(path.read_bytes()), path.stat()
-    how = trial.random.choice(["truncated", "flipped a bit of", "flipped a bit of", "emptied", "blanked", "lengthened"])
-    place = trial.random.randrange(max(1, len(contents)))
-    if how == "truncated":
-        del contents[place:]
-    elif how == "flipped a bit of" and contents:
-        contents[place] ^= 1 << trial.random.randrange(8)
-    elif how == "emptied":
+    change = trial.random.choice(
+        ["truncated", "flipped a bit of", "flipped a bit of", "emptied", "blanked", "lengthened"]
+    )
+    position = trial.random.randrange(max(1, len(contents)))
+    if change == "truncated":
+        del contents[position:]
+    elif change == "flipped a bit of" and contents:
+        contents[position] ^= 1 << trial.random.randrange(8)
+    elif change == "emptied":
         contents.clear()
-    elif how == "blanked":
-        contents[place : place + 512] = bytes(len(contents[place : place + 512]))
-    elif how == "lengthened":
+    elif change == "blanked":
+        contents[position : position + 512] = bytes(len(contents[position : position + 512]))
+    elif change == "lengthened":
         contents += trial.random.randbytes(40)
     path.write_bytes(contents)
     trial.damaged[path] = bytes(contents)
@@ -229,17 +231,17 @@ def damage(trial, path):
     if keeps_time:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     name = path.relative_to(trial.folder)
-    trial.say(f"{how} {name} at byte {place} of {before.st_size}, its time {'kept' if keeps_time else 'new'}")
+    trial.say(f"{change} {name} at byte {position} of {before.st_size}, its time {'kept' if keeps_time else 'new'}")
 
 
 def damage_between(trial):
     """Damage a file between two runs."""
-    what = trial.random.choice(sorted(FILES))
-    if what in READ_FOR and trial.random.random() < 0.7:
-        give_work(trial, READ_FOR[what])
-    trial.touched |= set(small.sound_records(trial.study)[0])
-    path = trial.random.choice(trial.files(*FILES[what]))
-    if what == "the configuration":  # which each run writes before it begins
+    file_kind = trial.random.choice(sorted(FILES))
+    if file_kind in READING_WORK and trial.random.random() < 0.7:
+        delete_results(trial, READING_WORK[file_kind])
+    trial.changed_records |= set(small_study.valid_records(trial.study)[0])
+    path = trial.random.choice(trial.files(*FILES[file_kind]))
+    if file_kind == "the configuration":  # which each run writes before it begins
         trial.run(prepare=lambda: damage_configuration(trial, path))
         if not trial.outcomes[-1].status:
             trial.say("which is that of another study, begun again")
@@ -253,29 +255,31 @@ def damage_configuration(trial, path):
     """Damage the configuration; empty it if an experiment's entry was lost: shipped experiments would then run."""
     damage(trial, path)
     with contextlib.suppress(ValueError, yaml.YAMLError):
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if isinstance(found, dict) and set(trial.study.config["experiments"]) - set(found.get("experiments") or {}):
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and set(trial.study.config["experiments"]) - set(
+            document.get("experiments") or {}
+        ):
             trial.say("which has lost experiments, and was emptied")
             path.write_bytes(b"")
 
 
 def damage_during(trial):
     """Damage a file while a run goes on."""
-    trial.touched |= set(small.sound_records(trial.study)[0])
-    give_work(trial, count=3)
-    head = small.start(trial.study)
+    trial.changed_records |= set(small_study.valid_records(trial.study)[0])
+    delete_results(trial, count=3)
+    head = small_study.start(trial.study)
     if wait_for_process(trial, head, ()):
-        found = trial.files(*FILES[trial.random.choice(sorted(FILES.keys() - {"the configuration"}))])
+        paths = trial.files(*FILES[trial.random.choice(sorted(FILES.keys() - {"the configuration"}))])
         with contextlib.suppress(FileNotFoundError, IndexError):  # the run has replaced it
-            damage(trial, trial.random.choice(found))
-    trial.outcomes.append(small.finish(trial.study, head))
+            damage(trial, trial.random.choice(paths))
+    trial.outcomes.append(small_study.finish(trial.study, head))
 
 
-def mounted(trial, *words):
+def mount(trial, *words):
     """Mount something until the trial ends; returns whether that is possible."""
     done = subprocess.run(["mount", *words], capture_output=True)
     if not done.returncode:
-        trial.undo.callback(subprocess.run, ["umount", "--lazy", words[-1]], capture_output=True)
+        trial.clean_up.callback(subprocess.run, ["umount", "--lazy", words[-1]], capture_output=True)
     return not done.returncode
 
 
@@ -283,51 +287,51 @@ def full_disk(trial):
     """A disk with a few free kilobytes or, if none may be mounted, a limit on the size of files."""
     disk = trial.folder.parent / "disk"
     disk.mkdir()
-    if not mounted(trial, "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)):
+    if not mount(trial, "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)):
         small_files(trial)
         return
     home = trial.folder
     shutil.move(home, disk)
     trial.study.folder = disk / home.name
     # Should it fail, what was on the disk is kept.
-    trial.undo.callback(lambda: shutil.copytree(disk / home.name, home, symlinks=True))
-    give_work(trial, count=4)
-    kept = trial.random.choice([0, 4, 16, 64, 256]) * 1024
-    free = shutil.disk_usage(disk).free
+    trial.clean_up.callback(lambda: shutil.copytree(disk / home.name, home, symlinks=True))
+    delete_results(trial, count=4)
+    free_bytes = trial.random.choice([0, 4, 16, 64, 256]) * 1024
+    available = shutil.disk_usage(disk).free
     filler = disk / "filler"
-    filler.write_bytes(bytes(max(0, free - kept)))
-    trial.say(f"left {kept} bytes of the disk free")
+    filler.write_bytes(bytes(max(0, available - free_bytes)))
+    trial.say(f"left {free_bytes} bytes of the disk free")
     trial.run()
     filler.unlink()
 
 
 def small_files(trial):
     """No file of a run may grow beyond some kilobytes (RLIMIT_FSIZE)."""
-    give_work(trial, count=4)
-    most = trial.random.choice([0, 512, 4096, 20_000])
-    trial.say(f"no file may have more than {most} bytes")
-    head = small.start(trial.study)
+    delete_results(trial, count=4)
+    max_bytes = trial.random.choice([0, 512, 4096, 20_000])
+    trial.say(f"no file may have more than {max_bytes} bytes")
+    head = small_study.start(trial.study)
     time.sleep(trial.random.uniform(0, 3))
     with contextlib.suppress(ProcessLookupError):
-        resource.prlimit(head.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
-    trial.outcomes.append(small.finish(trial.study, head))
+        resource.prlimit(head.pid, resource.RLIMIT_FSIZE, (max_bytes, resource.RLIM_INFINITY))
+    trial.outcomes.append(small_study.finish(trial.study, head))
 
 
 def read_only(trial):
     """A folder in which nothing may be written."""
     names = ["results", "results/records", "results/tables", "results/figures", "results/cache", ".snakemake"]
     folder = trial.folder / trial.random.choice(names)
-    give_work(trial, count=4)
+    delete_results(trial, count=4)
     folder.mkdir(exist_ok=True)
     trial.say(f"{folder.name} can't be written")
     if os.geteuid():
         folder.chmod(0o555)
         trial.run()
         folder.chmod(0o755)
-    elif mounted(trial, "--bind", str(folder), str(folder)):
+    elif mount(trial, "--bind", str(folder), str(folder)):
         subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
         trial.run()
-        trial.undo.close()
+        trial.clean_up.close()
 
 
 # What a mirror may do wrong, as functions of a request's handler and the bytes that it should send.
@@ -363,29 +367,29 @@ def redirect(handler):
 
 def mirror(trial):
     """A mirror that is dead or lies; for a half of the faults another one is sound."""
-    how = trial.random.choice(["is dead", *sorted(ANSWERS)])
-    give_work(trial, "the data")
+    answer_kind = trial.random.choice(["is dead", *sorted(ANSWERS)])
+    delete_results(trial, "the data")
     folder = trial.folder / "mirror"
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            ANSWERS[how](self, (folder / Path(self.path).name).read_bytes())
+            ANSWERS[answer_kind](self, (folder / Path(self.path).name).read_bytes())
 
         def log_message(self, *arguments):
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    trial.undo.callback(server.server_close)
-    if how != "is dead":
+    trial.clean_up.callback(server.server_close)
+    if answer_kind != "is dead":
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        trial.undo.callback(server.shutdown)
+        trial.clean_up.callback(server.shutdown)
     else:
         server.server_close()
     has_other = trial.random.random() < 0.5
-    trial.say(f"a mirror {how}, {'with' if has_other else 'without'} another one behind it")
+    trial.say(f"a mirror {answer_kind}, {'with' if has_other else 'without'} another one behind it")
     before = dict(trial.study.config)
-    other = ["mirror"] if has_other else []
-    trial.study.config |= {"mnist_mirror": f"http://127.0.0.1:{server.server_port}", "mirrors": other}
+    other_mirrors = ["mirror"] if has_other else []
+    trial.study.config |= {"mnist_mirror": f"http://127.0.0.1:{server.server_port}", "mirrors": other_mirrors}
     trial.run()
     trial.study.config = before
     if has_other and trial.outcomes[0].status:
@@ -394,26 +398,26 @@ def mirror(trial):
 
 def git(trial):
     """A git that is slow, hangs, fails or talks nonsense, and sources that are changed or aren't."""
-    how = trial.random.choice(["sleep 2", "sleep 12", "exec sleep 300", "exit 128", "echo nonsense; exit 0"])
-    give_work(trial, "a record of BLAS")
+    behaviour = trial.random.choice(["sleep 2", "sleep 12", "exec sleep 300", "exit 128", "echo nonsense; exit 0"])
+    delete_results(trial, "a record of BLAS")
     stand_in = trial.folder.parent / "bin/git"
     stand_in.parent.mkdir()
-    stand_in.write_text(f'#!/bin/sh\n{how}\nexec {shutil.which("git")} "$@"\n', encoding="utf-8")
+    stand_in.write_text(f'#!/bin/sh\n{behaviour}\nexec {shutil.which("git")} "$@"\n', encoding="utf-8")
     stand_in.chmod(0o755)
     is_changed = trial.random.random() < 0.5
     source = trial.folder / "src/ladder/errors.py"
     if is_changed:
         source.write_text(source.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
-    trial.say(f"git is `{how}`, the sources are {'changed' if is_changed else 'clean'}")
+    trial.say(f"git is `{behaviour}`, the sources are {'changed' if is_changed else 'clean'}")
     trial.run(variables={"PATH": f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}"})
     (path,) = trial.files("results/records/here/gemm/blas/*.json") or [None]
-    said = path and json.loads(path.read_text(encoding="utf-8"))["source"]
+    source_in_record = path and json.loads(path.read_text(encoding="utf-8"))["source"]
     commit = subprocess.run(
         ["git", "-C", trial.folder, "rev-parse", "HEAD"], capture_output=True, text=True
     ).stdout.strip()
     allowed = [{"commit": commit, "dirty": is_changed}, {"commit": commit, "dirty": True}]
-    if said and said not in allowed and said["commit"] != "unknown":
-        trial.outcomes[-1].text += f"\nFAULT: a record says that it comes from {said}, which is wrong"
+    if source_in_record and source_in_record not in allowed and source_in_record["commit"] != "unknown":
+        trial.outcomes[-1].text += f"\nFAULT: a record says that it comes from {source_in_record}, which is wrong"
     if is_changed:
         subprocess.run(["git", "-C", trial.folder, "checkout", "--quiet", "."], check=True)
 
@@ -421,65 +425,65 @@ def git(trial):
 def clock(trial):
     """A clock that was set back or forward: for a run, or for the times of files that were written before."""
     shift = trial.random.choice([-YEAR, -3600, -5, 5, 3600, YEAR])
-    give_work(trial, count=2)
+    delete_results(trial, count=2)
     if trial.random.random() < 0.5:
         trial.say(f"a run whose clock is {shift} s off")
         path = trial.study.command()[1]["PYTHONPATH"]
-        trial.run(variables={"PYTHONPATH": f"{SHIFTED}{os.pathsep}{path}", "FAULT_CLOCK": str(shift)})
+        trial.run(variables={"PYTHONPATH": f"{SHIFTED_CLOCK}{os.pathsep}{path}", "FAULT_CLOCK": str(shift)})
     else:
-        found = trial.files("results/**/*", ".snakemake/**/*", "src/**/*.py")
+        paths = trial.files("results/**/*", ".snakemake/**/*", "src/**/*.py")
         share = trial.random.choice([0.1, 1.0])
         trial.say(f"the times of {share:.0%} of the files are {shift} s off")
-        for path in found:
+        for path in paths:
             if trial.random.random() < share:
-                when = path.stat().st_mtime + shift
-                os.utime(path, (when, when))
-    trial.touched |= set(small.sound_records(trial.study)[0])
+                shifted_time = path.stat().st_mtime + shift
+                os.utime(path, (shifted_time, shifted_time))
+    trial.changed_records |= set(small_study.valid_records(trial.study)[0])
 
 
 def memory(trial):
     """A job, a worker or a rank whose memory may grow by at most 64 MiB (RLIMIT_AS)."""
     role = trial.random.choice(["a job", "a worker", "a rank"])
     words, work = ROLES[role]
-    give_work(trial, *filter(None, [work]))
-    head = small.start(trial.study)
+    delete_results(trial, *filter(None, [work]))
+    head = small_study.start(trial.study)
     if process := wait_for_process(trial, head, words):
-        more = trial.random.choice([0, 1, 8, 64]) * 2**20
-        trial.may_trace = True
+        growth = trial.random.choice([0, 1, 8, 64]) * 2**20
+        trial.may_print_traceback = True
         with contextlib.suppress(psutil.Error, OSError):
-            trial.say(f"no more than {more >> 20} MiB more for {role}: {small.command_of(process)[:90]}")
-            most = process.memory_info().vms + more
-            resource.prlimit(process.pid, resource.RLIMIT_AS, (most, most))
-    trial.outcomes.append(small.finish(trial.study, head))
+            trial.say(f"no more than {growth >> 20} MiB more for {role}: {small_study.command_of(process)[:90]}")
+            max_bytes = process.memory_info().vms + growth
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (max_bytes, max_bytes))
+    trial.outcomes.append(small_study.finish(trial.study, head))
 
 
 def stale_lock(trial):
     """A lock that a dead run has left."""
-    give_work(trial, count=2)
+    delete_results(trial, count=2)
     host = trial.random.choice(["", "another-host", os.uname().nodename])
     run_lock = trial.folder / ".snakemake/ladder.lock"
-    left = trial.random.choice(["of Snakemake", "of Numba", "of the compiler", "as a folder"])
-    trial.say(f"a lock {left} is left by a run on {host or 'no host'!r}")
+    lock_kind = trial.random.choice(["of Snakemake", "of Numba", "of the compiler", "as a folder"])
+    trial.say(f"a lock {lock_kind} is left by a run on {host or 'no host'!r}")
     run_lock.write_text(host, encoding="utf-8")
-    if left == "of Snakemake":
+    if lock_kind == "of Snakemake":
         locks = trial.folder / ".snakemake/locks"
         locks.mkdir(exist_ok=True)
         (locks / "0.output.lock").write_text(str(trial.folder / "results/table.csv") + "\n", encoding="utf-8")
         (locks / "0.input.lock").write_text("", encoding="utf-8")
-    for path in trial.files("results/cache/*/.lock" if left == "of Numba" else "results/build/**/.lock"):
-        if left == "as a folder":
+    for path in trial.files("results/cache/*/.lock" if lock_kind == "of Numba" else "results/build/**/.lock"):
+        if lock_kind == "as a folder":
             path.unlink()
             path.mkdir()
         else:
             path.write_text("12345", encoding="utf-8")
 
 
-def beside(trial):
+def second_run(trial):
     """Two runs of one folder at a time: one of them does all, the other one says that it can't."""
-    give_work(trial, count=3)
-    first = small.start(trial.study)
+    delete_results(trial, count=3)
+    first = small_study.start(trial.study)
     time.sleep(trial.random.uniform(0, 8))
-    line, environment = trial.study.command(*small.TARGETS)
+    line, environment = trial.study.command(*small_study.TARGETS)
     second = subprocess.run(
         line,
         cwd=trial.folder,
@@ -487,11 +491,11 @@ def beside(trial):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=small.LIMIT,
+        timeout=small_study.RUN_TIMEOUT,
     )
     trial.say(f"a second run began beside the first and ended with status {second.returncode}")
-    trial.outcomes.append(small.finish(trial.study, first))
-    trial.outcomes.append(small.Outcome(second.stdout.decode(errors="replace"), second.returncode))
+    trial.outcomes.append(small_study.finish(trial.study, first))
+    trial.outcomes.append(small_study.Outcome(second.stdout.decode(errors="replace"), second.returncode))
 
 
 # Each kind: its function, and its weight in the draw.
@@ -509,5 +513,5 @@ KINDS = {
     "clock": (clock, 8),
     "memory": (memory, 6),
     "stale lock": (stale_lock, 6),
-    "two runs": (beside, 4),
+    "two runs": (second_run, 4),
 }

@@ -3,8 +3,8 @@
     python tests/faults/run.py --seed 1 --count 200 --jobs 2
     python tests/faults/run.py --seed 1 --only 17        # one of them again
 
-Each fault has its own copy of a study that has completed (`small.py`), and numbers drawn from the seed and its own
-number choose its kind and what it hits (`kinds.py`). After it the study is run again until it completes, by following
+Each fault has its own copy of a study that has completed (`small_study.py`). Its kind and what it hits (`kinds.py`)
+are drawn from the seed and its own number. After it the study is run again until it completes, by following
 what sentences advise. Then: no wrong number, nothing lost, no hang, no process left, no traceback.
 """
 
@@ -26,62 +26,65 @@ import psutil
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
 
-from faults import kinds, small  # noqa: E402
+from faults import kinds, small_study  # noqa: E402
 
-TRIES = 4  # runs at most until a study completes, one for each piece of advice
+MAX_RUNS = 4  # runs at most until a study completes, one for each piece of advice
 
 
 def draw(seed, number):
     """The random numbers of a fault, and its kind."""
-    chance = random.Random(f"{seed}/{number}")
+    generator = random.Random(f"{seed}/{number}")
     names, weights = zip(*((name, weight) for name, (_, weight) in kinds.KINDS.items()), strict=True)
-    return chance, chance.choices(names, weights)[0]
+    return generator, generator.choices(names, weights)[0]
 
 
-def attempt(base, seed, number, folder):
+def run_trial(base, seed, number, folder):
     """Put a fault into a copy of the study; (verdict, kind, what was done, what is wrong)."""
     folder = Path(folder, f"fault-{seed}-{number}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    chance, kind = draw(seed, number)
-    trial = kinds.Trial(number, seed, base.copy(folder), base, chance, kind)
-    began, known = time.monotonic(), small.sound_records(trial.study)[0]
-    with trial.undo:
+    generator, kind = draw(seed, number)
+    trial = kinds.Trial(number, seed, base.copy(folder), base, generator, kind)
+    began, records_before = time.monotonic(), small_study.valid_records(trial.study)[0]
+    with trial.clean_up:
         try:
             kinds.KINDS[kind][0](trial)
-            complaints = after(trial, known)
+            complaints = check_trial(trial, records_before)
         except Exception as error:  # of the harness itself, or of a study that a check can't read
             complaints = [f"{type(error).__name__}: {error}"]
-        logs = "\n\n".join(f"--- {one.status}\n{one.text}" for one in trial.outcomes)
-        (folder / "told.txt").write_text("\n".join([kind, *trial.told, "", *complaints, logs]), encoding="utf-8")
-    verdict = "failed" if complaints else "said" if any(one.status for one in trial.outcomes) else "held"
+        logs = "\n\n".join(f"--- {outcome.status}\n{outcome.text}" for outcome in trial.outcomes)
+        (folder / "told.txt").write_text("\n".join([kind, *trial.log, "", *complaints, logs]), encoding="utf-8")
+    verdict = "failed" if complaints else "said" if any(outcome.status for outcome in trial.outcomes) else "held"
     if not complaints:
         shutil.rmtree(folder, ignore_errors=True)
-    return verdict, kind, trial.told, complaints, time.monotonic() - began
+    return verdict, kind, trial.log, complaints, time.monotonic() - began
 
 
-def after(trial, known):
+def check_trial(trial, records_before):
     """What is wrong after a fault, as texts: with its own run, with what that left, and with the runs that follow."""
-    complaints = [f"{line} outlived its run" for line in small.left_over(trial.folder)]
-    complaints += lost(trial, known)
+    complaints = [f"{line} outlived its run" for line in small_study.end_remaining_processes(trial.folder)]
+    complaints += lost_records(trial, records_before)
     first = len(trial.outcomes)
     complete(trial)
-    have_read(trial)
+    read_damaged_files(trial)
     for number, outcome in enumerate(trial.outcomes):
         is_faulty = number < first
-        complaints += mistakes(outcome, is_faulty and trial.is_killed, is_faulty and trial.may_trace)
+        complaints += mistakes_of_run(outcome, is_faulty and trial.is_killed, is_faulty and trial.may_print_traceback)
     if trial.outcomes[-1].status:
         return [*complaints, "the study doesn't complete"]
-    return complaints + lost(trial, known) + small.wrong(trial.study, trial.base)
+    return complaints + lost_records(trial, records_before) + small_study.differences(trial.study, trial.base)
 
 
-def have_read(trial):
+def read_damaged_files(trial):
     """Have what is still damaged read by whatever reads it, and restore what nothing reads: nothing rests on it."""
-    for what, work in kinds.READERS.items():
-        if any(is_damaged(trial, path) for path in trial.files(*kinds.FILES[what])) and not trial.outcomes[-1].status:
-            kinds.give_work(trial, work)
+    for file_kind, work in kinds.REQUIRED_READING.items():
+        if (
+            any(is_damaged(trial, path) for path in trial.files(*kinds.FILES[file_kind]))
+            and not trial.outcomes[-1].status
+        ):
+            kinds.delete_results(trial, work)
             complete(trial)
-    for path in trial.files(*kinds.UNREAD):
+    for path in trial.files(*kinds.UNREAD_FILES):
         if is_damaged(trial, path):
             shutil.copy2(trial.base.folder / path.relative_to(trial.folder), path)
 
@@ -93,51 +96,53 @@ def is_damaged(trial, path):
 
 def complete(trial):
     """Run the study until it completes, or until no sentence says how to go on."""
-    for _ in range(TRIES):
+    for _ in range(MAX_RUNS):
         trial.run()
         if not trial.outcomes[-1].status:
             return
-        advice = small.advised(trial.study, trial.outcomes[-1].text)
+        advice = small_study.files_to_restore(trial.study, trial.outcomes[-1].text)
         for path in sorted(advice):
             trial.say(f"followed the advice on {path.relative_to(trial.folder)}")
-            small.restore(trial.study, trial.base, path)
+            small_study.restore(trial.study, trial.base, path)
         if not advice:
             return
 
 
-def mistakes(outcome, may_be_silent, may_trace):
+def mistakes_of_run(outcome, may_be_silent, may_print_traceback):
     """What is wrong with what a run printed."""
-    found = [line for line in outcome.text.splitlines() if line.startswith("FAULT: ")]
+    mistakes = [line for line in outcome.text.splitlines() if line.startswith("FAULT: ")]
     if outcome.hung:
-        found.append(f"a run hung for {small.LIMIT} s")
-    if "Traceback (most recent call last)" in outcome.text and not (may_trace or is_snakemakes(outcome.text)):
-        found.append("a run ended in a traceback")
+        mistakes.append(f"a run hung for {small_study.RUN_TIMEOUT} s")
+    if "Traceback (most recent call last)" in outcome.text and not (
+        may_print_traceback or is_snakemake_traceback(outcome.text)
+    ):
+        mistakes.append("a run ended in a traceback")
     sentences = ("ladder: ", "Error in rule", "Directory cannot be locked", "OSError: ", "OSError in file")
     sentences += ("Write-protected output files for rule",)  # Snakemake's, which lists them
     if outcome.status and not may_be_silent and not any(word in outcome.text for word in sentences):
-        found.append(f"a run ended with status {outcome.status} and no sentence")
-    return found
+        mistakes.append(f"a run ended with status {outcome.status} and no sentence")
+    return mistakes
 
 
-def is_snakemakes(text):
+def is_snakemake_traceback(text):
     """Whether tracebacks are Snakemake's own, of Ctrl-C or of what the system refuses: none of ours is in them."""
     words = ("OSError: [Errno", "KeyboardInterrupt")
     return "/src/ladder/" not in text.partition("Traceback (most")[2] and any(word in text for word in words)
 
 
-def lost(trial, known):
+def lost_records(trial, records_before):
     """The records from before the fault that it didn't touch, and that aren't there as they were."""
-    now = small.sound_records(trial.study)[0]
+    now = small_study.valid_records(trial.study)[0]
     return [
         f"{name} is not what it was before"
-        for name, before in known.items()
-        if name not in trial.touched and now.get(name) != before
+        for name, before in records_before.items()
+        if name not in trial.changed_records and now.get(name) != before
     ]
 
 
 def report(number, result, out=sys.stdout):
-    verdict, kind, told, complaints, seconds = result
-    print(f"{number:5} {verdict:7} {kind:20} {seconds:4.0f} s  {'; '.join(told)}", file=out, flush=True)
+    verdict, kind, log, complaints, seconds = result
+    print(f"{number:5} {verdict:7} {kind:20} {seconds:4.0f} s  {'; '.join(log)}", file=out, flush=True)
     for complaint in complaints:
         print(f"{'':14}! {complaint}", file=out, flush=True)
 
@@ -154,12 +159,12 @@ def summary(results):
     yield f"{'all':22}{total['held']:6}{total['said']:6}{total['failed']:8}"
 
 
-def leave(folder, *_):
+def end_all_and_exit(folder, *_):
     """End with all runs that are under way, and what is mounted for them."""
-    small.end_all(small.alive(folder))
-    for one in reversed(psutil.disk_partitions(all=True)):
-        if Path(one.mountpoint).is_relative_to(folder):
-            subprocess.run(["umount", "--lazy", one.mountpoint])
+    small_study.end_all(small_study.processes_in(folder))
+    for partition in reversed(psutil.disk_partitions(all=True)):
+        if Path(partition.mountpoint).is_relative_to(folder):
+            subprocess.run(["umount", "--lazy", partition.mountpoint])
     os._exit(1)
 
 
@@ -175,20 +180,23 @@ def main():
     )
     options = parser.parse_args()
     folder = Path(options.folder or tempfile.mkdtemp(prefix="faults-")).absolute()
-    signal.signal(signal.SIGTERM, partial(leave, folder))
-    signal.signal(signal.SIGINT, partial(leave, folder))
-    base = small.reopen(options.base) if options.base else small.make(folder / "base")
+    signal.signal(signal.SIGTERM, partial(end_all_and_exit, folder))
+    signal.signal(signal.SIGINT, partial(end_all_and_exit, folder))
+    base = small_study.reopen(options.base) if options.base else small_study.make(folder / "base")
     numbers = options.only or range(options.count)
     results = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        due = [(number, pool.submit(attempt, base, options.seed, number, folder)) for number in numbers]
-        for number, one in due:
-            results.append(one.result())
+        futures = [(number, pool.submit(run_trial, base, options.seed, number, folder)) for number in numbers]
+        for number, future in futures:
+            results.append(future.result())
             report(number, results[-1])
     print(*summary(results), sep="\n")
     if failed := [number for number, result in zip(numbers, results, strict=True) if result[0] == "failed"]:
-        again = " ".join(f"--only {number}" for number in failed)
-        print(f"Again: python tests/faults/run.py --seed {options.seed} {again}\nTheir folders are in {folder}.")
+        options_to_repeat = " ".join(f"--only {number}" for number in failed)
+        print(
+            f"Again: python tests/faults/run.py --seed {options.seed} {options_to_repeat}"
+            f"\nTheir folders are in {folder}."
+        )
         sys.exit(1)
     shutil.rmtree(folder)
 

@@ -20,7 +20,7 @@ from ladder.statistics.verdicts import Verdict
 
 SIZES = "form=nn,m=65,n=65,k=257,dtype=float64,source=random,seed=1,cache=warm"
 PLAIN = f"gemm/blas/{SIZES},threads=1"
-TWICE = f"gemm/slower_blas/{SIZES},percent=100,threads=1"
+SLOWER = f"gemm/slower_blas/{SIZES},percent=100,threads=1"
 
 
 @pytest.fixture(autouse=True)
@@ -99,39 +99,39 @@ def compare_keys(a, b, **options):
 def test_processes_under_different_conditions_are_not_compared(simulated_workers, monkeypatch, new_conditions, refusal):
     monkeypatch.setitem(globals(), "conditions", new_conditions)
     if refusal is None:
-        result = compare_keys(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
+        result = compare_keys(SLOWER, PLAIN, samples=2, pairs=4, detect=1e9)
         assert result.conditions["b"] == {"blas/blas.so/version": "1"}
         return
     with pytest.raises(LadderError, match=refusal):
-        compare_keys(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
+        compare_keys(SLOWER, PLAIN, samples=2, pairs=4, detect=1e9)
 
 
 def test_cases_with_other_variables_may_differ_in_libraries_only(simulated_workers, monkeypatch):
     monkeypatch.setattr(comparison.traits, "environment", lambda case: {"OPENBLAS_CORETYPE": case.variant})
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"blas/one.so/architecture": case.variant})
-    compare_keys(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
+    compare_keys(SLOWER, PLAIN, samples=2, pairs=2, detect=1e9)
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"boost": case.variant})
     with pytest.raises(LadderError, match="The two cases"):
-        compare_keys(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
+        compare_keys(SLOWER, PLAIN, samples=2, pairs=2, detect=1e9)
 
 
 @pytest.mark.slow
 def test_a_doubled_time_is_found():
-    result = compare_keys(TWICE, PLAIN, pairs=6, max_pairs=20, detect=0.5)
+    result = compare_keys(SLOWER, PLAIN, pairs=6, max_pairs=20, detect=0.5)
     assert result.verdict.outcome == "slower"
     assert result.verdict.low < 2.2
     assert result.verdict.high > 1.8
 
 
 def test_a_halved_time_is_found(simulated_workers):
-    result = compare_keys(PLAIN, TWICE, pairs=6, detect=0.5)
+    result = compare_keys(PLAIN, SLOWER, pairs=6, detect=0.5)
     assert result.verdict.outcome == "faster"
     assert result.verdict.low < 0.5 < result.verdict.high
 
 
 @pytest.mark.slow
 def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(measurement_order):
-    compare_keys(TWICE, PLAIN, samples=1, pairs=4, detect=1e9)
+    compare_keys(SLOWER, PLAIN, samples=1, pairs=4, detect=1e9)
     variants = ["slower_blas", "blas", "blas", "slower_blas", "blas", "slower_blas", "slower_blas", "blas"]
     assert measurement_order == list(zip(variants, [4] * 4 + [8] * 4, strict=True))
 
@@ -147,15 +147,15 @@ def test_measuring_ends_once_changes_would_be_detected(simulated_workers):
 
 def test_an_outcome_does_not_end_the_measuring(simulated_workers):
     """A doubled time is evident after six pairs, but measuring continues up to the requested precision."""
-    assert compare_keys(TWICE, PLAIN, pairs=6, max_pairs=8, detect=0.0).pairs == 8
+    assert compare_keys(SLOWER, PLAIN, pairs=6, max_pairs=8, detect=0.0).pairs == 8
 
 
 def test_the_time_limit_ends_the_measuring_after_a_block(simulated_workers):
-    assert compare_keys(TWICE, PLAIN, samples=3, detect=0.0, cap=0.0).pairs == 2
+    assert compare_keys(SLOWER, PLAIN, samples=3, detect=0.0, cap=0.0).pairs == 2
 
 
 def test_paired_and_unpaired_comparisons_have_different_intervals(simulated_workers):
-    result = compare_keys(TWICE, PLAIN, samples=3, pairs=8, max_pairs=8, paired=True)
+    result = compare_keys(SLOWER, PLAIN, samples=3, pairs=8, max_pairs=8, paired=True)
     expected = comparison.compare(result.times["a"], result.times["b"], paired=True)
     assert result.verdict == expected
     assert result.verdict != comparison.compare(result.times["a"], result.times["b"])
@@ -170,7 +170,7 @@ def test_every_process_takes_all_samples_with_code_compiled_from_its_sources(mon
         lambda *command, env, **options: folders.append(env["NUMBA_CACHE_DIR"]) or popen(*command, env=env, **options),
     )
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    result = compare_keys(TWICE, PLAIN, samples=7, pairs=2, max_pairs=2)
+    result = compare_keys(SLOWER, PLAIN, samples=7, pairs=2, max_pairs=2)
     assert [len(times) for name in "ab" for times in result.times[name]] == [7] * 4
     a, b = folders[:2]
     assert a != b
@@ -192,7 +192,7 @@ def test_a_key_has_three_parts(key):
 
 def test_the_pairs_of_a_key_may_stand_in_any_order():
     key = f"gemm/slower_blas/threads=1,PATH_A=x,cache=warm,percent=100,{SIZES.removesuffix(',cache=warm')}"
-    assert comparison.parse_key(key).key == f"{TWICE},PATH_A=x"
+    assert comparison.parse_key(key).key == f"{SLOWER},PATH_A=x"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_the_verb_takes_the_words_of_run(simulated_workers, capsys, words, varia
 
 def test_pairs_beside_a_whole_key_are_refused(capsys):
     with pytest.raises(SystemExit):
-        main(["compare", TWICE, PLAIN, "threads=1"])
+        main(["compare", SLOWER, PLAIN, "threads=1"])
     assert "A whole key has all sizes and tunings already" in capsys.readouterr().err
 
 
@@ -224,13 +224,13 @@ def test_a_training_needs_its_reference():
 
 
 def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated_workers, capsys, tmp_path):
-    main(["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "6", "--json", "found/compared.json"])
+    main(["compare", SLOWER, PLAIN, "--samples", "3", "--max-pairs", "6", "--json", "found/compared.json"])
     printed = capsys.readouterr().out
     assert "× slower than B: A takes" in printed
     assert "6 pairs of processes, unpaired" in printed
     assert "would have been detected." in printed
     (document,) = json.loads((tmp_path / "found/compared.json").read_text())["results"]
-    assert document["cases"] == {"a": TWICE, "b": PLAIN}
+    assert document["cases"] == {"a": SLOWER, "b": PLAIN}
     assert (document["outcome"], document["pairs"]) == ("slower", 6)
     assert [len(times) for times in document["times"]["b"]] == [3] * 6
 
@@ -244,7 +244,7 @@ def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated_workers, 
     ],
 )
 def test_the_report_has_a_sentence_for_every_outcome(outcome, low, high, words):
-    times, cases = {"a": [[1.0]], "b": [[1.0]]}, {"a": comparison.parse_key(PLAIN), "b": comparison.parse_key(TWICE)}
+    times, cases = {"a": [[1.0]], "b": [[1.0]]}, {"a": comparison.parse_key(PLAIN), "b": comparison.parse_key(SLOWER)}
     result = comparison.Comparison(cases, times, False, Verdict(outcome, (low + high) / 2, low, high, 0.123))
     printed = comparison.report(result)
     assert words in printed
@@ -292,7 +292,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
 ):
     Path("file").touch()
     with pytest.raises(SystemExit):
-        main(["compare", TWICE, PLAIN, "--json", path])
+        main(["compare", SLOWER, PLAIN, "--json", path])
     assert sentence in capsys.readouterr().err
     assert not simulated_workers
 
@@ -306,13 +306,13 @@ def interrupt_after(monkeypatch, count):
     """Have Ctrl-C be pressed during the process after so many of a simulated worker's."""
     go, calls = comparison.Worker.go, []
 
-    def press(worker, variables=None):
+    def interrupt(worker, variables=None):
         calls.append(worker)
         if len(calls) > count:
             raise KeyboardInterrupt
         return go(worker, variables)
 
-    monkeypatch.setattr(comparison.Worker, "go", press)
+    monkeypatch.setattr(comparison.Worker, "go", interrupt)
 
 
 @pytest.mark.parametrize(("count", "paired", "processes"), [(5, False, (3, 2)), (5, True, (2, 2)), (2, False, (1, 1))])
@@ -320,7 +320,7 @@ def test_ctrl_c_gives_the_verdict_so_far(simulated_workers, monkeypatch, capsys,
     monkeypatch.setattr(comparison, "BLOCKS", ("abba", "abba"))
     interrupt_after(monkeypatch, count)
     with pytest.raises(SystemExit) as ended:
-        main(["compare", TWICE, PLAIN, "--samples", "3", "--json", "c.json", *(["--paired"] if paired else [])])
+        main(["compare", SLOWER, PLAIN, "--samples", "3", "--json", "c.json", *(["--paired"] if paired else [])])
     assert ended.value.code == 130
     printed = capsys.readouterr().out
     assert printed.startswith("Interrupted: this is the comparison so far.\n")
@@ -333,14 +333,14 @@ def test_ctrl_c_gives_the_verdict_so_far(simulated_workers, monkeypatch, capsys,
 def test_ctrl_c_before_both_cases_have_a_process_is_a_sentence(simulated_workers, monkeypatch, capsys):
     interrupt_after(monkeypatch, 1)
     with pytest.raises(SystemExit) as ended:
-        main(["compare", TWICE, PLAIN, "--json", "c.json"])
+        main(["compare", SLOWER, PLAIN, "--json", "c.json"])
     assert ended.value.code == 130
     assert capsys.readouterr().err == "ladder compare: Interrupted.\n"
     assert not Path("c.json").exists()
 
 
 def test_every_block_is_reported(simulated_workers, capsys):
-    main(["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "4"])
+    main(["compare", SLOWER, PLAIN, "--samples", "3", "--max-pairs", "4"])
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in lines] == ["2 pairs", "4 pairs"]
     assert "A takes 2" in lines[1]
@@ -352,7 +352,7 @@ def test_pairs_are_measured_in_whole_blocks_within_the_limit(simulated_workers):
 
 
 def test_the_verb_compares_in_pairs_if_requested(simulated_workers, capsys, tmp_path):
-    line = ["compare", TWICE, PLAIN, "--samples", "3", "--max-pairs", "8", "--json", "found.json"]
+    line = ["compare", SLOWER, PLAIN, "--samples", "3", "--max-pairs", "8", "--json", "found.json"]
     for options, paired in ((["--paired"], True), ([], False)):
         main([*line, *options])
         (document,) = json.loads((tmp_path / "found.json").read_text())["results"]
@@ -366,6 +366,6 @@ def test_the_verb_compares_in_pairs_if_requested(simulated_workers, capsys, tmp_
         assert [document[name] for name in ("ratio", "detectable")] == [verdicts[0].ratio, verdicts[0].detectable]
         printed = capsys.readouterr().out
         assert f"pairs of processes, {'paired' if paired else 'unpaired'})" in printed
-        for name, key in (("a", TWICE), ("b", PLAIN)):
+        for name, key in (("a", SLOWER), ("b", PLAIN)):
             assert f"{name.upper()}  {seconds(np.median(document['times'][name]))}  {key}\n" in printed
         assert f"{digits(document['low'])} to {digits(document['high'])}" in printed

@@ -363,7 +363,7 @@ def test_a_short_first_call_is_not_named_although_sampling_lasts(monkeypatch, ca
 
 
 def test_ctrl_c_keeps_the_results_so_far(monkeypatch, capsys):
-    monkeypatch.setattr(measure, "results_of", lambda *arguments: interrupted([1.0, 2.0]))
+    monkeypatch.setattr(measure, "results_of", lambda *arguments: interrupt([1.0, 2.0]))
     with pytest.raises(SystemExit) as ended:
         main(measure_command(case_of())[3:])
     assert ended.value.code == 130
@@ -371,13 +371,13 @@ def test_ctrl_c_keeps_the_results_so_far(monkeypatch, capsys):
     assert [line.split(":")[0] for line in lines[:2]] == ["1 process", "2 processes"]
     sentence = "Interrupted, so no record was written. The results of 2 processes are in out/record.interrupted.json."
     assert lines[2] == f"ladder measure: {sentence}"
-    kept = json.loads(Path("out/record.interrupted.json").read_text(encoding="utf-8"))
-    assert [process["samples"] for process in kept["processes"]] == [[1.0], [2.0]]
+    document = json.loads(Path("out/record.interrupted.json").read_text(encoding="utf-8"))
+    assert [process["samples"] for process in document["processes"]] == [[1.0], [2.0]]
     assert not Path("out/record.json").exists()
 
 
 def test_ctrl_c_leaves_nothing_in_a_workflow(monkeypatch, capsys):
-    monkeypatch.setattr(measure, "results_of", lambda *arguments: interrupted([1.0]))
+    monkeypatch.setattr(measure, "results_of", lambda *arguments: interrupt([1.0]))
     monkeypatch.setitem(processes.job_variables, processes.PARENT, "1")
     with pytest.raises(SystemExit):
         main(measure_command(case_of())[3:])
@@ -385,7 +385,7 @@ def test_ctrl_c_leaves_nothing_in_a_workflow(monkeypatch, capsys):
     assert not Path("out").exists()
 
 
-def interrupted(seconds):
+def interrupt(seconds):
     """Results with one sample each, and then Ctrl-C."""
     yield from ({"samples": [value]} for value in seconds)
     raise KeyboardInterrupt
@@ -402,8 +402,8 @@ def test_a_wrong_result_is_located():
 
 
 def test_a_copy_of_the_inputs_is_named_as_a_cause():
-    kept = "problem.kept = problem.a.copy(), problem.b.copy()"
-    name = write_variant("kept", setup=kept, run="np.matmul(*problem.kept, out=problem.out)")
+    statement = "problem.kept = problem.a.copy(), problem.b.copy()"
+    name = write_variant("kept", setup=statement, run="np.matmul(*problem.kept, out=problem.out)")
     assert "(round 2)" in (refusal := refusal_of(case_of(name)))
     assert refusal.endswith("or in a `prepare` step: see `Steps` in docs/contracts.md.")
     assert "`setup` may have kept a copy of its inputs" in refusal
@@ -521,7 +521,7 @@ def test_workers_start_together_if_the_device_allows_it(monkeypatch, together):
 
 # Optional parts of a variant
 
-PREPARING = """
+PREPARED_PRODUCT = """
 import os
 import numpy as np
 from ladder.harness.steps import Steps
@@ -545,7 +545,7 @@ def setup(problem, *, binding: str, threads: int):
 
 def preparing_case(name, transpose):
     """The case of a variant that prepares its run with this statement."""
-    Path(f"variants/gemm/{name}.py").write_text(PREPARING.format(transpose=transpose), encoding="utf-8")
+    Path(f"variants/gemm/{name}.py").write_text(PREPARED_PRODUCT.format(transpose=transpose), encoding="utf-8")
     return Case("gemm", name, workloads.complete("gemm", SIZES), {"binding": "close", "threads": 1}, "warm")
 
 

@@ -98,7 +98,7 @@ class Report:
         self.updates += 1
 
 
-def ranked(*variants, report=None, **limits):
+def rank_variants(*variants, report=None, **limits):
     """The Ranking of these variants of gemm, compared with the first."""
     cases = cases_of([*(f"gemm/{name}" for name in variants), *WORDS])
     result = Ranking(cases, cases[0], Limits(**limits))
@@ -107,7 +107,7 @@ def ranked(*variants, report=None, **limits):
 
 
 def test_cases_take_turns_in_both_orders_and_the_fastest_comes_first(workers):
-    result = ranked("openmp", "tiled", "interchanged", processes=2, most_processes=2)
+    result = rank_variants("openmp", "tiled", "interchanged", processes=2, most_processes=2)
     assert [case.variant for case in workers.timed] == [
         "openmp", "tiled", "interchanged", "interchanged", "tiled", "openmp",
     ]  # fmt: skip
@@ -115,14 +115,14 @@ def test_cases_take_turns_in_both_orders_and_the_fastest_comes_first(workers):
 
 
 def test_verdicts_are_those_of_compare_with_the_first_case(workers):
-    result = ranked("openmp", "tiled", "interchanged")
+    result = rank_variants("openmp", "tiled", "interchanged")
     tiled = result.cases[1]
     assert result.verdict(tiled) == compare(result.times(tiled), result.times(result.cases[0]))
     assert result.verdict(tiled).outcome == "faster"
 
 
 def test_measuring_ends_at_the_target(workers):
-    result = ranked("openmp", "tiled", processes=6, detect=0.5)
+    result = rank_variants("openmp", "tiled", processes=6, detect=0.5)
     assert result.processes == 6
     assert result.end.startswith("The target is reached")
 
@@ -140,20 +140,20 @@ def test_samples_that_beat_the_ceilings_drop_their_case_and_name_its_cost(worker
         rank(result, dict.fromkeys(cases, ({}, None)), report)
     path = catalogue.workload_path("gemm")
     line = path.read_text().partition("\ndef cost")[0].count("\n") + 2
-    assert all(f"for too much work in `cost` in line {line} of {path}" in each for each in result.failures.values())
+    assert all(f"for too much work in `cost` in line {line} of {path}" in reason for reason in result.failures.values())
     assert len(result.failures) == 2
 
 
 def test_an_outcome_does_not_end_the_measuring(workers):
     """A halved time is evident at once, but the target isn't reached."""
-    result = ranked("openmp", "interchanged", processes=4, most_processes=14, detect=0.012)
+    result = rank_variants("openmp", "interchanged", processes=4, most_processes=14, detect=0.012)
     assert result.verdict(result.cases[1]).outcome == "faster"
     assert result.processes > 4
 
 
 def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
     workers.noise = 0.4
-    result = ranked("tiled", "blas", detect=0.01)
+    result = rank_variants("tiled", "blas", detect=0.01)
     assert result.processes == ranking.MIN_PROCESSES
     assert result.end.startswith(
         "The target is out of reach: a difference of 1 % would be detected. With 30 processes,"
@@ -161,19 +161,19 @@ def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
 
 
 def test_the_number_of_processes_ends_the_measuring(workers):
-    result = ranked("tiled", "blas", processes=2, most_processes=4, detect=1e-9)
+    result = rank_variants("tiled", "blas", processes=2, most_processes=4, detect=1e-9)
     assert result.processes == 4
     assert result.end.startswith("The 4 processes are used up: rerun with --processes 8 for more precision.")
 
 
 def test_an_odd_number_of_processes_is_used_up_too(workers):
-    assert ranked("tiled", "blas", processes=2, most_processes=3, detect=1e-9).processes == 3
+    assert rank_variants("tiled", "blas", processes=2, most_processes=3, detect=1e-9).processes == 3
 
 
 @pytest.mark.parametrize(("cap", "processes"), [(0.0, 3), (5.0, 3), (9.0, 4), (1e9, 6)])
 def test_no_block_starts_that_would_exceed_the_time_limit_once_there_can_be_a_verdict(workers, cap, processes):
     workers.duration = 1.0  # a block of two turns of two cases takes 4 s
-    result = ranked("tiled", "blas", processes=2, most_processes=6, detect=1e-9, cap=cap)
+    result = rank_variants("tiled", "blas", processes=2, most_processes=6, detect=1e-9, cap=cap)
     assert result.processes == processes
     assert ("s are used up: rerun with --cap" in result.end) == (cap < 10)
 
@@ -216,7 +216,7 @@ def test_without_a_comparison_a_precision_is_that_of_medians(width, words):
 
 
 def test_a_single_case_is_measured_until_its_interval_is_narrow(workers):
-    result = ranked("tiled", processes=4, detect=0.5)
+    result = rank_variants("tiled", processes=4, detect=0.5)
     assert result.processes == 4
     assert result.precision() == result.summary(result.cases[0]).relative_half_width
 
@@ -224,7 +224,7 @@ def test_a_single_case_is_measured_until_its_interval_is_narrow(workers):
 def test_a_case_that_fails_is_dropped_and_the_others_go_on(workers):
     workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "tiled" else None
     report = Report()
-    result = ranked("openmp", "tiled", "interchanged", processes=4, most_processes=4, report=report)
+    result = rank_variants("openmp", "tiled", "interchanged", processes=4, most_processes=4, report=report)
     assert report.sentences == ["gemm/tiled: It is wrong."]
     assert [case.variant for case in result.measured] == ["interchanged", "openmp"]
     assert [len(result.results[case]) for case in result.measured] == [4, 4]
@@ -233,7 +233,7 @@ def test_a_case_that_fails_is_dropped_and_the_others_go_on(workers):
 def test_the_next_case_replaces_a_baseline_that_fails(workers):
     workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "openmp" else None
     report = Report()
-    result = ranked("openmp", "tiled", "interchanged", report=report)
+    result = rank_variants("openmp", "tiled", "interchanged", report=report)
     assert report.sentences == ["gemm/openmp: It is wrong.", "The others are compared with gemm/tiled in its place."]
     assert result.verdict(result.cases[2]).outcome == "slower"
 
@@ -241,7 +241,7 @@ def test_the_next_case_replaces_a_baseline_that_fails(workers):
 def test_the_failure_of_every_case_ends_the_measuring(workers):
     workers.fail = lambda case, number: LadderError("It is wrong.")
     with pytest.raises(LadderError, match=r"gemm/tiled: It is wrong\."):
-        ranked("openmp", "tiled")
+        rank_variants("openmp", "tiled")
 
 
 def test_processes_under_different_conditions_are_refused(workers, monkeypatch):
@@ -249,7 +249,7 @@ def test_processes_under_different_conditions_are_refused(workers, monkeypatch):
         ranking, "require_same_conditions", lambda results, name: (_ for _ in ()).throw(LadderError(f"{[*results]}"))
     )
     with pytest.raises(LadderError, match=r"The processes of gemm/openmp.*The processes of gemm/tiled"):
-        ranked("openmp", "tiled")
+        rank_variants("openmp", "tiled")
 
 
 @pytest.mark.parametrize(("count", "later", "expected"), [(4, 16, 0.0453), (4, 4, 0.0821)])

@@ -270,10 +270,10 @@ class SimulatedRun:
             self.runs += 1
             problem.out[...] = 1
 
-        def rest():
+        def after_run():
             self.spend(10.0)
 
-        return Steps([("product", run), ("rest", rest), ("rest", rest)])
+        return Steps([("product", run), ("rest", after_run), ("rest", after_run)])
 
 
 def test_the_times_in_a_result_are_those_of_its_parts(monkeypatch):

@@ -8,7 +8,7 @@ from ladder.harness import spot_checks
 from ladder.harness.case_arguments import cases_of
 
 # Right where the size is a multiple of 4, and on one thread.
-REST = """
+VARIANT = """
 import numpy as np
 
 DEVICE = "host"
@@ -38,7 +38,7 @@ def folder(monkeypatch, tmp_path):
 
 
 def write(folder, limits="", early="", name="rest"):
-    (folder / f"{name}.py").write_text(REST.format(limits=limits, early=early))
+    (folder / f"{name}.py").write_text(VARIANT.format(limits=limits, early=early))
 
 
 def spot_of(*words):

@@ -13,7 +13,7 @@ from ladder.harness import traces, worker
 from ladder.harness.steps import Steps
 from ladder.records.case import Case
 
-HOST = devices.load("host")
+HOST_DEVICE = devices.load("host")
 CASE = Case("gemm", "blas", {"n": 1}, {"threads": 1})
 ROW = ("compute", "1", 0.0, 0.5)
 
@@ -68,8 +68,10 @@ def run_traced(monkeypatch):
     """A function that runs a case with this function `Steps.trace`; returns the result and the calls in order."""
     gemm, calls = workloads.load("gemm"), []
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "cold")
-    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
-    monkeypatch.setattr(HOST, "flusher", lambda: lambda: calls.append("flush"))
+    monkeypatch.setattr(
+        HOST_DEVICE, "require_threads", lambda *arguments: None
+    )  # this process may have any number of threads
+    monkeypatch.setattr(HOST_DEVICE, "flusher", lambda: lambda: calls.append("flush"))
 
     def run_case(trace):
         def setup(problem, threads):

@@ -43,8 +43,8 @@ def test_a_restarted_training_has_the_bits_of_an_uninterrupted_one(data, tmp_pat
     errors, uninterrupted = train_case(case(variant), data)
     first, state = train_case(case(variant, epochs=2), data)
     training.save(tmp_path / "state.npz", case(variant, epochs=2), state)
-    rest, end = train_case(case(variant), data, training.load(tmp_path / "state.npz", case(variant)))
-    assert first + rest == errors
+    later_errors, end = train_case(case(variant), data, training.load(tmp_path / "state.npz", case(variant)))
+    assert first + later_errors == errors
     assert (end.epochs, set(end.arrays)) == (4, {f"{name}{layer}" for name in ("w", "dw") for layer in (1, 2, 3)})
     assert all(np.array_equal(end.arrays[name], uninterrupted.arrays[name]) for name in uninterrupted.arrays)
     assert sorted(errors, reverse=True) == errors
@@ -152,9 +152,9 @@ def test_the_verb_trains_saves_and_restarts(data, tmp_path):
     sizes, file = ",".join(f"{name}={value}" for name, value in SIZES.items()), tmp_path / "state.npz"
     common = "--tuning", "threads=1,block=512", "--data", data
     first = run_train("backprop", "blas", f"{sizes},epochs=1", "--save", file, *common)
-    rest = run_train("backprop", "blas", f"{sizes},epochs=3", "--restart", file, "--save", file, *common)
-    assert (first.returncode, rest.returncode) == (0, 0), first.stderr + rest.stderr
-    assert [line.partition(":")[0] for line in (first.stdout + rest.stdout).splitlines()] == [
+    restarted = run_train("backprop", "blas", f"{sizes},epochs=3", "--restart", file, "--save", file, *common)
+    assert (first.returncode, restarted.returncode) == (0, 0), first.stderr + restarted.stderr
+    assert [line.partition(":")[0] for line in (first.stdout + restarted.stdout).splitlines()] == [
         f"epoch {epoch}" for epoch in (1, 2, 3)
     ]
     assert training.load(file, case(epochs=4)).epochs == 3

@@ -50,7 +50,7 @@ def steps(monkeypatch):
 
         def last_answer(self):
             steps.append(("answer", self.case.variant))
-            order = measured_in(steps)
+            order = measured_variants(steps)
             seconds = 1e-3 if self.case.variant == "blas" else 2e-3
             times = seconds * (1 + 0.001 * len(order)) * np.ones(3)  # a drift
             threads = {"cpus": 1, "affinity": [0], "runtimes": {}}
@@ -73,7 +73,7 @@ def steps(monkeypatch):
     return steps
 
 
-def measured_in(steps):
+def measured_variants(steps):
     """The variants in the order in which they were timed."""
     return [variant for step, variant in steps if step == "time"]
 
@@ -95,7 +95,7 @@ def publish(name):
 def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(steps):
     measure("a")
     forward = [case.variant for case in CASES]
-    assert measured_in(steps) == [*forward, *forward[::-1]] * 2
+    assert measured_variants(steps) == [*forward, *forward[::-1]] * 2
 
 
 def test_workers_prepare_and_check_while_none_is_timed(steps, monkeypatch):

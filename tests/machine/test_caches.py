@@ -36,7 +36,7 @@ def report_caches(monkeypatch, tmp_path):
     caches.all_caches.cache_clear()
 
 
-def of_four_cpus():
+def four_cpus():
     """Two chiplets of two CPUs each, with 32 MiB for each chiplet and 1 MiB for each CPU."""
     properties = {}
     for cpu, shared in enumerate(["0-1", "0-1", "2-3", "2-3"]):
@@ -48,12 +48,12 @@ def of_four_cpus():
 
 
 def test_a_shared_cache_counts_once_and_those_of_chiplets_add_up(report_caches):
-    report_caches(of_four_cpus())
+    report_caches(four_cpus())
     assert (caches.last_level(), caches.largest_l2()) == (64 * MIB, MIB)
 
 
 def test_the_larger_of_two_reported_sizes_counts(report_caches):
-    report_caches(of_four_cpus(), {"SC_LEVEL2_CACHE_SIZE": MIB, "SC_LEVEL3_CACHE_SIZE": 320 * MIB}.get)
+    report_caches(four_cpus(), {"SC_LEVEL2_CACHE_SIZE": MIB, "SC_LEVEL3_CACHE_SIZE": 320 * MIB}.get)
     assert caches.last_level() == 320 * MIB
 
 
@@ -73,7 +73,7 @@ def test_a_machine_that_reports_no_caches_has_default_sizes(report_caches, libra
 
 
 def test_a_cache_with_missing_properties_is_ignored(report_caches, tmp_path):
-    report_caches(of_four_cpus())
+    report_caches(four_cpus())
     (tmp_path / "cpu3/cache/index2/size").unlink()
     (tmp_path / "cpu2/cache/index3/size").unlink()
     (tmp_path / "cpu3/cache/index3/size").unlink()
@@ -100,7 +100,7 @@ def record_writes(monkeypatch, make_flush):
 
 
 def test_every_cpu_writes_twice_its_l2_cache_and_then_the_caller_twice_the_last_level(monkeypatch, report_caches):
-    report_caches(of_four_cpus())
+    report_caches(four_cpus())
     cpus = sorted(os.sched_getaffinity(0))
     writes = record_writes(monkeypatch, lambda: caches.flusher(cpus))
     first, second = writes[: len(cpus) + 1], writes[len(cpus) + 1 :]
@@ -110,14 +110,14 @@ def test_every_cpu_writes_twice_its_l2_cache_and_then_the_caller_twice_the_last_
 
 
 def test_a_process_writes_its_part_of_the_shared_cache(monkeypatch, report_caches):
-    report_caches(of_four_cpus())
+    report_caches(four_cpus())
     assert {size for size, _ in record_writes(monkeypatch, lambda: caches.flusher([], 4))} == {32 * MIB}
 
 
 @pytest.mark.parametrize("device", ["host", "mpi"])
 def test_a_device_empties_the_caches_of_all_its_cpus(monkeypatch, report_caches, device):
     """With `mpi`, the ranks, here only one, empty them together."""
-    report_caches(of_four_cpus())
+    report_caches(four_cpus())
     monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value], rank=0))
     cpus = sorted(host.AFFINITY)
     writes = record_writes(monkeypatch, devices.load(device).flusher)

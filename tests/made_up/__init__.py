@@ -18,7 +18,7 @@ from ladder.store.study import Study
 MACHINE = "a-machine-with-quite-a-long-name-24c"
 CAMPAIGN = "a-campaign"  # in which everything was measured
 # The time of a call in each process, as a multiple of the case's median seconds.
-PROCESSES = np.array([0.997, 0.998, 0.999, 1.001, 1.002, 1.003])
+PROCESS_FACTORS = np.array([0.997, 0.998, 0.999, 1.001, 1.002, 1.003])
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Measurement:
     curve: tuple = ()
     checks: dict = field(default_factory=dict)
 
-    def times(self, factor):
+    def scaled(self, factor):
         """The same, `factor` times as long."""
         phases = {name: factor * seconds for name, seconds in self.phases.items()}
         return replace(self, seconds=factor * self.seconds, phases=phases)
 
-    def own(self, machine):
+    def shared_columns(self, machine):
         """The columns that all its rows share."""
         case = self.case
         cost = load(case.workload).cost(case.sizes, *([self.facts] if self.facts else []))
@@ -56,30 +56,34 @@ class Measurement:
 def tables(measurements, machine=MACHINE, max_threads=math.inf):
     """The tables of measurements, {experiment: {name: table}}; cases on more than `max_threads` are missing."""
     by_experiment = {}
-    for one in measurements:
-        rows = by_experiment.setdefault(one.experiment, {name: [] for name in collect.TABLES})
-        if one.case.threads > max_threads:
-            why = {"why": f"needs {one.case.threads} cores, {max_threads} available"}
-            rows["missing"].append(collect.case_columns(machine, one.experiment, *one.case.key.split("/")) | why)
+    for measurement in measurements:
+        rows = by_experiment.setdefault(measurement.experiment, {name: [] for name in collect.TABLES})
+        if measurement.case.threads > max_threads:
+            why = {"why": f"needs {measurement.case.threads} cores, {max_threads} available"}
+            rows["missing"].append(
+                collect.case_columns(machine, measurement.experiment, *measurement.case.key.split("/")) | why
+            )
             continue
-        own, times = one.own(machine), {"total": one.seconds} | one.phases
-        rows["samples"] += [own | {"phase": phase, "seconds": seconds} for phase, seconds in times.items()]
-        rows["checks"] += [own | {"check": name, "error": e, "bound": bound} for name, (e, bound) in one.checks.items()]
-        rows["curves"] += [own | {"process": 0} | point for point in one.curve]
+        shared, times = measurement.shared_columns(machine), {"total": measurement.seconds} | measurement.phases
+        rows["samples"] += [shared | {"phase": phase, "seconds": seconds} for phase, seconds in times.items()]
+        rows["checks"] += [
+            shared | {"check": name, "error": e, "bound": bound} for name, (e, bound) in measurement.checks.items()
+        ]
+        rows["curves"] += [shared | {"process": 0} | point for point in measurement.curve]
     return {
-        experiment: {name: frame(some, name in ("samples", "checks")) for name, some in rows.items()}
+        experiment: {name: frame(table_rows, name in ("samples", "checks")) for name, table_rows in rows.items()}
         for experiment, rows in by_experiment.items()
     }
 
 
 def frame(rows, by_process=False):
     """Rows as a table read from a file; with `by_process`, a row for each process with its time replaces each row."""
-    table, processes = stored.consolidate(stored.with_integers(pd.DataFrame(rows))), np.arange(len(PROCESSES))
+    table, processes = stored.consolidate(stored.with_integers(pd.DataFrame(rows))), np.arange(len(PROCESS_FACTORS))
     if table.empty or not by_process:
         return table
     table = table.take(np.repeat(np.arange(len(table)), len(processes))).reset_index(drop=True)
     table = table.assign(process=np.tile(processes, len(rows)), sample=0)
-    return table.assign(seconds=table["seconds"] * np.tile(PROCESSES, len(rows))) if "seconds" in table else table
+    return table.assign(seconds=table["seconds"] * np.tile(PROCESS_FACTORS, len(rows))) if "seconds" in table else table
 
 
 def study(measurements, machine=MACHINE, **options):
@@ -87,14 +91,16 @@ def study(measurements, machine=MACHINE, **options):
     return Study(tables(measurements, machine, **options), machine, {machine: description()})
 
 
-def merged(*studies):
+def merge(*studies):
     """The study of several machines, each of which may lack experiments; its subject is the first one's."""
-    joined = {}
+    tables_by_experiment = {}
     for name in dict.fromkeys(name for study in studies for name in study.tables):
-        having = [study.tables[name] for study in studies if name in study.tables]
-        joined[name] = {table: collect.concatenate([some[table] for some in having]) for table in collect.TABLES}
+        holders = [study.tables[name] for study in studies if name in study.tables]
+        tables_by_experiment[name] = {
+            table: collect.concatenate([study_tables[table] for study_tables in holders]) for table in collect.TABLES
+        }
     descriptions = {name: about for study in studies for name, about in study.descriptions.items()}
-    return Study(joined, studies[0].subject, descriptions)
+    return Study(tables_by_experiment, studies[0].subject, descriptions)
 
 
 def description():

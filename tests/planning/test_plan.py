@@ -18,8 +18,8 @@ from ladder.verbs.arguments import read_plan
 SMALL = {"m": 1, "n": 1, "k": 1}
 
 
-def experiment_of(variants, sizes=SMALL, workload="gemm", **more):
-    return {"question": "?", "workload": workload, "sizes": sizes, "variants": variants} | more
+def experiment_of(variants, sizes=SMALL, workload="gemm", **options):
+    return {"question": "?", "workload": workload, "sizes": sizes, "variants": variants} | options
 
 
 def plan_experiment(variants, cores=2, peers=True, **options):
@@ -158,19 +158,19 @@ def test_cases_without_their_library_or_program_are_skipped(variant):
 
 
 @pytest.mark.parametrize(
-    ("missing", "here", "there"),
+    ("missing", "reason_here", "reason_on_cluster"),
     [
         ("cupy", "cupy is not installed: `make setup GPU=1` installs it", None),
         ("torch", "torch is not installed", "torch is not installed"),
     ],
 )
-def test_a_cluster_needs_no_cupy_on_the_planning_machine(monkeypatch, missing, here, there):
+def test_a_cluster_needs_no_cupy_on_the_planning_machine(monkeypatch, missing, reason_here, reason_on_cluster):
     monkeypatch.setattr(plan, "is_installed", lambda library: library != missing)
     sizes = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
     case = Case("mlp", "pytorch_cuda", sizes, {})
     for target, expected in (
-        (Target("here", 2, 1), here),
-        (Target("there", 2, 1, slurm_resources={"nodes": 1}), there),
+        (Target("here", 2, 1), reason_here),
+        (Target("there", 2, 1, slurm_resources={"nodes": 1}), reason_on_cluster),
     ):
         reason = plan.skip_reason(case, True, target)
         assert (reason and str(reason)) == expected
@@ -475,13 +475,13 @@ def test_a_record_counts_only_for_its_machine(monkeypatch, tmp_path):
     """CPU and GPU cases may run on different machines, whose records are in the same folder."""
     monkeypatch.chdir(tmp_path)
     first, second = plan_experiment({"blas": {"threads": [1, 2]}})
-    here, there = (replace(first, machine=name) for name in ("here", "there"))
+    item_here, item_there = (replace(first, machine=name) for name in ("here", "there"))
     path = Path(plan.record.path_of("there", first.case.key))
     path.parent.mkdir(parents=True)
     path.touch()
-    items = [here, there, replace(second, machine="there")]
+    items = [item_here, item_there, replace(second, machine="there")]
     assert reasons(plan.skip_unmeasured(items)) == ["not measured", None, "not measured"]
-    document = plan.document([here, replace(second, machine="there", skipped="why")], "one")["cases"]
+    document = plan.document([item_here, replace(second, machine="there", skipped="why")], "one")["cases"]
     assert [(case["key"], case["machine"], case["left_out"]) for case in document] == [
         (first.case.key, "here", None),
         (second.case.key, "there", "why"),

@@ -69,9 +69,9 @@ def marker_files():
     return [path for path in Path(".snakemake/incomplete").rglob("*") if path.is_file()]
 
 
-def begin_run(*items, due=None):
-    """Begin a run of these cases, which has to measure those in `due`, by default all; returns the run."""
-    return status.write(items, {record_path(item) for item in (items if due is None else due)})
+def begin_run(*items, to_measure=None):
+    """Begin a run of these cases, which has to measure those in `to_measure`, by default all; returns the run."""
+    return status.write(items, {record_path(item) for item in (items if to_measure is None else to_measure)})
 
 
 def states_of(run, at_work):
@@ -120,7 +120,7 @@ def test_a_marker_of_an_earlier_run_is_no_running_job():
     start(planned_case(2))
     for path in marker_files():
         write(path, path.read_text(), seconds_ago=10)
-    run = begin_run(planned_case(1), planned_case(2), due=[planned_case(1)])
+    run = begin_run(planned_case(1), planned_case(2), to_measure=[planned_case(1)])
     assert states_of(run, at_work=True) == ["not begun", "cut off"]
     assert states_of(run, at_work=False) == ["cut off", "cut off"]
 
@@ -131,7 +131,7 @@ def test_old_records_and_logs_count_unless_their_case_is_due():
         write(record_path(item), seconds_ago=10)
     for item in cases:
         write(log_path(item), "ladder measure: Wrong.", seconds_ago=10)
-    run = begin_run(*cases, due=[cases[0], cases[2]])
+    run = begin_run(*cases, to_measure=[cases[0], cases[2]])
     assert states_of(run, at_work=True) == ["not begun", "done", "not begun", "failed"]
     write(record_path(cases[0]))
     write(log_path(cases[2]), "ladder measure: Wrong again.")
@@ -249,7 +249,7 @@ def test_the_summary_counts_new_results():
     cases = [planned_case(m) for m in range(1, 16)]
     for item in cases[:2]:
         write(record_path(item), seconds_ago=10)
-    run = begin_run(*cases, planned_case(20, REASON), due=cases[1:14])
+    run = begin_run(*cases, planned_case(20, REASON), to_measure=cases[1:14])
     write(record_path(cases[1]), '{"wall": 3600}')
     write(record_path(cases[2]), '{"wall": 61.4}')
     for item in cases[3:12]:
@@ -280,7 +280,7 @@ def test_the_summary_of_a_complete_run_is_short():
     run = begin_run(planned_case(1))
     write(record_path(planned_case(1)), '{"wall": 0.4}')
     assert status.summary(run).count("\n") == 1
-    assert status.summary(begin_run(planned_case(1), due=[])) == ""
+    assert status.summary(begin_run(planned_case(1), to_measure=[])) == ""
 
 
 def test_a_case_on_two_machines_has_two_states(at_work):

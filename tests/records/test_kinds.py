@@ -12,7 +12,7 @@ ZEN4 = {"Model name": "AMD EPYC", "Vector units": "avx512f", "L2 cache": "2 MiB 
 H200 = {"name": "NVIDIA H200"}
 
 
-def described(cpu=ZEN4, cores=2, gpus=()):
+def description(cpu=ZEN4, cores=2, gpus=()):
     return {"cpu": cpu, "cores": cores, "gpus": list(gpus)}
 
 
@@ -24,23 +24,23 @@ def published(monkeypatch, tmp_path):
     for name in ("box", "campaigns/box_1"):
         folder = Path("results/published") / name
         folder.mkdir(parents=True)
-        (folder / "machine.json").write_text(json.dumps({"machine": "box", "description": described()}))
+        (folder / "machine.json").write_text(json.dumps({"machine": "box", "description": description()}))
     return Path("results/published/box")
 
 
 def test_the_same_hardware_and_other_labels_are_accepted():
-    kinds.require_published_kind("box", described())
-    kinds.require_published_kind("box", described(ZEN4 | {"Frequency boost": "enabled"}))  # not known of the other
-    kinds.require_published_kind("barn", described(cores=64))
+    kinds.require_published_kind("box", description())
+    kinds.require_published_kind("box", description(ZEN4 | {"Frequency boost": "enabled"}))  # not known of the other
+    kinds.require_published_kind("barn", description(cores=64))
 
 
 @pytest.mark.parametrize(
     ("other", "difference"),
     [
-        (described(ZEN4 | {"Vector units": "avx2"}), "Vector units: avx2 in place of avx512f"),
-        (described(ZEN4 | {"L2 cache": "1 MiB (2 instances)"}), "L2 cache: 1 MiB .* in place of 2 MiB"),
-        (described(cores=4), "cores: 4 in place of 2"),
-        (described(gpus=[H200, H200]), "GPUs: NVIDIA H200, NVIDIA H200 in place of none"),
+        (description(ZEN4 | {"Vector units": "avx2"}), "Vector units: avx2 in place of avx512f"),
+        (description(ZEN4 | {"L2 cache": "1 MiB (2 instances)"}), "L2 cache: 1 MiB .* in place of 2 MiB"),
+        (description(cores=4), "cores: 4 in place of 2"),
+        (description(gpus=[H200, H200]), "GPUs: NVIDIA H200, NVIDIA H200 in place of none"),
     ],
 )
 @pytest.mark.parametrize("is_replaced", [False, True])
@@ -52,4 +52,4 @@ def test_other_hardware_is_refused_by_its_differences(published, other, differen
 
 def test_a_folder_that_is_written_anew_does_not_count(published):
     Path("results/published/campaigns/box_1/machine.json").unlink()
-    kinds.require_published_kind("box", described(cores=4), published)
+    kinds.require_published_kind("box", description(cores=4), published)

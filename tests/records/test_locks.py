@@ -267,10 +267,10 @@ def make_device(path):
     path.symlink_to("/dev/null")  # only root makes devices
 
 
-ODD = pytest.mark.parametrize("make", [make_link, make_full_folder, os.mkfifo, make_device])
+ODD_FILES = pytest.mark.parametrize("make", [make_link, make_full_folder, os.mkfifo, make_device])
 
 
-@ODD
+@ODD_FILES
 def test_a_lock_of_the_machine_that_is_not_a_plain_file_is_refused(make, tmp_path):
     make(lock_files()[1])
     with pytest.raises(LadderError, match=r"shm/ladder-timing-\d+.lock, a lock of this machine, .* Delete it"):
@@ -278,7 +278,7 @@ def test_a_lock_of_the_machine_that_is_not_a_plain_file_is_refused(make, tmp_pat
     assert not (tmp_path / "precious").exists()
 
 
-@ODD
+@ODD_FILES
 @pytest.mark.parametrize(
     ("name", "take_lock"),
     [(".lock", lambda folder: locks.folder_lock(folder).__enter__()), (runs.LOCK_NAME, runs.remove_stale_locks)],

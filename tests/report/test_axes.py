@@ -61,13 +61,13 @@ def milliseconds(text):
 def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count):
     for axes in draw(name, tables(name)).axes:
         labels = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
-        dots = {round(at, 6): x for x, at in axes.collections[-1].get_offsets()}
+        dots = {round(time, 6): x for x, time in axes.collections[-1].get_offsets()}
         assert len(labels) >= count
-        assert {at: dots[at] for at in labels} == pytest.approx(labels, rel=5e-3)
+        assert {time: dots[time] for time in labels} == pytest.approx(labels, rel=5e-3)
         sums = defaultdict(float)
         for bar in axes.patches:
             sums[round(bar.get_y() + bar.get_height() / 2, 6)] += bar.get_width()
-        assert sums == pytest.approx({at: share * dots[at] for at in sums}, rel=0.01)
+        assert sums == pytest.approx({time: share * dots[time] for time in sums}, rel=0.01)
 
 
 # `scale` is the bytes per operation: a matrix-vector product in float64 reads 8 bytes for two operations.

@@ -23,7 +23,7 @@ RATIO = f"{100 * quotients.LEVEL:.0f} %"
 NAMES = ("`O2`", "im2col", "float64", "half precision", "two substitutions", "of two matrices")
 
 
-def of_code():
+def numbers_of_code():
     """{figure: the numbers of its caption in order}, from the code."""
     rungs = [*backprop_lines.LINES.values()]
     at_o2 = [rung for rung in rungs if rung.tuning == {"flags": "O2"}]
@@ -56,7 +56,7 @@ def test_the_numbers_of_captions_are_those_of_the_code():
         for name_part in NAMES:
             text = text.replace(name_part, "")
         captions |= {name: numbers} if (numbers := re.findall(NUMBER, text)) else {}
-    assert captions == of_code()
+    assert captions == numbers_of_code()
 
 
 def test_the_captions_of_variations_tell_the_base_that_is_varied():

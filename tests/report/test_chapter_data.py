@@ -15,7 +15,7 @@ from ladder.planning import configuration
 from ladder.report import chapter_conditions, chapter_data, chapters, study_attributes, texts, unmeasured_sources
 from ladder.workflow import invocation
 
-AXPY = TESTS / "workloads/own/axpy/paper"
+AXPY = TESTS / "workloads/example/axpy/paper"
 EXPERIMENTS = {
     "axpy_threads": {"workload": "axpy", "sizes": {"elements": 1000}},
     "mlp_threads": {"workload": "mlp"},
@@ -26,7 +26,7 @@ EXPERIMENTS = {
 @pytest.fixture
 def paper(tmp_path, monkeypatch):
     """The folder of the chapter of a user's workload, imported anew."""
-    folder = shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
+    folder = shutil.copytree(TESTS / "workloads/example", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
 
     def clear_caches():

@@ -36,9 +36,9 @@ def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
     """The text and every line of the tables stay; products on GPUs are skipped, because their table counts cases."""
     study = made_chapters.study(workload, drop=lambda case: workload == "gemm" and gpus(case) > 0)
     assert chapter.text(workload, doubled(study)) == chapter.text(workload, study)
-    again = chapter.tables(workload, doubled(study))
+    tables_of_doubled = chapter.tables(workload, doubled(study))
     lost = {
-        name: [line for line in text.splitlines() if line not in again[name]]
+        name: [line for line in text.splitlines() if line not in tables_of_doubled[name]]
         for name, text in chapter.tables(workload, study).items()
     }
     assert {name: values for name, values in lost.items() if values} == {}

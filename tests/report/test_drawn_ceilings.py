@@ -21,31 +21,31 @@ from ladder.workloads.mlp.paper import tables as mlp_tables
 from ladder.workloads.stream.paper import tables as stream_tables
 from made_up import chapters as made_chapters
 
-HERE, THERE = MACHINES[:2]
+FIRST_MACHINE, SECOND_MACHINE = MACHINES[:2]
 GIGA = 1e9
 # {threads: (products, streams)}, and those of a GPU, in units of each machine.
-ON_THREADS = {1: (10, 2), 2: (18, 3), 6: (40, 5), 24: (90, 7)}
-ON_CARD = {"float64": 600, "float32": 900}
-CARD_MEMORY, FUSED = 50, 300
-UNIT = {HERE: GIGA, THERE: 7 * GIGA}
+THREAD_CEILINGS = {1: (10, 2), 2: (18, 3), 6: (40, 5), 24: (90, 7)}
+GPU_PRODUCTS = {"float64": 600, "float32": 900}
+GPU_STREAMS, GPU_MULTIPLY_ADDS = 50, 300
+UNIT = {FIRST_MACHINE: GIGA, SECOND_MACHINE: 7 * GIGA}
 
 
 def ceilings():
     """The ceilings of both machines; the machine that figures are about is the second."""
-    return {name: {"rows": rows(UNIT[name])} for name in (THERE, HERE)}
+    return {name: {"rows": rows(UNIT[name])} for name in (SECOND_MACHINE, FIRST_MACHINE)}
 
 
 def rows(unit):
     """A machine's ceilings; float32 is twice as fast on the host."""
     ceiling_rows = []
-    for threads, (flops, bandwidth) in ON_THREADS.items():
+    for threads, (flops, bandwidth) in THREAD_CEILINGS.items():
         for dtype, factor in (("float64", 1), ("float32", 2)):
             ceiling_rows.append(row("gemm/blas", f"n=9,dtype={dtype}", f"threads={threads}", factor * flops * unit))
         ceiling_rows.append(row("stream/openmp", "kernel=read,dtype=float64", f"threads={threads}", bandwidth * unit))
-    for dtype, flops in ON_CARD.items():
+    for dtype, flops in GPU_PRODUCTS.items():
         ceiling_rows.append(row("gemm/cublas", f"n=9,dtype={dtype}", "math=default", flops * unit, "cuda"))
-    ceiling_rows.append(row("fma/cuda", "n=9,dtype=float64", "block=128", FUSED * unit, "cuda"))
-    ceiling_rows.append(row("stream/cuda", "kernel=read,dtype=float64", "block=512", CARD_MEMORY * unit, "cuda"))
+    ceiling_rows.append(row("fma/cuda", "n=9,dtype=float64", "block=128", GPU_MULTIPLY_ADDS * unit, "cuda"))
+    ceiling_rows.append(row("stream/cuda", "kernel=read,dtype=float64", "block=512", GPU_STREAMS * unit, "cuda"))
     return ceiling_rows
 
 
@@ -85,7 +85,7 @@ def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(
 ):
     """The ceiling of several GPUs is the sum of their memory bandwidths."""
     figure = draw(name, tables(name), ceilings())
-    assert rates_drawn == [{threads: factor * rates[column] for threads, rates in ON_THREADS.items()}, *gpus]
+    assert rates_drawn == [{threads: factor * rates[column] for threads, rates in THREAD_CEILINGS.items()}, *gpus]
     assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == words
 
 
@@ -95,7 +95,11 @@ LIBRARIES = {"blas", "cublas", "cuda_naive"}
 @pytest.fixture(scope="module")
 def roofline():
     """The figure of two machines, and its tables, of few variants."""
-    inputs = tables("gemm_roofline", (HERE, THERE), drop=tuple(sorted({*workloads.variants("gemm")} - LIBRARIES)))
+    inputs = tables(
+        "gemm_roofline",
+        (FIRST_MACHINE, SECOND_MACHINE),
+        missing_variants=tuple(sorted({*workloads.variants("gemm")} - LIBRARIES)),
+    )
     return draw("gemm_roofline", inputs, ceilings()), inputs
 
 
@@ -103,10 +107,10 @@ def test_the_roofline_of_each_of_two_machines_has_its_own_roofs(roofline):
     figure, _ = roofline
     assert len(figure.axes) == 4
     for number, axes in enumerate(figure.axes):
-        unit, is_card = UNIT[(HERE, THERE)[number // 2]] / GIGA, number % 2
+        unit, is_gpu = UNIT[(FIRST_MACHINE, SECOND_MACHINE)[number // 2]] / GIGA, number % 2
         roofs = [line.get_ydata() for line in axes.lines if line.get_color() == theme.DARK]
         tops, slopes = [max(y) for y in roofs], [min(y) for y in roofs]
-        expected = [(600, 50), (300, 50)] if is_card else [(10, 2), (90, 7)]
+        expected = [(600, 50), (300, 50)] if is_gpu else [(10, 2), (90, 7)]
         assert tops == pytest.approx([unit * flops for flops, _ in expected])
         assert slopes == pytest.approx([unit * bandwidth / 10 for _, bandwidth in expected]), (
             "at a tenth of a FLOP per byte"
@@ -115,14 +119,14 @@ def test_the_roofline_of_each_of_two_machines_has_its_own_roofs(roofline):
         texts = " ".join(text.get_text() for text in axes.texts)
         words = [f"{unit * flops:.0f} GFLOP/s" if unit * flops >= 100 else "GFLOP/s" for flops, _ in expected]
         assert all(word in texts for word in words)
-        names = ("cuBLAS", "no tensor cores") if is_card else ("1 thread", "24 threads")
+        names = ("cuBLAS", "no tensor cores") if is_gpu else ("1 thread", "24 threads")
         assert all(name in texts for name in names)
 
 
 def test_a_point_of_the_roofline_is_the_fastest_number_of_threads_at_its_intensity(roofline):
     figure, inputs = roofline
     samples = inputs["gemm_threads"]["samples"]
-    samples = samples[(samples["variant"] == "blas") & (samples["machine"] == HERE)]
+    samples = samples[(samples["variant"] == "blas") & (samples["machine"] == FIRST_MACHINE)]
     axes = figure.axes[0]
     points = [
         tuple(point) for collection in axes.collections for point in getattr(collection, "get_offsets", list)().tolist()
@@ -135,7 +139,7 @@ def test_a_point_of_the_roofline_is_the_fastest_number_of_threads_at_its_intensi
 
 
 # {workload: (the time that its waterfall shows, the label of its ceiling)}.
-WORDS = {
+WATERFALL_LABELS = {
     "mlp": ("time", "products at the best rate"),
     "gemv": ("time of a gigabyte", "memory of all GPUs"),
     "descent": ("time of an iteration", "A read once"),
@@ -144,18 +148,18 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("workload", WORDS)
+@pytest.mark.parametrize("workload", WATERFALL_LABELS)
 def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
     """Also beside the ceilings of another machine; a machine that is seven times faster has a seventh of the time."""
     name, both_ceilings = f"{workload}_waterfall", ceilings()
     words = []
     monkeypatch.setattr(waterfall, "figure", lambda panels, *labels, **options: words.append(labels[:2]) or panels)
-    variants, panels = (both_ceilings, {HERE: both_ceilings[THERE]}), tables(name)
+    variants, panels = (both_ceilings, {FIRST_MACHINE: both_ceilings[SECOND_MACHINE]}), tables(name)
     slower, faster = (times(figures.draw(name, tables=panels, ceilings=slow)) for slow in variants)
     assert slower[0] == pytest.approx(7 * faster[0])
     assert all(slow == fast or slow > fast for slow, fast in zip(slower, faster, strict=True))
     assert slower[1:] != faster[1:]
-    assert words == [WORDS[workload]] * 2
+    assert words == [WATERFALL_LABELS[workload]] * 2
 
 
 def times(panels):
@@ -169,20 +173,20 @@ def times(panels):
 @pytest.mark.parametrize("threads", [1, 6])
 def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_machine(threads):
     """On a GPU they take the rates of the case's precision."""
-    both_ceilings, unit = ceilings(), UNIT[HERE]
-    machine = Study({}, HERE, roofs=both_ceilings)
+    both_ceilings, unit = ceilings(), UNIT[FIRST_MACHINE]
+    machine = Study({}, FIRST_MACHINE, roofs=both_ceilings)
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
     on_gpu = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
-    flops, reading = (unit * rate for rate in ON_THREADS[threads])
+    flops, reading = (unit * rate for rate in THREAD_CEILINGS[threads])
 
     def rates_of(row, *resources):
         amounts = ({name: 1.0} for name in resources)
         return [pytest.approx(1 / rates_of_studies.seconds(machine, row, amount, threads)) for amount in amounts]
 
     assert [2 * flops, reading] == rates_of(on_host, "products", "memory")
-    assert [600 * unit, 50 * unit, FUSED * unit] == rates_of(on_gpu, "products", "memory", "multiply_adds")
+    assert [600 * unit, 50 * unit, GPU_MULTIPLY_ADDS * unit] == rates_of(on_gpu, "products", "memory", "multiply_adds")
     assert [rates_of_studies.products_of(machine, row) for row in (on_host, on_gpu)] == [2 * flops, 600 * unit]
-    memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
+    memory = {count: unit * bandwidth for count, (_, bandwidth) in THREAD_CEILINGS.items()}
     assert (rates_of_studies.bandwidths(machine), rates_of_studies.gpu_bandwidth(machine)) == (memory, 50 * unit)
 
 
@@ -193,7 +197,7 @@ def shares():
         item for name in ("gemm_threads", "gemm_square", "mlp_peers") for item in made_chapters.measurements(name)
     ]
     tiled = [item for item in measured if "tiled" in (item.case.variant, item.case.tuning.get("product"))]
-    study = made_up.study([item for item in tiled if item.case.sizes["dtype"] == "float64"], HERE)
+    study = made_up.study([item for item in tiled if item.case.sizes["dtype"] == "float64"], FIRST_MACHINE)
     for parts in study.tables.values():
         parts["samples"]["seconds"] = 1.0
         parts["samples"]["flops"] = 1e9
@@ -211,8 +215,8 @@ def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(sha
     first, second = (cells for cells in cells_of(peers, code("tiled")) if cells[0] == "100")
     assert (first[2], first[-1]) == ("1", percent(1 / 10, 2))
     assert (second[2], second[-1]) == ("2", percent(1 / 18, 2))
-    (cells,) = cells_of(stream_tables.ceilings(shares), code(HERE))
+    (cells,) = cells_of(stream_tables.ceilings(shares), code(FIRST_MACHINE))
     assert cells[1:6] == ["10.0", "90.0", "20.0", "180", "7.00"]
-    (cells,) = cells_of(stream_tables.gpu_ceilings(shares), code(HERE))
+    (cells,) = cells_of(stream_tables.gpu_ceilings(shares), code(FIRST_MACHINE))
     assert cells[1:3] == ["0.600", "0.900"]
     assert cells[5] == "0.300"

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from drawings import MACHINES, draw, empty, planned, tables, words
+from drawings import MACHINES, draw, empty_tables, planned_cases, tables, visible_texts
 from ladder.__main__ import main
 from ladder.catalogue import literals, workloads
 from ladder.errors import LadderError
@@ -20,15 +20,19 @@ from ladder.report.figures import formats, layout, looks, medians, methods, scal
 from ladder.statistics import intervals
 from ladder.store import collect
 
-DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
+FIGURES = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
 # `make test` draws each chapter's first figure from tables in which few cases converged, `make test-slow` the others.
-FIRST = {figures.workload(name): name for name in reversed(DRAWN)}.values()
-TIERED = [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in DRAWN]
-SEVERAL = ("gemv_scaling", "mlp_learning")  # figures that `make test` also draws with several machines
-CHOOSING = ("backprop", "descent", "gemv")  # chapters whose figures show only the machines of the chapter's text
+FIRST_FIGURES = {figures.workload(name): name for name in reversed(FIGURES)}.values()
+MARKED_FIGURES = [name if name in FIRST_FIGURES else pytest.param(name, marks=pytest.mark.slow) for name in FIGURES]
+FIGURES_OF_MACHINES = ("gemv_scaling", "mlp_learning")  # figures that `make test` also draws with several machines
+SELECTIVE_CHAPTERS = (
+    "backprop",
+    "descent",
+    "gemv",
+)  # chapters whose figures show only the machines of the chapter's text
 # Figures that show only the machine of their chapter.
-ONE_MACHINE = ("dcgan_timeline", "dcgan_waterfall", "mlp_methods", "mlp_threads", "mlp_waterfall")
-HOLLOW = "hollow: not converged"
+FIGURES_OF_ONE_MACHINE = ("dcgan_timeline", "dcgan_waterfall", "mlp_methods", "mlp_threads", "mlp_waterfall")
+HOLLOW_LABEL = "hollow: not converged"
 
 
 def require_in_bounds(figure):
@@ -46,19 +50,19 @@ def require_in_bounds(figure):
 @pytest.mark.parametrize(
     "name",
     [
-        name if name in SEVERAL else pytest.param(name, marks=pytest.mark.slow)
-        for name in DRAWN
-        if name not in ONE_MACHINE
+        name if name in FIGURES_OF_MACHINES else pytest.param(name, marks=pytest.mark.slow)
+        for name in FIGURES
+        if name not in FIGURES_OF_ONE_MACHINE
     ],
 )
 def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
     figure = draw(name, tables(name, MACHINES), is_laid_out=True)
     require_in_bounds(figure)
-    text = " ".join(" ".join(words(figure)).split())
-    for machine in MACHINES[:1] if figures.workload(name) in CHOOSING else MACHINES:
+    text = " ".join(" ".join(visible_texts(figure)).split())
+    for machine in MACHINES[:1] if figures.workload(name) in SELECTIVE_CHAPTERS else MACHINES:
         name = layout.marked(machine)
         assert name in text or name.replace("-", "- ") in text
-    assert HOLLOW not in text
+    assert HOLLOW_LABEL not in text
     colours = {look.label: look.colour for look in map(looks.look, methods.looks())}
     for legend in figure.legends:
         for handle, label in zip(legend.legend_handles, legend.get_texts(), strict=True):
@@ -67,22 +71,25 @@ def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TIERED)
+@pytest.mark.parametrize("name", MARKED_FIGURES)
 def test_one_process_that_has_not_converged_is_hollow_and_has_no_interval(name):
     figure = draw(name, tables(name, processes=1, converged=False), is_laid_out=True)
     require_in_bounds(figure)
     for axes in figure.axes:
         assert np.isfinite([*axes.get_xlim(), *axes.get_ylim()]).all()
     if "interval" in figures.constants(name)["CAPTION"]:
-        assert HOLLOW in words(figure)
+        assert HOLLOW_LABEL in visible_texts(figure)
     for legend in figure.legends:
         assert legend.get_window_extent().x0 >= 0
         assert legend.get_window_extent().x1 <= figure.bbox.width
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", FIGURES)
 def test_without_measurements_a_figure_says_so(name):
-    assert any("There is no measurement of" in text for text in words(draw(name, empty(name), figure_ceilings={})))
+    assert any(
+        "There is no measurement of" in text
+        for text in visible_texts(draw(name, empty_tables(name), figure_ceilings={}))
+    )
 
 
 def test_two_chapters_that_show_a_method_differently_are_refused(monkeypatch):
@@ -94,8 +101,8 @@ def test_two_chapters_that_show_a_method_differently_are_refused(monkeypatch):
 
 def test_methods_stand_in_the_order_of_every_chapter():
     order = list(methods.looks())
-    for _, given in methods.of_chapters("LOOKS"):
-        assert sorted(given, key=order.index) == list(given)
+    for _, chapter_looks in methods.of_chapters("LOOKS"):
+        assert sorted(chapter_looks, key=order.index) == list(chapter_looks)
 
 
 @pytest.mark.slow
@@ -209,7 +216,7 @@ def test_a_figures_intervals_are_those_of_the_statistics():
 def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():
     for name in figures.names():
         assert figures.caption(name).endswith(".")
-    assert figures.drawable(planned()) == figures.names()
+    assert figures.drawable(planned_cases()) == figures.names()
     assert figures.drawable(["mlp_accuracy"]) == ["dcgan_pictures", "mlp_learning", "mlp_sample_digits"]
     assert "gemv_phases" not in figures.drawable(["gemv_mpi"])
 

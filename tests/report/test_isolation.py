@@ -65,7 +65,7 @@ def other_variables(folder):
     return variables | invalid_date(folder) | {"FREETYPE_PROPERTIES": "truetype:interpreter-version=35"}
 
 
-SINGLE = [settings_beside, settings_by_name, settings_and_fonts_at_home, no_home, jupyter, other_variables]
+SINGLE_SURROUNDINGS = [settings_beside, settings_by_name, settings_and_fonts_at_home, no_home, jupyter, other_variables]
 
 
 def several_at_once(folder):
@@ -87,7 +87,8 @@ def expected(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "surroundings", [several_at_once, *(pytest.param(settings, marks=pytest.mark.surroundings) for settings in SINGLE)]
+    "surroundings",
+    [several_at_once, *(pytest.param(settings, marks=pytest.mark.surroundings) for settings in SINGLE_SURROUNDINGS)],
 )
 def test_a_figure_is_the_same_in_all_surroundings(expected, surroundings, tmp_path):
     assert draw(tmp_path, surroundings(tmp_path)) == expected

@@ -81,10 +81,10 @@ def test_an_interval_along_x_lies_at_the_height_of_its_mark(axes):
     assert segments(axes.collections[0]) == [[[2.0, 1], [5.0, 1]], [[1.5, 2], [3.0, 2]]]
 
 
-def bar(name, value, converged=True, shade=0.5, **more):
+def bar(name, value, converged=True, shade=0.5, **options):
     """A bar with an interval from half its value to twice its value."""
     about = {"name": name, "value": value, "low": value and value / 2, "high": value and 2 * value}
-    return about | {"converged": converged, "shade": shade, "text": f"{value} a second"} | more
+    return about | {"converged": converged, "shade": shade, "text": f"{value} a second"} | options
 
 
 def test_bars_are_as_long_as_their_values_and_hollow_where_not_converged(axes):
@@ -92,14 +92,16 @@ def test_bars_are_as_long_as_their_values_and_hollow_where_not_converged(axes):
     bars.grouped(axes, [("openmp", group_bars), ("blas", [bar("three", 7.0, shade=0.0)])], reach=20.0)
     places = [1, 2, 5 + bars.GAP]
     rectangles = [(patch.get_width(), patch.get_x(), patch.get_y() + patch.get_height() / 2) for patch in axes.patches]
-    assert rectangles == [(width, 0, pytest.approx(at)) for width, at in zip((3.0, 5.0, 7.0), places, strict=True)]
+    assert rectangles == [
+        (width, 0, pytest.approx(position)) for width, position in zip((3.0, 5.0, 7.0), places, strict=True)
+    ]
     red, blue = (looks.look(name).colour for name in ("openmp", "blas"))
     faces = [looks.lighter(red, 0.5), "white", blue]
     assert all(same_color(patch.get_facecolor(), face) for patch, face in zip(axes.patches, faces, strict=True))
     assert [to_rgb(patch.get_edgecolor()) for patch in axes.patches] == [to_rgb(colour) for colour in (red, red, blue)]
     assert segments(axes.collections[0]) == [
-        [[low, pytest.approx(at)], [high, pytest.approx(at)]]
-        for low, high, at in zip((1.5, 2.5, 3.5), (6.0, 10.0, 14.0), places, strict=True)
+        [[low, pytest.approx(position)], [high, pytest.approx(position)]]
+        for low, high, position in zip((1.5, 2.5, 3.5), (6.0, 10.0, 14.0), places, strict=True)
     ]
     texts = annotations(axes)
     assert texts["3.0 a second"] == (1, 1)
@@ -168,10 +170,12 @@ def test_problems_stand_in_the_order_of_the_plan_each_with_the_row_of_its_first_
     assert medians.problems(frame.iloc[:0]) == []
 
 
-def rung(label, seconds, **more):
+def rung(label, seconds, **options):
     """A rung of three processes; the last one has a slow sample, which changes no median."""
     processes = [[0.99 * seconds] * 3, [seconds] * 3, [1.01 * seconds] * 2 + [9 * seconds]]
-    return waterfall.Rung(label, "blas", processes, more.pop("predicted", None), more.pop("converged", True), **more)
+    return waterfall.Rung(
+        label, "blas", processes, options.pop("predicted", None), options.pop("converged", True), **options
+    )
 
 
 def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
@@ -185,8 +189,8 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
     (dots,) = axes.collections
     places = [0, 1, 2, 3 + waterfall.GAP]
     expected = [
-        (pytest.approx(factor * seconds), pytest.approx(at, abs=waterfall.SPREAD / 1.99))
-        for at, seconds in zip(places, (8e-3, 2e-3, 1e-3, 5e-4), strict=True)
+        (pytest.approx(factor * seconds), pytest.approx(position, abs=waterfall.SPREAD / 1.99))
+        for position, seconds in zip(places, (8e-3, 2e-3, 1e-3, 5e-4), strict=True)
         for factor in (0.99, 1.0, 1.01)
     ]
     assert [tuple(point) for point in dots.get_offsets().tolist()] == expected
@@ -195,9 +199,11 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
     lines = [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines]
     assert lines == [([4e-3] * 2, [-0.4, 0.4]), ([1e-4] * 2, [3.1, 3.9]), ([5e-5] * 2, [0, 1])]
     texts = annotations(axes)
-    assert [texts[text] for text in ("8.00 ms", "2.00 ms", "1.00 ms", "500 µs")] == [(1, at) for at in places]
-    gains = {text: at for text, at in texts.items() if "×" in text}
-    assert [(text.partition(" ")[0], at) for text, at in gains.items()] == [("4.0", (1, 1))]
+    assert [texts[text] for text in ("8.00 ms", "2.00 ms", "1.00 ms", "500 µs")] == [
+        (1, position) for position in places
+    ]
+    gains = {text: position for text, position in texts.items() if "×" in text}
+    assert [(text.partition(" ")[0], position) for text, position in gains.items()] == [("4.0", (1, 1))]
     assert axes.get_xscale() == "log"
     low, high = axes.get_ylim()
     assert low > high, "from the top down"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drawings import words
+from drawings import visible_texts
 from ladder.report import ladder_table, ratios, verdict_table
 from ladder.report.figures import ends, theme, waterfall
 from ladder.report.telling import ladder, lines
@@ -91,16 +91,20 @@ def test_a_ratio_of_parts_is_that_of_their_sums_in_a_pass():
     ]
     frame = pd.DataFrame(rows)
     inside = frame["phase"].isin(["a", "b"])
-    parts, rest = study.passes(frame[inside]), study.passes(frame[~inside])
-    assert ratios.of(parts, rest).value == pytest.approx(1.5)
-    assert ratios.of(rest, parts).value == pytest.approx(2 / 3)
+    parts, outside = study.passes(frame[inside]), study.passes(frame[~inside])
+    assert ratios.of(parts, outside).value == pytest.approx(1.5)
+    assert ratios.of(outside, parts).value == pytest.approx(2 / 3)
     assert study.passes(frame[:0]).empty
 
 
 def timed(*times):
     """The rows of a case with a process for each list of seconds."""
     return pd.DataFrame(
-        [{"process": number, "seconds": seconds} for number, some in enumerate(times) for seconds in some]
+        [
+            {"process": number, "seconds": seconds}
+            for number, process_times in enumerate(times)
+            for seconds in process_times
+        ]
     )
 
 
@@ -178,7 +182,7 @@ def test_the_waterfall_has_a_dot_for_every_process_and_the_gain_over_the_rung_ab
     np.testing.assert_allclose(sorted(dots[:, 0])[-4:], [8e-6, 8.08e-6, 8.16e-6, 8.24e-6])
     ticks = [line.get_xdata()[0] for line in axes.lines if len(set(line.get_xdata())) == 1]
     assert sorted(ticks) == [1e-7, 4e-6]
-    texts = words(figure)
+    texts = visible_texts(figure)
     assert len([text for text in texts if "×" in text]) == 1  # peers stand beside the ladder
     assert any(text.startswith("4.0") and "×" in text for text in texts)
     assert {"first", "second", "other", "a process", "model", "the floor", "a machine", "2.03 µs"} <= set(texts)
@@ -187,7 +191,7 @@ def test_the_waterfall_has_a_dot_for_every_process_and_the_gain_over_the_rung_ab
 def test_without_model_and_ceiling_the_legend_names_neither():
     with theme.context():
         figure = waterfall.figure({"a machine": ("n = 5", [rung("first", 1e-6, processes=1)], None)}, "time", "floor")
-    assert {"model", "floor"}.isdisjoint(words(figure))
+    assert {"model", "floor"}.isdisjoint(visible_texts(figure))
 
 
 def test_names_at_the_ends_of_lines_keep_apart_and_inside():
@@ -201,7 +205,7 @@ def test_names_at_the_ends_of_lines_keep_apart_and_inside():
 def rows_of(threads, *seconds):
     """The rows of a case on `threads`, one sample for each process."""
     case = {"machine": "here", "workload": "gemm", "variant": "openmp", "case": f"n=1,cache=cold,threads={threads}"}
-    return pd.DataFrame([case | {"process": number, "seconds": one} for number, one in enumerate(seconds)])
+    return pd.DataFrame([case | {"process": number, "seconds": time} for number, time in enumerate(seconds)])
 
 
 def test_a_ratio_rests_on_the_cases_of_its_rows():
@@ -226,8 +230,8 @@ def test_luck_in_the_processes_that_choose_makes_no_speed_up():
     assert ratios.of_best(cases[1], {1: cases[1], 2: rows_of(2, *(slow / 2))}).low > 1.9
 
 
-@pytest.mark.parametrize(("idea", "shown"), [("", "peer: what others use"), ("a library", "peer: a library")])
-def test_the_table_marks_a_peer(idea, shown):
+@pytest.mark.parametrize(("idea", "expected"), [("", "peer: what others use"), ("a library", "peer: a library")])
+def test_the_table_marks_a_peer(idea, expected):
     line = lines.Line("blas", {}, "products", idea)
     chapter = SimpleNamespace(
         rungs={"blas": "peer: what others use", "openmp": "plain loops"},
@@ -236,5 +240,5 @@ def test_the_table_marks_a_peer(idea, shown):
         predict=lambda key, rows: None,
         machines={},
     )
-    assert ladder.row(chapter, "blas").idea == shown
+    assert ladder.row(chapter, "blas").idea == expected
     assert ladder.row(chapter, "openmp").idea == (idea or "plain loops")

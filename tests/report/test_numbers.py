@@ -16,7 +16,7 @@ from ladder.store import study as queries
 from ladder.store.study import Study, load
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.stream.paper import tables as stream_tables
-from made_up import MACHINE, description, merged, study, tables
+from made_up import MACHINE, description, merge, study, tables
 from made_up import chapters as made_chapters
 
 PROTOCOL = configuration.protocol({})
@@ -154,7 +154,7 @@ def test_of_two_machines_only_the_subject_is_spoken_of(full_study, values):
     for parts in slower.tables.values():
         if "seconds" in parts["samples"]:
             parts["samples"]["seconds"] *= 3
-    together = numbers_of(merged(full_study, slower))
+    together = numbers_of(merge(full_study, slower))
     differing = {key for key in values if values[key] != together[key]}
     assert differing == {"study/machines", "study/validation/checks"}
 
@@ -162,7 +162,7 @@ def test_of_two_machines_only_the_subject_is_spoken_of(full_study, values):
 @pytest.mark.slow
 def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(full_study, values):
     """The training is measured on both in one experiment; a machine without a GPU stands beside."""
-    with_gpu = merged(made_chapters.whole("gemm"), on_host("another (published)"))
+    with_gpu = merge(made_chapters.full_study("gemm"), on_host("another (published)"))
     together = numbers_of(with_gpu)
     differing = {key for key in host_keys(values) if values[key] != together[key]}
     counts = {"study/validation/checks", "study/cases/measured", "study/cases/converged"}

@@ -47,9 +47,17 @@ def generated(study, folder):
 def sensitivity(path):
     """Write a file like `ladder sensitivity` does: for each case a check that refuses errors and one that doesn't."""
     kinds = [
-        {"array": "history", "share": 0.0123, "places": 5, "fault": fault, "check": check, "seen": seen, "error": error}
+        {
+            "array": "history",
+            "share": 0.0123,
+            "places": 5,
+            "fault": fault,
+            "check": check,
+            "seen": count,
+            "error": error,
+        }
         for fault in (ELEMENT, ROW)
-        for check, seen, error in (("columns projected", 3, 1.23e-15), ("residual before it stops", 0, None))
+        for check, count, error in (("columns projected", 3, 1.23e-15), ("residual before it stops", 0, None))
     ]
     cases = [
         {"workload": case.workload, "variant": case.variant, "case": case.slug, "dtype": case.sizes["dtype"]}
@@ -65,7 +73,7 @@ def sources():
     }
 
 
-def joined():
+def joined_sources():
     return "\n".join(sources().values())
 
 
@@ -91,11 +99,11 @@ def test_every_key_of_the_text_is_one_of_the_numbers():
 
 
 def test_every_table_is_in_the_text():
-    assert sorted(re.findall(r"\\(?:long)?studytable\{(\w+)\}", joined())) == sorted(tables.names())
+    assert sorted(re.findall(r"\\(?:long)?studytable\{(\w+)\}", joined_sources())) == sorted(tables.names())
 
 
 def test_every_figure_is_in_the_text():
-    assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", joined())) == figures.names()
+    assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", joined_sources())) == figures.names()
 
 
 def test_a_figures_caption_is_its_modules():
@@ -122,7 +130,7 @@ def test_no_measured_number_is_typed_by_hand(path):
 
 
 def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
-    cited = {key for group in re.findall(r"\\cite\w*\{([^}]*)\}", joined()) for key in group.split(",")}
+    cited = {key for group in re.findall(r"\\cite\w*\{([^}]*)\}", joined_sources()) for key in group.split(",")}
     bibliographies = [PAPER / "references.bib", *chapters.files("references.bib")]
     assert sorted(cited) == sorted(
         key for path in bibliographies for key in re.findall(r"@\w+\{(\w+),", path.read_text())
@@ -134,9 +142,9 @@ def everything():
     parts = {
         name: tables
         for workload in made_chapters.WORKLOADS
-        for name, tables in made_chapters.whole(workload).tables.items()
+        for name, tables in made_chapters.full_study(workload).tables.items()
     }
-    return made_up.merged(replace(made_chapters.whole("gemm"), tables=parts), on_one_thread("another (published)"))
+    return made_up.merge(replace(made_chapters.full_study("gemm"), tables=parts), on_one_thread("another (published)"))
 
 
 def on_one_thread(machine=made_up.MACHINE):
@@ -186,7 +194,7 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
     """The chapter is typeset alone, with figures of two machines, one of them without a GPU."""
     host = made_chapters.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
-    study = made_up.merged(made_chapters.study(chapter, machine="nvidia-h200"), host)
+    study = made_up.merge(made_chapters.study(chapter, machine="nvidia-h200"), host)
     inputs, ceilings = generated(study, tmp_path), drawings.ceilings((study.subject,))
     (tmp_path / "results/figures").mkdir()
     written = texts_of(study)
@@ -213,8 +221,8 @@ def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
 @pytest.mark.slow
 @needs_latex
 def test_the_same_inputs_give_the_same_bytes(papers, tmp_path):
-    again, _ = build(Study({}, None), tmp_path)
-    assert papers("nothing")[0].read_bytes() == again.read_bytes()
+    second_pdf, _ = build(Study({}, None), tmp_path)
+    assert papers("nothing")[0].read_bytes() == second_pdf.read_bytes()
 
 
 def tiny(folder, text):
@@ -258,15 +266,15 @@ def test_a_broken_build_does_not_spoil_the_next(tmp_path):
     assert (tmp_path / "tiny.pdf").exists()
 
 
-ODD = "Kim, Lee & co;: $HOME #%~^ '\"` {a} \\ ä"
-HOSTILE = {
+ODD_NAME = "Kim, Lee & co;: $HOME #%~^ '\"` {a} \\ ä"
+HOSTILE_VARIABLES = {
     "TEXINPUTS": "/nowhere//",
     "BIBINPUTS": "/nowhere",
     "openout_any": "r",
     "max_print_line": "20",
     "TZ": "Asia/Tokyo",
 }
-HOSTILE |= {
+HOSTILE_VARIABLES |= {
     "LANG": "de_DE.UTF-8",
     "LC_ALL": "C",
     "TEXMFCNF": "/nowhere",
@@ -274,10 +282,10 @@ HOSTILE |= {
     "PERL5OPT": "-Mnosuch",
 }
 NAMES = [
-    ODD,
+    ODD_NAME,
     *(
         pytest.param(sign, marks=[pytest.mark.slow, pytest.mark.surroundings])
-        for sign in sorted(sign for sign in {*ODD} if not sign.isalpha() and sign != " ")
+        for sign in sorted(sign for sign in {*ODD_NAME} if not sign.isalpha() and sign != " ")
     ),
 ]
 
@@ -303,7 +311,7 @@ def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, m
         (home / "texmf/tex/latex/siunitx.sty").write_text("nonsense")
         (home / ".latexmkrc").write_text("die;")
         monkeypatch.chdir(home)
-        for key, value in (HOSTILE | {"HOME": str(home), "TEXMFHOME": str(home / "texmf")}).items():
+        for key, value in (HOSTILE_VARIABLES | {"HOME": str(home), "TEXMFHOME": str(home / "texmf")}).items():
             monkeypatch.setenv(key, value)
     assert pages[0] == pages[1]
 
@@ -383,4 +391,4 @@ def test_the_report_is_made_inside_the_workflow_and_once(study):
     assert status == 1
     assert "Undefined control sequence" in output
     assert (study.folder / "results/paper.pdf").read_bytes() == before
-    assert "results/paper.pdf" in study.pending("results/paper.pdf")
+    assert "results/paper.pdf" in study.pending_files("results/paper.pdf")

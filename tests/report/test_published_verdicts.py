@@ -10,7 +10,7 @@ import pytest
 
 import verdict_page
 from conftest import ROOT
-from drawings import planned
+from drawings import planned_cases
 from ladder.records.case import Case
 from ladder.report import chapters as chapters_of_the_paper
 from ladder.report import verdict_table, verdicts
@@ -132,7 +132,7 @@ def is_known(factor):
 
 def test_only_cases_of_the_full_study_decide(rows):
     """Toy sizes are those of `config/smoke.yaml` alone."""
-    full = {sizes_of(case) for cases in planned().values() for case in cases}
+    full = {sizes_of(case) for cases in planned_cases().values() for case in cases}
     deciding = {case for cases in rows["cases"] for case in cases.split()}
     assert {case for case in deciding if sizes_of(Case.parse(*case.split("/"))) not in full} == set()
 

@@ -46,7 +46,7 @@ def types(entity):
 def referenced(value):
     """The identifiers that a property refers to."""
     values = value if isinstance(value, list) else [value]
-    return {each["@id"] for each in values if isinstance(each, dict)}
+    return {entry["@id"] for entry in values if isinstance(entry, dict)}
 
 
 def test_every_reference_is_an_entity_or_a_web_address(crate):
@@ -76,10 +76,10 @@ def test_the_run_made_the_results_with_the_workflow_from_the_configuration(crate
 
 def test_parameters_and_their_values_name_each_other(crate):
     parameters = [entity for entity in crate.values() if "FormalParameter" in types(entity)]
-    assert {each["name"] for each in parameters} == {"configuration", "paper", "report"}
-    for each in parameters:
-        (value,) = referenced(each["workExample"])
-        assert referenced(crate[value]["exampleOfWork"]) == {each["@id"]}
+    assert {entry["name"] for entry in parameters} == {"configuration", "paper", "report"}
+    for entry in parameters:
+        (value,) = referenced(entry["workExample"])
+        assert referenced(crate[value]["exampleOfWork"]) == {entry["@id"]}
 
 
 def test_every_file_is_there_as_described(crate):

@@ -88,8 +88,8 @@ def test_a_case_that_campaigns_measured_has_only_their_samples(published):
 
 def test_a_record_of_this_machine_replaces_what_is_published(published, monkeypatch):
     calls = results.load("gemv", ["box-a"])["box-a"].calls
-    own = calls[calls["variant"] == "blas"].assign(seconds=1.0, phase="total", experiment="")
-    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own)])
+    own_calls = calls[calls["variant"] == "blas"].assign(seconds=1.0, phase="total", experiment="")
+    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own_calls)])
     small, _ = ranked()
     seconds = {entry.case.variant: entry.seconds.value for entry in small.entries}
     assert seconds["blas"] == 1.0
@@ -106,8 +106,8 @@ def test_samples_that_several_experiments_repeat_count_once():
 def test_every_tuning_and_filters(published):
     small, _ = ranked(every_tuning=True)
     assert len(small.entries) == 4
-    (one,) = ranked(filters={"n": "2048"})
-    assert one.sizes["n"] == 2048
+    (ranked_sizes,) = ranked(filters={"n": "2048"})
+    assert ranked_sizes.sizes["n"] == 2048
     assert ranked(filters={"schedule": "static"})[0].entries[0].case.variant == "c_openmp"
     assert ranked(filters={"schedule": "guided"}) == []
 
@@ -135,10 +135,10 @@ def test_what_is_printed(published, capsys):
     # The largest sizes are ranked in full.
     assert lines[lines.index("n=2048 m=512 dtype=float64 seed=1 cache=cold") + 2].startswith("1  blas")
     assert "From 2 campaigns and 1 commit." in text
-    every = show(capsys, "--machine", "box-a", "--all")
-    assert re.search(r"c_openmp .* ~(1\.9|2)", every)
-    assert "in no campaign together" in every
-    assert "From 2 campaigns and 1 commit." in every
+    all_lines = show(capsys, "--machine", "box-a", "--all")
+    assert re.search(r"c_openmp .* ~(1\.9|2)", all_lines)
+    assert "in no campaign together" in all_lines
+    assert "From 2 campaigns and 1 commit." in all_lines
 
 
 def test_a_case_that_has_not_converged_is_marked(capsys):
@@ -164,8 +164,8 @@ RATIOS = [
 @pytest.mark.parametrize(("ratio", "text"), RATIOS)
 def test_how_much_slower_a_variant_is(ratio, text):
     assert ranking_text.ratio_text(Ratio(*ratio)) == text
-    apart = ranking_text.ratio(Ratio(*ratio))
-    assert apart == (text if text == "unknown" else f"~{text}")
+    without_campaign = ranking_text.ratio(Ratio(*ratio))
+    assert without_campaign == (text if text == "unknown" else f"~{text}")
 
 
 def test_what_a_case_runs_on_is_said(capsys):
@@ -328,8 +328,8 @@ def test_records_of_this_folder_are_results_too(capsys):
 def test_records_of_this_folder_are_marked(published, capsys, monkeypatch):
     text = show(capsys, "--machine", "box-a", "--size", "n=512")
     assert "°" not in text
-    own = pd.DataFrame(rows_of(gemv_case("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)
-    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own)])
+    own_calls = pd.DataFrame(rows_of(gemv_case("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)
+    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own_calls)])
     lines = show(capsys, "--machine", "box-a", "--size", "n=512").splitlines()
     assert [line.split()[1] for line in lines if re.match("[0-9] +(blas|openmp)", line)] == ["blas°", "openmp"]
     assert "°: measured in this folder (results/records); the others are published." in lines

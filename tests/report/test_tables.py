@@ -20,10 +20,10 @@ def lines(text):
     return [line for line in text.splitlines() if line.startswith(r"\texttt")]
 
 
-def row(variant, threads, machine="here", cache="cold", **more):
+def row(variant, threads, machine="here", cache="cold", **further_columns):
     """A row of a case."""
     columns = {"machine": machine, "workload": "gemm", "variant": variant, "cache": cache, "threads": threads}
-    return columns | {"case": f"n=1,cache={cache},threads={threads}"} | more
+    return columns | {"case": f"n=1,cache={cache},threads={threads}"} | further_columns
 
 
 def test_the_plan_counts_the_cases_of_each_experiment_and_of_other_machines():
@@ -105,12 +105,12 @@ def test_a_kernel_takes_its_static_and_its_dynamic_shared_memory(tmp_path):
     ]
 
 
-def sensitivity_row(dtype, array, fault, check, share, seen, error, variant="blas"):
+def sensitivity_row(dtype, array, fault, check, share, count, error, variant="blas"):
     """A row of the file of `ladder sensitivity`, for three places."""
     sizes = complete("gemm", {"m": 3, "n": 5, "k": 7, "dtype": dtype})
     case = Case("gemm", variant, sizes, {"threads": 1})
     columns = {"workload": "gemm", "variant": variant, "case": case.slug, "dtype": dtype, "array": array}
-    return columns | {"fault": fault, "check": check, "share": share, "places": 3, "seen": seen, "error": error}
+    return columns | {"fault": fault, "check": check, "share": share, "places": 3, "seen": count, "error": error}
 
 
 @pytest.fixture
@@ -181,9 +181,9 @@ def test_the_subject_is_described_with_its_units_and_its_origin():
     assert all(isinstance(about.machine(study.of(None))[key], Missing) for key in ("name", "origin"))
 
 
-def times(gpus, images, seconds, **more):
+def times(gpus, images, seconds, **further_columns):
     columns = {"workload": "w", "variant": "v", "sizes": {"channels": 3}, "tuning": {"batch": 2}, "gpus": gpus}
-    return columns | {"images": images, "seconds": seconds, "cold_start": 10 * seconds} | more
+    return columns | {"images": images, "seconds": seconds, "cold_start": 10 * seconds} | further_columns
 
 
 def test_times_by_gpus_are_those_of_the_machine_that_measured_on_most(tmp_path):

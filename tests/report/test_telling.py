@@ -30,12 +30,12 @@ from made_up import MACHINE
 from made_up import chapters as made_chapters
 
 
-def rows(cases, process=range(6)):
+def rows(cases, processes=range(6)):
     """Timed calls of cases, {column: value}, with slightly different seconds in each process."""
     return pd.DataFrame(
-        case | {"process": one, "sample": 0, "seconds": case["seconds"] * (1 + 0.001 * one)}
+        case | {"process": process, "sample": 0, "seconds": case["seconds"] * (1 + 0.001 * process)}
         for case in cases
-        for one in process
+        for process in processes
     )
 
 
@@ -94,7 +94,7 @@ def test_a_sentence_has_the_parallelism_in_words(ranks, words):
 
 @pytest.fixture(scope="module")
 def full_study():
-    return made_chapters.whole("gemv")
+    return made_chapters.full_study("gemv")
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def test_some_phases_over_the_rest(study):
         assert study.find(part).empty
 
 
-ABSENT = select("openmp", "threads", threads=99)
+ABSENT_LINE = select("openmp", "threads", threads=99)
 
 
 def decide_claim(study, **claim):
@@ -237,7 +237,9 @@ def test_a_claim_is_answered_from_its_data(study):
     assert plain.text == r"\texttt{openmp} over one"
     assert plain.answer.verdict == "as claimed"
     assert plain.cause.startswith(r"over \texttt{ship}: \num{")
-    missing = decide_claim(study, slower="serial", faster=ABSENT, cause=Cause("it", ABSENT, "serial"), needs="`it`")
+    missing = decide_claim(
+        study, slower="serial", faster=ABSENT_LINE, cause=Cause("it", ABSENT_LINE, "serial"), needs="`it`"
+    )
     assert (missing.answer.verdict, missing.cause) == ("not tested", None)
     assert verdict_table.cause(missing) == r"needs \texttt{it}"
 
@@ -271,14 +273,14 @@ def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda study: functions.time(study, ABSENT),
+        lambda study: functions.time(study, ABSENT_LINE),
         lambda study: functions.count(study, "serial", "threads"),
         lambda study: functions.energy(study, "openmp"),
         lambda study: functions.time(study, select("openmp").part("compute")),
         lambda study: functions.beyond(study, select("ship", "ranks")),
         lambda study: functions.other_machine(study, "gpu", "host"),
         lambda study: functions.memory_rate(study, "host", 7),
-        lambda study: functions.speedup(study, ABSENT, "openmp"),
+        lambda study: functions.speedup(study, ABSENT_LINE, "openmp"),
         lambda study: functions.claimed_ratio(study, "nodes"),
     ],
 )

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from drawings import words
+from drawings import visible_texts
 from ladder.report.figures import looks, theme, timeline
 
 
@@ -106,8 +106,8 @@ def test_nothing_is_smaller_than_the_page_allows_and_names_stay_in_their_bars():
 
 def test_a_case_without_rows_has_no_panel_and_without_any_a_sentence_is_drawn():
     assert len(draw({"a case": HIDDEN, "none": pd.DataFrame()}).axes) == 1
-    assert words(draw({"none": pd.DataFrame()})) == ["There is no measurement of the timeline of it."]
-    assert words(draw({})) == ["There is no measurement of the timeline of it."]
+    assert visible_texts(draw({"none": pd.DataFrame()})) == ["There is no measurement of the timeline of it."]
+    assert visible_texts(draw({})) == ["There is no measurement of the timeline of it."]
 
 
 def test_rows_of_no_length_are_drawn():

@@ -14,12 +14,12 @@ from made_up import MACHINE
 from made_up import chapters as made_chapters
 
 RUN = "2026-11-28T174003Z"  # a campaign as runs name it
-FUSED = ("cuda_fused",)  # the slower side of the claim `one-launch`
+FUSED_CASE = ("cuda_fused",)  # the slower side of the claim `one-launch`
 
 
 @pytest.fixture(scope="module")
 def study():
-    return made_chapters.whole("descent")
+    return made_chapters.full_study("descent")
 
 
 def test_every_claim_is_a_row_with_its_cases(study):
@@ -37,7 +37,7 @@ def test_every_claim_is_a_row_with_its_cases(study):
 
 
 def test_data_hold_no_latex(study):
-    frame = verdicts.rows(made_chapters.whole("backprop"))
+    frame = verdicts.rows(made_chapters.full_study("backprop"))
     for column in ("text", "cause"):
         assert not frame[column].str.contains(r"[\\{}$]").any(), column
     assert verdicts.plain(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
@@ -54,7 +54,7 @@ def test_the_tally_counts_every_claim(study):
     assert verdicts.numbers(Study({}, None))["study/verdicts/directions"] is None
 
 
-def of_run(study):
+def records_of_run(study):
     """The study as that of an ordinary run, whose name is in the records, too."""
     change = {name: table | {"samples": table["samples"].assign(campaign=RUN)} for name, table in study.tables.items()}
     return replace(study, tables=change)
@@ -62,20 +62,20 @@ def of_run(study):
 
 def test_a_campaign_outranks_the_records_of_an_ordinary_run(study):
     """They would show half the gain."""
-    run = of_run(
+    run = records_of_run(
         made_chapters.study("descent", machine="here", factor=lambda case: 1 + (case.variant == "cuda_persistent"))
     )
     published = made_chapters.study("descent", machine="here (published)")
-    both = replace(made_up.merged(run, published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
-    expected, found = (verdicts.rows(one).set_index("claim") for one in (study, both))
-    assert found["verdict"].to_dict() == expected["verdict"].to_dict()
-    assert found["now"]["one-launch"] == pytest.approx(expected["now"]["one-launch"])
-    assert {*found["machines"]} <= {"here", ""}
-    assert verdicts.numbers(both)["study/toy"] is None
+    merged_study = replace(made_up.merge(run, published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
+    expected, verdicts_of_both = (verdicts.rows(each_study).set_index("claim") for each_study in (study, merged_study))
+    assert verdicts_of_both["verdict"].to_dict() == expected["verdict"].to_dict()
+    assert verdicts_of_both["now"]["one-launch"] == pytest.approx(expected["now"]["one-launch"])
+    assert {*verdicts_of_both["machines"]} <= {"here", ""}
+    assert verdicts.numbers(merged_study)["study/toy"] is None
 
 
 def test_without_a_campaign_no_claim_is_tested(study):
-    run = of_run(study)
+    run = records_of_run(study)
     assert {*verdicts.rows(run)["verdict"]} == {"not tested"}
     needs = {claim.needs for *_, claim in chapters.verdicts(run) if claim.key == "one-launch"}
     assert needs == {"a campaign"}
@@ -88,8 +88,10 @@ def test_rungs_that_no_campaign_has_need_one(study):
 
     def needs(run):
         published = made_chapters.study("descent", machine="here (published)", drop=is_persistent)
-        both = replace(made_up.merged(of_run(run), published), campaigns={made_up.CAMPAIGN: {"machine": "here"}})
-        (claim,) = [claim for *_, claim in chapters.verdicts(both) if claim.key == "one-launch"]
+        merged_study = replace(
+            made_up.merge(records_of_run(run), published), campaigns={made_up.CAMPAIGN: {"machine": "here"}}
+        )
+        (claim,) = [claim for *_, claim in chapters.verdicts(merged_study) if claim.key == "one-launch"]
         assert (claim.answer.verdict, claim.answer.ratio) == ("not tested", None)
         return claim.needs
 
@@ -105,7 +107,7 @@ def in_campaigns(study, count, copies):
 
     def samples(table):
         parts = [
-            table.assign(campaign=f"campaign-{number}", process=table["process"] + len(made_up.PROCESSES) * copy)
+            table.assign(campaign=f"campaign-{number}", process=table["process"] + len(made_up.PROCESS_FACTORS) * copy)
             for number in range(count)
             for copy in range(copies)
         ]
@@ -121,17 +123,19 @@ def in_campaigns(study, count, copies):
 )
 def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(count, copies, cores, is_replaced):
     """The chapter's machine has more campaigns, but none of ten processes; the other one takes twice as long."""
-    here = in_campaigns(made_chapters.study("descent", machine="here (published)"), 4, 1)
-    slow = made_chapters.study("descent", machine="there (published)", factor=lambda case: 1 + (case.variant in FUSED))
+    study_here = in_campaigns(made_chapters.study("descent", machine="here (published)"), 4, 1)
+    slow = made_chapters.study(
+        "descent", machine="there (published)", factor=lambda case: 1 + (case.variant in FUSED_CASE)
+    )
     slow = replace(slow, descriptions={"there (published)": made_up.description() | {"cores": cores}})
-    both = made_up.merged(here, in_campaigns(slow, count, copies))
-    rows = [verdicts.rows(each).set_index("claim").loc["one-launch"] for each in (both, here)]
+    merged_study = made_up.merge(study_here, in_campaigns(slow, count, copies))
+    rows = [verdicts.rows(each_study).set_index("claim").loc["one-launch"] for each_study in (merged_study, study_here)]
     assert (rows[0]["machines"], rows[0]["campaigns"]) == (("there", 3) if is_replaced else ("here", 4))
     assert rows[0]["now"] == pytest.approx((1 + is_replaced) * rows[1]["now"])
     name = r"\texttt{there}" if is_replaced else None
-    assert kinds_table.numbers(both)["study/verdicts/replaced"] == name
-    assert (r"\texttt{here}" in kinds_table.table(both)) == is_replaced
-    descent = chapter_study.of_chapter("descent", both)
+    assert kinds_table.numbers(merged_study)["study/verdicts/replaced"] == name
+    assert (r"\texttt{here}" in kinds_table.table(merged_study)) == is_replaced
+    descent = chapter_study.of_chapter("descent", merged_study)
     if is_replaced:
         assert name in functions.verdict_machine(descent, "host")
     else:
@@ -144,7 +148,7 @@ def test_a_build_that_decides_nothing_says_so(study):
     item = made_chapters.measurements("gemm_square")[0]
     toys = made_up.study([replace(item, case=replace(item.case, sizes=item.case.sizes | {"m": 17}))], "here")
     published = replace(made_chapters.study("descent", machine="there (published)"), descriptions=study.descriptions)
-    merged = made_up.merged(toys, published)
+    merged = made_up.merge(toys, published)
     assert verdicts.numbers(merged)["study/toy"] == r"\texttt{here}"
     assert verdicts.numbers(study)["study/toy"] is None
     assert verdicts.numbers(published)["study/toy"] is None

@@ -80,8 +80,8 @@ def test_a_process_has_its_own_campaign_and_commit(study, rows):
     for row in random.Random(1).sample(rows, VIEWS):
         first = rows_of(study, row).drop_duplicates("process").sort_values("process")
         campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
-        found = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
-        assert found == [*zip(campaigns, first["commit"], first["process"] % collect.PROCESS_OFFSET, strict=True)]
+        processes = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
+        assert processes == [*zip(campaigns, first["commit"], first["process"] % collect.PROCESS_OFFSET, strict=True)]
 
 
 def test_the_file_of_every_process_has_its_samples(study, rows):
@@ -115,7 +115,9 @@ def test_the_file_of_a_new_case_is_its_record():
 def test_a_share_is_the_least_time_by_the_ceilings_over_the_measured_one(study, rows):
     row = next(row for row in rows if row["device"] == "cuda" and row["cache"] == "cold" and row["workload"] == "gemv")
     bandwidth = max(
-        one["best"] for one in study.roofs[row["machine"]]["rows"] if one["unit"] == "B/s" and one["device"] == "cuda"
+        entry["best"]
+        for entry in study.roofs[row["machine"]]["rows"]
+        if entry["unit"] == "B/s" and entry["device"] == "cuda"
     )
     assert row["share"] == pytest.approx(row["bytes"] / bandwidth / row["seconds"], rel=CLOSE)
 
@@ -137,8 +139,8 @@ def test_the_share_of_the_ceiling_that_limits_a_case(device, cache, ceilings, sh
 
 
 def test_checks_are_those_nearest_to_their_bounds(study, rows):
-    found = checks.rows(study, cases.index_of(rows))
-    for check in random.Random(2).sample(found, VIEWS):
+    page_rows = checks.rows(study, cases.index_of(rows))
+    for check in random.Random(2).sample(page_rows, VIEWS):
         row = rows[check["case"]]
         frames = [tables["checks"] for tables in study.tables.values() if len(tables["checks"])]
         frame = pd.concat(frames).drop_duplicates(["machine", *CASE, "process", "check"])
@@ -147,7 +149,7 @@ def test_checks_are_those_nearest_to_their_bounds(study, rows):
         assert check["count"] == len(frame)
         used = (frame["error"] / frame["bound"].where(frame["bound"] > 0)).fillna(0).max()
         assert (check["error"] / check["bound"] if check["bound"] else 0) == pytest.approx(used, rel=1e-4)
-    assert checks.largest_share(found) <= 1
+    assert checks.largest_share(page_rows) <= 1
     assert checks.largest_share([]) is None
 
 
@@ -174,23 +176,23 @@ def test_a_curve_is_that_of_the_first_process():
 
 
 def test_two_machines_are_compared_case_by_case(rows):
-    every = sides.sides(rows)
-    pairs = sides.pairs(every)
-    assert any(every[pair["a"]].campaign for pair in pairs)
-    assert any(not every[pair["a"]].campaign for pair in pairs)
+    all_sides = sides.sides(rows)
+    pairs = sides.pairs(all_sides)
+    assert any(all_sides[pair["a"]].campaign for pair in pairs)
+    assert any(not all_sides[pair["a"]].campaign for pair in pairs)
     for pair in random.Random(3).sample(pairs, VIEWS):
-        one, other = every[pair["a"]], every[pair["b"]]
+        first, second = all_sides[pair["a"]], all_sides[pair["b"]]
         key = tuple(rows[pair["case"]][name] for name in CASE)
-        ratio = quotients.quotient(one.times[key][1], other.times[key][1])
+        ratio = quotients.quotient(first.times[key][1], second.times[key][1])
         assert pair["ratio"] == pytest.approx(ratio.value, rel=CLOSE)
-    both = [(every[pair["a"]], every[pair["b"]]) for pair in pairs]
-    assert all(one.machine == other.machine for one, other in both if one.campaign or other.campaign)
-    assert len({side.name for side in every}) == len(every)
+    side_pairs = [(all_sides[pair["a"]], all_sides[pair["b"]]) for pair in pairs]
+    assert all(first.machine == second.machine for first, second in side_pairs if first.campaign or second.campaign)
+    assert len({side.name for side in all_sides}) == len(all_sides)
 
 
 def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
-    every = ladders(study, cases.index_of(rows))
-    ladder = next(ladder for ladder in every if ladder.workload == "gemv" and ladder.device == "cuda")
+    all_ladders = ladders(study, cases.index_of(rows))
+    ladder = next(ladder for ladder in all_ladders if ladder.workload == "gemv" and ladder.device == "cuda")
     chapter = of_chapter("gemv", overview.only(study, ladder.machine))
     by_label = {label_of(chapter, key): chapter.find(key) for key in chapter.lines}
     for above, rung in zip(ladder.rungs, ladder.rungs[1:], strict=False):
@@ -203,12 +205,12 @@ def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
 
 
 def test_a_ladder_names_its_fastest_rung_and_the_lead_over_the_next(study, rows):
-    every = ladders(study, cases.index_of(rows))
-    for ladder in every:
+    all_ladders = ladders(study, cases.index_of(rows))
+    for ladder in all_ladders:
         order = sorted(ladder.rungs, key=lambda rung: rung.seconds)
         assert ladder.fastest is order[0]
         assert order[1].name in ladder.lead
-    leads = [ladder.lead for ladder in every]
+    leads = [ladder.lead for ladder in all_ladders]
     assert any(re.match(r"\d.* × \[.*\] faster than", lead) for lead in leads)
     assert any(lead.startswith(("as fast as", "doesn’t differ")) for lead in leads)
 
@@ -220,33 +222,33 @@ def test_a_ladder_marks_rungs_that_are_slower_than_the_one_above(study, rows):
 
 
 def test_times_per_unit_of_work_are_headed_so_and_stand_beside_those_of_a_call(study, rows):
-    every = ladders(study, cases.index_of(rows))
-    assert {ladder.heading for ladder in every if ladder.workload == "gemv"} == {"Time per gigabyte"}
+    all_ladders = ladders(study, cases.index_of(rows))
+    assert {ladder.heading for ladder in all_ladders if ladder.workload == "gemv"} == {"Time per gigabyte"}
     text = published_study.page()
-    rung = next(ladder for ladder in every if ladder.workload == "gemv").rungs[0]
+    rung = next(ladder for ladder in all_ladders if ladder.workload == "gemv").rungs[0]
     assert f"{formats.time(rows[rung.case]['seconds'])} a call" in text
     assert "which is meant to improve on" in text
 
 
 def test_the_roofs_are_the_best_rates(study):
     for roof in rooflines.rows(study):
-        best = [one["best"] for one in study.roofs[roof["machine"]]["rows"] if one["device"] == roof["device"]]
+        best = [entry["best"] for entry in study.roofs[roof["machine"]]["rows"] if entry["device"] == roof["device"]]
         assert any(roof["flops"] == pytest.approx(rate, rel=CLOSE) for rate in best)
         assert any(roof["bandwidth"] == pytest.approx(rate, rel=CLOSE) for rate in best)
 
 
 def test_missing_cases_are_counted_by_machine_and_reason(study):
-    found = missing.rows(study)
+    page_rows = missing.rows(study)
     frames = [tables["missing"] for tables in study.tables.values() if len(tables["missing"])]
-    assert sum(row["count"] for row in found) == len(pd.concat(frames).drop_duplicates(["machine", *CASE]))
-    assert all(sum(row["workloads"].values()) == row["count"] for row in found)
-    assert not [row["why"] for row in found if row["why"].endswith("had")]  # the wording of early publications
+    assert sum(row["count"] for row in page_rows) == len(pd.concat(frames).drop_duplicates(["machine", *CASE]))
+    assert all(sum(row["workloads"].values()) == row["count"] for row in page_rows)
+    assert not [row["why"] for row in page_rows if row["why"].endswith("had")]  # the wording of early publications
 
 
-def claim(verdict, now=None, least=1.0, most=None, group="directions", text="a claim"):
+def claim(verdict, now=None, min_ratio=1.0, max_ratio=None, group="directions", text="a claim"):
     low, high = (None, None) if now is None else (0.9 * now, 1.1 * now)
     texts = {"chapter": "gemm", "text": text, "group": group, "claim": "its-key"}
-    return texts | {"verdict": verdict, "now": now, "low": low, "high": high, "least": least, "most": most}
+    return texts | {"verdict": verdict, "now": now, "low": low, "high": high, "least": min_ratio, "most": max_ratio}
 
 
 def test_sentences_count_verdicts_and_lead_to_their_rows():
@@ -294,29 +296,29 @@ def with_cases(row, low, high, *variants, machines="here"):
     ],
 )
 def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, ends, words):
-    least, most = ends
-    explanation = explanations.explanation(claim(verdict, 2.0, least, most))
+    min_ratio, max_ratio = ends
+    explanation = explanations.explanation(claim(verdict, 2.0, min_ratio, max_ratio))
     assert explanation.replace("\u00a0", " ").endswith(words)
     assert bool(explanation) == bool(words)
 
 
 def test_a_claim_of_every_kind_has_an_explanation_of_every_verdict():
     for verdict in set(claims.WORDS) - {"not tested"}:
-        for least, most in [(1.0, 1.0), (1.0, None), (None, 1.0), (2.0, 2.0), (None, 5.0)]:
-            assert explanations.explanation(claim(verdict, 2.0, least, most)).endswith(".")
+        for min_ratio, max_ratio in [(1.0, 1.0), (1.0, None), (None, 1.0), (2.0, 2.0), (None, 5.0)]:
+            assert explanations.explanation(claim(verdict, 2.0, min_ratio, max_ratio)).endswith(".")
 
 
 def test_a_verdict_leads_to_its_cases_by_what_tells_them_apart():
     row = with_cases(claim("as claimed", 2.0), 1.9, 2.1, ("blas", 1), ("blas", 4), ("gone", 4))
     index = {("here (published)", "gemm", "blas", "n=8,threads=1"): 7, ("here", "gemm", "blas", "n=8,threads=4"): 9}
-    (found,) = explanations.rows([row], index)
-    assert found["links"] == [("blas, threads=1", 7), ("blas, threads=4", 9)]
+    (explanation,) = explanations.rows([row], index)
+    assert explanation["links"] == [("blas, threads=1", 7), ("blas, threads=4", 9)]
 
 
 def test_a_sentence_names_the_threads_of_both_rungs():
-    found = findings.sentences([], ladders(made_chapters.study("gemv"), {}), [])
-    assert re.search(r"“[^”]+” on \d+ threads? is [^“]+ faster than “[^”]+” on \d+ threads?\.", found[0])
-    assert re.search(r"“[^”]+” on 1 GPU is [^“]+ faster than “[^”]+” on 1 GPU\.", found[1])
+    sentences = findings.sentences([], ladders(made_chapters.study("gemv"), {}), [])
+    assert re.search(r"“[^”]+” on \d+ threads? is [^“]+ faster than “[^”]+” on \d+ threads?\.", sentences[0])
+    assert re.search(r"“[^”]+” on 1 GPU is [^“]+ faster than “[^”]+” on 1 GPU\.", sentences[1])
 
 
 def test_without_measurements_there_is_no_sentence_but_a_page():
@@ -328,18 +330,18 @@ def test_without_measurements_there_is_no_sentence_but_a_page():
 
 
 @pytest.mark.parametrize(
-    ("least", "most", "words"),
+    ("min_ratio", "max_ratio", "words"),
     [(2.0, 2.0, "2"), (1.0, None, "> 1"), (2.0, None, "≥ 2"), (None, 0.5, "≤ 0.5"), (1.5, 2.0, "1.5 to 2")],
 )
-def test_a_claimed_ratio_in_words(least, most, words):
-    assert findings.claimed(claim("as claimed", least=least, most=most)) == words
+def test_a_claimed_ratio_in_words(min_ratio, max_ratio, words):
+    assert findings.claimed(claim("as claimed", min_ratio=min_ratio, max_ratio=max_ratio)) == words
 
 
 def test_sentences_of_ladders_name_system_machine_and_interval():
     study = made_chapters.study("gemv")
-    found = findings.sentences([], ladders(study, {}), [])
-    assert found[0].startswith("On a CPU, the ladder of “Matrix-vector products” gains most")
-    assert all(made_up.MACHINE in sentence and "\u00a0× faster" in sentence for sentence in found[:2])
+    sentences = findings.sentences([], ladders(study, {}), [])
+    assert sentences[0].startswith("On a CPU, the ladder of “Matrix-vector products” gains most")
+    assert all(made_up.MACHINE in sentence and "\u00a0× faster" in sentence for sentence in sentences[:2])
 
 
 def test_numbers_are_short_and_missing_ones_are_null():
@@ -375,5 +377,5 @@ def test_what_a_case_needs_exists_before_it_is_measured():
 
 def test_verdicts_on_the_page_are_those_of_the_table():
     study = made_chapters.study("gemv")
-    found = [(row["claim"], row["verdict"]) for row in page.data(study)["claims"]]
-    assert found == [*verdicts.rows(study)[["claim", "verdict"]].itertuples(index=False, name=None)]
+    claims = [(row["claim"], row["verdict"]) for row in page.data(study)["claims"]]
+    assert claims == [*verdicts.rows(study)[["claim", "verdict"]].itertuples(index=False, name=None)]

@@ -131,27 +131,29 @@ def test_a_view_fits_the_window_and_is_the_only_one(browser, view, width):
 
 @pytest.mark.parametrize("seed", range(RANDOM_VIEWS))
 def test_random_views_of_the_explorer_show_the_numbers_of_the_tables(browser, rows, seed):
-    chance = random.Random(seed)
+    generator = random.Random(seed)
     if not browser.driver.current_url.startswith(browser.address):
         browser.open("explore")
-    row = chance.choice(rows)
-    chosen = {"machine": row["machine"], "variant": row["variant"]}
-    names = chance.sample(sorted(chosen), chance.randint(0, len(chosen)))
-    query = {"system": row["workload"], "question": chance.choice([row["experiment"], "all"])}
-    query |= {name: chosen[name] for name in names} | {"show": chance.choice(["time", "flops", "bandwidth", "share"])}
+    row = generator.choice(rows)
+    filters = {"machine": row["machine"], "variant": row["variant"]}
+    names = generator.sample(sorted(filters), generator.randint(0, len(filters)))
+    query = {"system": row["workload"], "question": generator.choice([row["experiment"], "all"])}
+    query |= {name: filters[name] for name in names} | {
+        "show": generator.choice(["time", "flops", "bandwidth", "share"])
+    }
     browser.go("explore?" + "&".join(f"{name}={value}" for name, value in query.items()))
-    head, *shown = browser.table("#explore [data-table] table")
+    head, *table_rows = browser.table("#explore [data-table] table")
     time_column = [re.sub(r"\s*[↕↑↓]$", "", name) for name in head].index("Time")
     expected = [
-        one
-        for one in rows
-        if one["workload"] == row["workload"]
-        and query["question"] in ("all", one["experiment"])
-        and all(one[name] == chosen[name] for name in names)
+        entry
+        for entry in rows
+        if entry["workload"] == row["workload"]
+        and query["question"] in ("all", entry["experiment"])
+        and all(entry[name] == filters[name] for name in names)
     ]
-    assert [line[:2] for line in shown] == [[one["variant"], one["machine"]] for one in expected]
-    seconds = [one["seconds"] for one in expected]
-    assert [seconds_of(line[time_column]) for line in shown] == pytest.approx(seconds, rel=0.006)
+    assert [line[:2] for line in table_rows] == [[entry["variant"], entry["machine"]] for entry in expected]
+    seconds = [entry["seconds"] for entry in expected]
+    assert [seconds_of(line[time_column]) for line in table_rows] == pytest.approx(seconds, rel=0.006)
     assert values(browser, "explore", time_column) == seconds
 
 
@@ -174,13 +176,13 @@ def test_the_address_keeps_the_choice(browser):
 
 def test_boxes_select_values(browser):
     browser.open("explore?system=gemv&question=gemv_threads")
-    every = browser.table("#explore [data-table] table")
+    all_lines = browser.table("#explore [data-table] table")
     browser.run("document.querySelector('#explore input[name=variant][value=blas]').click()")
     browser.wait()
     assert {line[0] for line in browser.table("#explore [data-table] table")[1:]} == {"blas"}
     assert "variant=blas" in browser.driver.current_url
     browser.run("document.querySelector('#explore input[name=variant][value=blas]').click()")
-    assert browser.table("#explore [data-table] table") == every
+    assert browser.table("#explore [data-table] table") == all_lines
 
 
 def test_a_table_sorts_by_the_keyboard_and_says_so(browser):
@@ -211,13 +213,15 @@ def test_cells_without_a_value_stay_last(browser):
 
 def test_verdicts_are_filtered_by_group_and_verdict(browser):
     browser.open("verdicts")
-    every = browser.table("#verdict-table")
+    all_lines = browser.table("#verdict-table")
     browser.select("group", "own")
     assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"our own claims"}
     browser.select("verdict", "not tested")
-    both = browser.table("#verdict-table")[1:]
-    assert {(line[4], line[-1]) for line in both} == {("not tested", "our own claims")}
-    assert f"{len(both)} of {len(every) - 1}" in browser.run("return document.querySelector('.filter').innerText")
+    untested = browser.table("#verdict-table")[1:]
+    assert {(line[4], line[-1]) for line in untested} == {("not tested", "our own claims")}
+    assert f"{len(untested)} of {len(all_lines) - 1}" in browser.run(
+        "return document.querySelector('.filter').innerText"
+    )
     browser.select("group", "studies")
     assert {line[-1] for line in browser.table("#verdict-table")[1:]} == {"with a number", "without a number"}
 

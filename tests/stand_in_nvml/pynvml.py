@@ -35,14 +35,14 @@ def nvmlDeviceGetHandleByIndex(index):
 
 
 def nvmlDeviceGetHandleByUUID(uuid):
-    found = {nvmlDeviceGetUUID(card): card for card in range(nvmlDeviceGetCount())}
-    if uuid not in found:
+    indices = {nvmlDeviceGetUUID(index): index for index in range(nvmlDeviceGetCount())}
+    if uuid not in indices:
         raise NVMLError("Not Found")
-    return found[uuid]
+    return indices[uuid]
 
 
-def nvmlDeviceGetHandleByPciBusId(place):
-    index = int(place.split(":")[1], 16)
+def nvmlDeviceGetHandleByPciBusId(bus_id):
+    index = int(bus_id.split(":")[1], 16)
     if index >= nvmlDeviceGetCount():
         raise NVMLError("Not Found")
     return index
@@ -68,7 +68,7 @@ def nvmlDeviceGetMemoryInfo(handle):
     return SimpleNamespace(total=100 * 2**20)
 
 
-def reported(name):
+def state_value(name):
     state = json.loads(os.environ.get("LADDER_FAKE_GPU_STATE", "{}"))
     if name not in state:
         raise NVMLError("Not Supported")
@@ -76,22 +76,22 @@ def reported(name):
 
 
 def nvmlDeviceGetClockInfo(handle, kind):
-    return reported(kind)
+    return state_value(kind)
 
 
 def nvmlDeviceGetTemperature(handle, sensor):
-    return reported(sensor)
+    return state_value(sensor)
 
 
 def nvmlDeviceGetPowerUsage(handle):
-    return reported("power")
+    return state_value("power")
 
 
 def nvmlDeviceGetCurrentClocksEventReasons(handle):
-    return reported("reasons")
+    return state_value("reasons")
 
 
 def nvmlDeviceGetTotalEnergyConsumption(handle):
     """What LADDER_FAKE_GPU_STATE has as `energy`, in mJ; it grows every 20 ms where there are `watts` too."""
     watts = json.loads(os.environ.get("LADDER_FAKE_GPU_STATE", "{}")).get("watts", 0)
-    return reported("energy") + 20 * watts * int(time.monotonic() / 0.02)
+    return state_value("energy") + 20 * watts * int(time.monotonic() / 0.02)

@@ -141,4 +141,4 @@ def test_campaigns_with_few_processes_count_only_where_few_have_many(counts, nam
 
 def test_a_spread_has_the_fewest_processes_of_a_side():
     sides = [(np.ones((PROCESSES, 1)), np.ones((n, 1))) for n in (PROCESSES, 4)]
-    assert over_campaigns([quotient_in_turns(*each) for each in sides]).spread.processes == 4
+    assert over_campaigns([quotient_in_turns(*pair) for pair in sides]).spread.processes == 4

@@ -121,10 +121,10 @@ def test_one_process_of_each_leaves_everything_undecided():
 
 def test_a_ratio_keeps_its_cases_and_equality_ignores_them():
     cases = (("here", "gemm", "blas", "n=1,cache=cold"),)
-    found = quotient([[2.0]] * 5, [[1.0]] * 5, cases)
-    assert found.inverse().cases == found.times(3.0).cases == decide(found, 2, 3).ratio.cases == cases
-    assert found == quotient([[2.0]] * 5, [[1.0]] * 5)
-    assert "gemm" not in repr(found)
+    ratio = quotient([[2.0]] * 5, [[1.0]] * 5, cases)
+    assert ratio.inverse().cases == ratio.times(3.0).cases == decide(ratio, 2, 3).ratio.cases == cases
+    assert ratio == quotient([[2.0]] * 5, [[1.0]] * 5)
+    assert "gemm" not in repr(ratio)
 
 
 def test_a_quotient_by_an_exact_time_has_the_interval_of_the_median():
@@ -143,18 +143,18 @@ def test_the_detectable_change_exceeds_the_threshold_and_grows_with_the_noise():
     assert wide.detectable(threshold=0.0) < wide.detectable()
 
 
-def around(value):
+def interval_around(value):
     return Ratio(value, value / 1.1, value * 1.1)
 
 
 def test_costs_cross_between_the_sizes_with_an_interval():
     """The ratio is 1000 / n."""
-    points = [(size, around(1000 / size)) for size in (250, 500, 2000, 4000)]
+    points = [(size, interval_around(1000 / size)) for size in (250, 500, 2000, 4000)]
     assert crossing(points) == pytest.approx((1000.0, 1000 / 1.1, 1100.0))
 
 
 def test_an_end_that_does_not_cross_is_open():
-    points = [(950, around(1000 / 950)), (1050, around(1000 / 1050))]
+    points = [(950, interval_around(1000 / 950)), (1050, interval_around(1000 / 1050))]
     value, low, high = crossing(points)
     assert value == pytest.approx(1000.0)
     assert (low, high) == (0.0, math.inf)
@@ -162,7 +162,7 @@ def test_an_end_that_does_not_cross_is_open():
 
 @pytest.mark.parametrize("ratios", [(3.0, 2.0, 1.5), (0.9, 0.5, 0.1), (0.5, 2.0, 3.0), (), (2.0,)])
 def test_costs_that_do_not_cross_have_no_crossing(ratios):
-    assert crossing([(2.0**index, around(ratio)) for index, ratio in enumerate(ratios)]) is None
+    assert crossing([(2.0**index, interval_around(ratio)) for index, ratio in enumerate(ratios)]) is None
 
 
 def points_of(*ends):

@@ -557,7 +557,7 @@ def test_without_records_nothing_is_published(local):
 def test_every_value_of_a_record_is_in_its_own_column_and_row():
     """The record has two processes, which differ in all values."""
 
-    def process(number, **more):
+    def process(number, **fields):
         first, later = 1.0 + number, 0.5 + number
         about = {
             "setup": 10.0 * first,
@@ -568,7 +568,7 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
         about["threads"] = {"runtimes": {"numba": 2 + number, "openblas": 4 + number}}
         about["checks"] = [{"name": f"{name}{number}", "error": later, "bound": 8 * first} for name in ("x", "y")]
         about["curve"] = [{"epoch": epoch, "loss": later / epoch} for epoch in (1, 2)]
-        return about | {"trace": [[f"lane{number}", f"name{number}", first, 2 * first]]} | more
+        return about | {"trace": [[f"lane{number}", f"name{number}", first, 2 * first]]} | fields
 
     ranks = [{"node": node} for node in ("a", "b", "a")]
     plain = process(0, facts={"steps": 7}, state={"reasons": ["gpu_idle"]})

@@ -65,7 +65,7 @@ def test_a_workload_describes_its_columns_and_no_others(workload):
 
 
 @pytest.mark.parametrize(
-    ("values", "stated", "kind"),
+    ("values", "declared", "kind"),
     [
         (["1", "-2"], None, "integer"),
         (["1", "2.5", "1e-05", "inf"], None, "number"),
@@ -77,8 +77,8 @@ def test_a_workload_describes_its_columns_and_no_others(workload):
         ([], None, "string"),
     ],
 )
-def test_a_type_is_the_narrowest_that_fits(values, stated, kind):
-    assert data_package.kind_of(values, stated) == kind
+def test_a_type_is_the_narrowest_that_fits(values, declared, kind):
+    assert data_package.kind_of(values, declared) == kind
 
 
 @pytest.fixture

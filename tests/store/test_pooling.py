@@ -45,7 +45,7 @@ OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
 
 
 @pytest.mark.parametrize(
-    ("found", "due"),
+    ("value", "expected"),
     {
         "middle": (study.middle(ONE), 1.0),
         "processes": (quotients.median_time(study.processes(ONE)), 1.0),
@@ -60,8 +60,8 @@ OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
         "passes": (ratios.of(*map(study.passes, (ONE, OTHER))).value, 0.5),
     }.values(),
 )
-def test_what_takes_one_case_takes_the_first_of_the_plan(found, due):
-    assert found == pytest.approx(due, rel=0.02)
+def test_what_takes_one_case_takes_the_first_of_the_plan(value, expected):
+    assert value == pytest.approx(expected, rel=0.02)
 
 
 def test_a_ratio_rests_on_the_case_that_it_is_of():
@@ -75,13 +75,13 @@ def test_cells_of_tables_have_the_time_of_one_case():
     )
 
 
-@pytest.mark.parametrize("by", [("method", "threads"), ("method",), ("variant", "dtype", "threads")])
-def test_summaries_are_of_a_case_each(by):
+@pytest.mark.parametrize("columns", [("method", "threads"), ("method",), ("variant", "dtype", "threads")])
+def test_summaries_are_of_a_case_each(columns):
     frame = medians.samples({"samples": rows()})
-    summaries = medians.summaries(frame, by)
+    summaries = medians.summaries(frame, columns)
     assert len(summaries) == study.count(frame) == 4
     assert summaries["median"].map(is_of_one).all()
-    assert medians.first_cases(summaries, by)["median"].max() < 2
+    assert medians.first_cases(summaries, columns)["median"].max() < 2
 
 
 def test_a_case_of_two_experiments_is_summed_up_once():

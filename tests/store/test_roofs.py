@@ -18,16 +18,18 @@ COLUMNS = {*roofs.COLUMNS, "machine", "phase"}
 MAX_SHARE = 1.02
 
 
-def call(workload, seconds, device="host", precision="float64", threads=1, kernel=None, cache="cold", **more):
+def call(
+    workload, seconds, device="host", precision="float64", threads=1, kernel=None, cache="cold", **further_columns
+):
     """A timed call of 1000 FLOPs and 1000 bytes."""
-    sizes = f"kernel={kernel}" if kernel else f"dtype={more.pop('dtype', precision)}"
+    sizes = f"kernel={kernel}" if kernel else f"dtype={further_columns.pop('dtype', precision)}"
     tuning = f"threads={threads}" if device == "host" else f"math={precision if '32' in precision else 'default'}"
     tuning = tuning.replace("math=float32", "math=default")
     variant = "cublas" if device == "cuda" else "blas"
     row = {"machine": "here", "experiment": "any", "phase": "total", "workload": workload, "variant": variant}
     row |= {"case": f"{sizes},n={seconds!r},cache={cache},{tuning}", "device": device, "precision": precision}
     row |= {"threads": threads if device == "host" else None, "kernel": kernel, "cache": cache, "flops": 1000}
-    return row | {"bytes": 1000, "seconds": seconds} | more
+    return row | {"bytes": 1000, "seconds": seconds} | further_columns
 
 
 def study(*calls):

@@ -45,7 +45,7 @@ def folder(monkeypatch, tmp_path):
     )
 
 
-def changed(change, name="samples"):
+def changed_folder(change, name="samples"):
     """Change the text of a table and of its publication."""
     path = Path(f"{name}.csv")
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
@@ -111,7 +111,7 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
     ],
 )
 def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
-    changed(change)
+    changed_folder(change)
     assert all(mistake in message for message in messages_of())
 
 
@@ -129,13 +129,13 @@ def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
 )
 @pytest.mark.parametrize("name", ["samples", "checks"])
 def test_what_is_published_has_rows_of_its_machine(name, change, mistake):
-    changed(change, name)
+    changed_folder(change, name)
     with pytest.raises(LadderError, match=mistake):
         stored.published(".", name, "small")
 
 
 def test_a_cell_of_several_lines_is_a_cell():
-    changed(lambda text: text.replace("not measured", '"not,\nmeasured"'), "missing")
+    changed_folder(lambda text: text.replace("not measured", '"not,\nmeasured"'), "missing")
     assert stored.load(".")["missing"]["why"].tolist() == ["not,\nmeasured"] * 3
 
 

@@ -16,7 +16,7 @@ from ladder.store import study
 from ladder.store.study import Study
 
 
-def rows(*seconds, process=0, **more):
+def rows(*seconds, process=0, **further_columns):
     """Rows of a case, one for each sample."""
     columns = {
         "machine": "here",
@@ -33,7 +33,7 @@ def rows(*seconds, process=0, **more):
         "threads": 1,
         "converged": True,
     }
-    columns |= {"flops": 8.0, "bytes": 4.0} | more
+    columns |= {"flops": 8.0, "bytes": 4.0} | further_columns
     return [columns | {"sample": number, "seconds": time} for number, time in enumerate(seconds)]
 
 
@@ -157,9 +157,9 @@ def test_the_protocol_is_reported_with_its_units():
     assert numbers == {name: f"\\num{{{count}}}" for name, count in counts.items()} | units
 
 
-def checked(case, *errors, bound=1.0, **more):
+def check_rows(case, *errors, bound=1.0, **further_columns):
     """Checks of a case, one for each error."""
-    samples = rows(*errors, case=case, **more)
+    samples = rows(*errors, case=case, **further_columns)
     return [
         row | {"check": f"c{row['sample']}", "error": row["seconds"], "bound": bound, "dtype": "float64"}
         for row in samples
@@ -168,8 +168,8 @@ def checked(case, *errors, bound=1.0, **more):
 
 def test_validation_tells_the_check_that_uses_most_of_its_bound():
     """It isn't that with the largest error; a check in two experiments counts once."""
-    repeated = checked("b", 0.25, variant="tiled", bound=0.5)
-    checks = frame(checked("a", 0.4, 0.1), repeated, repeated)
+    repeated = check_rows("b", 0.25, variant="tiled", bound=0.5)
+    checks = frame(check_rows("a", 0.4, 0.1), repeated, repeated)
     machine = Study({"one": {"checks": checks, "samples": frame(rows(1.0))}}, "here")
     numbers = about.validation(machine)
     assert (numbers["checks"], numbers["worst-share"]) == (r"\num{3}", r"\qty{50.0}{\percent}")

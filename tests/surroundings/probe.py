@@ -42,50 +42,62 @@ def main():
     answer, sys.stdout = sys.stdout, sys.stderr
     SCRATCH.mkdir(parents=True)
     try:
-        print(json.dumps(said(options), sort_keys=True), file=answer)
+        print(json.dumps(describe(options), sort_keys=True), file=answer)
     except LadderError as error:
         sys.exit(f"ladder: {error}")
 
 
-def said(options):
+def describe(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
     locations.search_folders(config["variant_folders"])
-    found = targets.this_machine(config)
-    planned = plan.plan(config, found)
-    (experiment,) = {one.experiment for one in planned}
-    cases = {one.case.variant: one.case for one in planned}
+    machines = targets.this_machine(config)
+    planned = plan.plan(config, machines)
+    (experiment,) = {item.experiment for item in planned}
+    cases = {item.case.variant: item.case for item in planned}
     answer = {
-        "label": found["cpu"].label,
+        "label": machines["cpu"].label,
         "cpu": cpus.cpu(),
         "cores": description.cores(),
         "plan": plan.document(planned, experiment),
-        "libraries": sorted(str(libraries.path_of(*one)) for case in cases.values() for one in libraries.of_case(case)),
+        "libraries": sorted(
+            str(libraries.path_of(*item)) for case in cases.values() for item in libraries.of_case(case)
+        ),
         "origin": revision.current(),
-        "workers": {name: of_families(environment.of_worker(case)) for name, case in cases.items()},
+        "workers": {name: runtime_variables(environment.of_worker(case)) for name, case in cases.items()},
     }
     if options.measure:
-        answer["record"] = measured(cases[options.measure], found["cpu"].launcher)
+        answer["record"] = measure(cases[options.measure], machines["cpu"].launcher)
     if options.figure:
-        answer["figure"] = drawn(options.figure)
+        answer["figure"] = draw(options.figure)
     if options.typeset:
         answer["typeset"] = typeset()
     return answer
 
 
-def of_families(variables):
+def runtime_variables(variables):
     """The variables of runtimes among these, except the folder of Numba's cache, which depends on the code."""
     return {name: value for name, value in variables.items() if FAMILIES.fullmatch(name) and "CACHE_DIR" not in name}
 
 
 def run(*arguments):
-    __main__.main([str(one) for one in arguments])
+    __main__.main([str(argument) for argument in arguments])
 
 
-def measured(case, launcher):
+def measure(case, launcher):
     """The contents of a case's record: its fastest sample, what was compiled, the number of threads, its origin."""
     out = SCRATCH / "record.json"
-    rest = ["--launcher", launcher] if launcher and case.ranks > 1 else []
-    run("measure", case.workload, case.variant, case.slug, "--out", out, "--protocol", json.dumps(PROTOCOL), *rest)
+    launcher_options = ["--launcher", launcher] if launcher and case.ranks > 1 else []
+    run(
+        "measure",
+        case.workload,
+        case.variant,
+        case.slug,
+        "--out",
+        out,
+        "--protocol",
+        json.dumps(PROTOCOL),
+        *launcher_options,
+    )
     record = json.loads(out.read_text(encoding="utf-8"))
     (process,) = record["processes"]
     return {
@@ -99,7 +111,7 @@ def measured(case, launcher):
     }
 
 
-def drawn(name):
+def draw(name):
     """The digests of a figure's files, drawn from the tables that lie in the study."""
     folders = sorted(path.parent for path in Path("results/tables").glob("*/samples.csv"))
     run("figure", name, *(f"--tables={folder}" for folder in folders), "--out", SCRATCH / name)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from faults import small
+from faults import small_study
 from ladder.records import record
-from surroundings import cells, stage
+from surroundings import cells, matrix_study
 
 pytestmark = [pytest.mark.slow, pytest.mark.surroundings]
 # Where the C library's sources of locales lie.
@@ -25,30 +25,34 @@ TRANSLATED = {"lscpu": "s/Model name:/Modellname:/; s/^Flags:/Markierungen:/"}  
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory, worker_id):
+def baseline(tmp_path_factory, worker_id):
     """The study and what it is in plain surroundings, shared by all processes of a run of tests."""
     base = tmp_path_factory.getbasetemp()
-    return stage.baseline((base if worker_id == "master" else base.parent) / "surroundings")
+    return matrix_study.baseline((base if worker_id == "master" else base.parent) / "surroundings")
 
 
-def require_same(found, plain, *apart):
+def require_same(answer, baseline, *excluded_keys):
     """Fail unless an answer is the plain one or a sentence."""
-    if found.status:
-        found.sentence()
+    if answer.status:
+        answer.sentence()
         return
-    none(stage.differences(found.answer, plain[1], *apart) + of_record(found, plain))
+    require_no_differences(
+        matrix_study.differences(answer.description, baseline[1], *excluded_keys) + record_differences(answer, baseline)
+    )
 
 
-def of_record(found, plain):
+def record_differences(answer, baseline):
     """What differs between the record in an answer, if there is one, and that of the same variant's."""
-    if "record" not in found.answer:
+    if "record" not in answer.description:
         return []
-    records = [one.answer["record"] for one in plain[2].values()]
-    own = found.answer["record"]
-    return stage.of_record(own, next(one for one in records if one["variant"] == own["variant"]))
+    records = [plain_answer.description["record"] for plain_answer in baseline[2].values()]
+    record = answer.description["record"]
+    return matrix_study.record_differences(
+        record, next(expected for expected in records if expected["variant"] == record["variant"])
+    )
 
 
-def none(differences):
+def require_no_differences(differences):
     if differences:
         pytest.fail("\n".join(differences), pytrace=False)
 
@@ -70,7 +74,7 @@ def translated(tmp_path):
 
 
 @pytest.mark.parametrize("name", cells.LOCALES)
-def test_a_locale(name, plain, translated, tmp_path):
+def test_a_locale(name, baseline, translated, tmp_path):
     variables, sources = cells.LOCALES[name]
     if sources:
         if not (LOCALE_SOURCES / sources[0]).exists() or not shutil.which("localedef"):
@@ -78,9 +82,11 @@ def test_a_locale(name, plain, translated, tmp_path):
         subprocess.run(["localedef", "-i", sources[0], "-f", sources[1], tmp_path / ".".join(sources)], check=True)
         variables = variables | {"LOCPATH": str(tmp_path)}
     measured = ["--measure", "blas"] if sources else []
-    found = stage.ask(plain[0], "--figure", stage.FIGURE, *measured, variables=variables, path=[translated])
-    assert not found.status, found.text
-    require_same(found, plain)
+    answer = matrix_study.run_probe(
+        baseline[0], "--figure", matrix_study.FIGURE, *measured, variables=variables, path=[translated]
+    )
+    assert not answer.status, answer.text
+    require_same(answer, baseline)
 
 
 @pytest.fixture
@@ -89,72 +95,82 @@ def values(tmp_path):
     style, library = tmp_path / "matplotlibrc", tmp_path / "libnothing.so"
     style.write_text("font.size: 40\nlines.linewidth: 9\naxes.facecolor: red\nsvg.hashsalt: other\n")
     subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", library], check=True)
-    subprocess.run([*stage.GIT, "init", "--quiet", tmp_path / "repository"], check=True)
+    subprocess.run([*matrix_study.GIT, "init", "--quiet", tmp_path / "repository"], check=True)
     (tmp_path / "folder").mkdir()
     names = {"folder": "folder", "repository": "repository/.git"}
     return {name: tmp_path / path for name, path in names.items()} | {"library": library, "style": style}
 
 
 @pytest.mark.parametrize("name", cells.VARIABLES)
-def test_variables_of_runtimes(name, plain, values):
+def test_variables_of_runtimes(name, baseline, values):
     """They change neither what is measured nor what is drawn, and workers start without them."""
-    study, _, records = plain
+    study, _, records = baseline
     variant, variables = cells.VARIABLES[name]
     if variant not in records:
         pytest.skip(f"{variant} can't run on this machine")
-    given = {one: text.format_map(values) for one, text in variables.items()}
-    figure = ["--figure", stage.FIGURE] if variant == "blas" else []
-    found = stage.ask(study, "--measure", variant, *figure, variables=given)
-    require_same(found, plain)
+    expanded_variables = {name: text.format_map(values) for name, text in variables.items()}
+    figure = ["--figure", matrix_study.FIGURE] if variant == "blas" else []
+    answer = matrix_study.run_probe(study, "--measure", variant, *figure, variables=expanded_variables)
+    require_same(answer, baseline)
     if variant == "openmp":  # nothing that was compiled there stays for others
-        none(of_record(stage.ask(study, "--measure", variant), plain))
+        require_no_differences(record_differences(matrix_study.run_probe(study, "--measure", variant), baseline))
 
 
 @pytest.mark.parametrize("name", cells.FOLDERS)
-def test_a_folder(name, plain, tmp_path):
-    folder = stage.copied(plain[0], tmp_path / cells.FOLDERS[name])
-    found = stage.ask(folder, "--figure", stage.FIGURE, "--typeset", "--measure", "c_openmp")
-    require_same(found, plain)
-    run = snakemake(folder, plain)
+def test_a_folder(name, baseline, tmp_path):
+    folder = matrix_study.copy_study(baseline[0], tmp_path / cells.FOLDERS[name])
+    answer = matrix_study.run_probe(folder, "--figure", matrix_study.FIGURE, "--typeset", "--measure", "c_openmp")
+    require_same(answer, baseline)
+    run = snakemake(folder, baseline)
     if run.status:
         assert "ladder: " in run.text
         assert not list((folder / "results").rglob("records/**/*.json"))
     else:
         assert "1 was measured now" in run.text
-        assert not found.status
+        assert not answer.status
 
 
-def test_a_folder_that_is_a_link(plain, tmp_path):
-    (tmp_path / "link").symlink_to(stage.copied(plain[0], tmp_path / "elsewhere/study"))
-    require_same(stage.ask(tmp_path / "link", "--figure", stage.FIGURE, "--measure", "blas"), plain)
+def test_a_folder_that_is_a_link(baseline, tmp_path):
+    (tmp_path / "link").symlink_to(matrix_study.copy_study(baseline[0], tmp_path / "elsewhere/study"))
+    require_same(
+        matrix_study.run_probe(tmp_path / "link", "--figure", matrix_study.FIGURE, "--measure", "blas"), baseline
+    )
 
 
-def test_modules_of_the_user_in_the_folder_replace_none_of_python_s(plain, tmp_path):
-    folder = stage.copied(plain[0], tmp_path / "study")
+def test_modules_of_the_user_in_the_folder_replace_none_of_python_s(baseline, tmp_path):
+    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
     for name in ("code", "json", "numbers", "random", "statistics", "types"):
         (folder / f"{name}.py").write_text("raise SystemExit('from the folder')")
-    assert "1 was measured now" in snakemake(folder, plain).text
+    assert "1 was measured now" in snakemake(folder, baseline).text
 
 
-def snakemake(folder, plain):
+def snakemake(folder, baseline):
     """Run Snakemake on one case of the study in a folder: how it ended, without a traceback.
 
     Like the program `snakemake`, it doesn't search the working folder for modules.
     """
-    command = [sys.executable, "-P", "-m", "snakemake", target(plain), "--configfile", "study.yaml"]
-    environment = stage.plain_environment() | {"PYTHONPATH": stage.code(folder), "XDG_RUNTIME_DIR": str(folder)}
+    command = [sys.executable, "-P", "-m", "snakemake", target(baseline), "--configfile", "study.yaml"]
+    environment = matrix_study.plain_environment() | {
+        "PYTHONPATH": matrix_study.source_path(folder),
+        "XDG_RUNTIME_DIR": str(folder),
+    }
     done = subprocess.run(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=stage.LIMIT
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=matrix_study.PROBE_TIMEOUT,
     )
     text = (done.stdout + done.stderr).decode(errors="replace")
     assert "Traceback" not in text, text
-    return small.Outcome(text, done.returncode)
+    return small_study.Outcome(text, done.returncode)
 
 
-def target(plain):
+def target(baseline):
     """The path of the record of one case of the study."""
-    (key,) = (case["key"] for case in plain[1]["plan"]["cases"] if case["key"].startswith("gemm/blas/"))
-    return record.path_of(plain[1]["label"], key)
+    (key,) = (case["key"] for case in baseline[1]["plan"]["cases"] if case["key"].startswith("gemm/blas/"))
+    return record.path_of(baseline[1]["label"], key)
 
 
 # What each state of git makes of a copy, the origins that are right there, and the variables of the probe.
@@ -171,7 +187,7 @@ def inside_another(folder):
     shutil.rmtree(folder / ".git")
     commit = ["commit", "--quiet", "--allow-empty", "--message", "Another one"]
     for words in (["init", "--quiet"], commit):
-        subprocess.run([*stage.GIT, *words], cwd=folder.parent, check=True)
+        subprocess.run([*matrix_study.GIT, *words], cwd=folder.parent, check=True)
 
 
 def without_git(folder):
@@ -205,37 +221,37 @@ GIT = {
 
 
 @pytest.mark.parametrize("name", GIT)
-def test_a_state_of_git(name, plain, tmp_path):
-    prepare, right = GIT[name]
-    folder = stage.copied(plain[0], tmp_path / "outer/study")
+def test_a_state_of_git(name, baseline, tmp_path):
+    prepare, expected_origins = GIT[name]
+    folder = matrix_study.copy_study(baseline[0], tmp_path / "outer/study")
     prepare(folder)
-    found = stage.ask(folder, path=[folder.parent / "bin"])
-    require_same(found, plain, "origin")
-    if found.status:
+    answer = matrix_study.run_probe(folder, path=[folder.parent / "bin"])
+    require_same(answer, baseline, "origin")
+    if answer.status:
         return
-    origin = found.answer["origin"]
-    commit = origin["commit"] == plain[1]["origin"]["commit"] or origin["commit"]
-    assert (commit, origin["dirty"]) in right
+    origin = answer.description["origin"]
+    commit = origin["commit"] == baseline[1]["origin"]["commit"] or origin["commit"]
+    assert (commit, origin["dirty"]) in expected_origins
     if name == "owned by somebody else" and commit == UNKNOWN:
-        assert "safe.directory" in found.text or "LADDER_COMMIT" in found.text
+        assert "safe.directory" in answer.text or "LADDER_COMMIT" in answer.text
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_what_the_project_makes_changes_no_origin(plain, tmp_path, link):
+def test_what_the_project_makes_changes_no_origin(baseline, tmp_path, link):
     """Records, figures and what is published don't make the sources dirty, also where `results` is a link."""
-    folder = stage.copied(plain[0], tmp_path / "study")
+    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
     published = folder / "results/published/there/machine.json"
     published.parent.mkdir(parents=True)
     published.write_text("{}")
     for words in (["add", "--force", published], ["commit", "--quiet", "--message", "Published"]):
-        subprocess.run([*stage.GIT, *words], cwd=folder, check=True)
-    before = stage.ask(folder).answer["origin"]
+        subprocess.run([*matrix_study.GIT, *words], cwd=folder, check=True)
+    before = matrix_study.run_probe(folder).description["origin"]
     published.write_text('{"machine": "there"}')
     if link:
         (folder / "results").rename(tmp_path / "results")
         (folder / "results").symlink_to(tmp_path / "results")
-    found = stage.ask(folder, "--measure", "blas")
-    assert found.answer["record"]["source"] == before == {"commit": before["commit"], "dirty": False}
+    answer = matrix_study.run_probe(folder, "--measure", "blas")
+    assert answer.description["record"]["source"] == before == {"commit": before["commit"], "dirty": False}
 
 
 def left_by_a_killed_run(folder):
@@ -269,18 +285,18 @@ def make_writable(folder):
 
 
 @pytest.mark.parametrize("leave", [left_by_a_killed_run, of_another_host])
-def test_a_lock_that_is_left_holds_nobody_up(leave, plain, tmp_path):
-    folder = stage.copied(plain[0], tmp_path / "study")
+def test_a_lock_that_is_left_holds_nobody_up(leave, baseline, tmp_path):
+    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
     leave(folder)
-    run = snakemake(folder, plain)
+    run = snakemake(folder, baseline)
     assert not run.status, run.text
 
 
-def test_a_lock_that_cannot_be_written_is_a_sentence(plain, tmp_path):
-    folder = stage.copied(plain[0], tmp_path / "study")
+def test_a_lock_that_cannot_be_written_is_a_sentence(baseline, tmp_path):
+    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
     unwritable(folder)
     try:
-        run = snakemake(folder, plain)
+        run = snakemake(folder, baseline)
     finally:
         make_writable(folder)
     assert run.status
@@ -304,53 +320,57 @@ def holder(path, text):
         process.wait()
 
 
-def test_a_live_run_keeps_its_folder_until_it_ends(plain, tmp_path):
-    folder = stage.copied(plain[0], tmp_path / "study")
+def test_a_live_run_keeps_its_folder_until_it_ends(baseline, tmp_path):
+    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
     left_by_a_killed_run(folder)
     locks = folder / ".snakemake/locks"
-    (locks / "0.output.lock").write_text(f"{target(plain)}\n")
+    (locks / "0.output.lock").write_text(f"{target(baseline)}\n")
     with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
-        assert snakemake(folder, plain).status
-    assert not snakemake(folder, plain).status
+        assert snakemake(folder, baseline).status
+    assert not snakemake(folder, baseline).status
 
 
-def test_one_lock_a_machine_whatever_the_surroundings(plain, tmp_path):
+def test_one_lock_a_machine_whatever_the_surroundings(baseline, tmp_path):
     """Two measurements with other folders of the session never time at once; the one that waits says so."""
-    study = plain[0]
-    command = [sys.executable, stage.PROBE, "--measure", "blas"]
+    study = baseline[0]
+    command = [sys.executable, matrix_study.PROBE, "--measure", "blas"]
     path = {"PYTHONPATH": f"{study}/src"}
-    outer = stage.copied(study, tmp_path / "outer")
+    outer = matrix_study.copy_study(study, tmp_path / "outer")
     lines = ["import time", "from ladder.records import locks", "with locks.timing_lock():"]
     holding = "\n".join([*lines, "    print('held', flush=True)", "    time.sleep(600)"])
     first = subprocess.Popen(
         [sys.executable, "-c", holding],
         cwd=outer,
-        env=stage.plain_environment() | path | {"XDG_RUNTIME_DIR": str(tmp_path)},
+        env=matrix_study.plain_environment() | path | {"XDG_RUNTIME_DIR": str(tmp_path)},
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
         first.stdout.readline()
         second = subprocess.Popen(
-            command, cwd=study, env=stage.plain_environment() | path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            command,
+            cwd=study,
+            env=matrix_study.plain_environment() | path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         time.sleep(6)
         assert second.poll() is None, "it didn't wait"
     finally:
         first.kill()
         first.wait()
-    _, told = second.communicate(timeout=stage.LIMIT)
-    assert second.returncode == 0, told
-    assert b"wait" in told.lower()
+    _, message = second.communicate(timeout=matrix_study.PROBE_TIMEOUT)
+    assert second.returncode == 0, message
+    assert b"wait" in message.lower()
 
 
-def test_a_lock_that_is_deleted_while_it_is_held(plain, tmp_path):
+def test_a_lock_that_is_deleted_while_it_is_held(baseline, tmp_path):
     """Whoever comes then neither times beside its holder nor fails."""
-    folder = stage.copied(plain[0], tmp_path / "study")
+    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
     (folder / ".snakemake").mkdir()
     with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
         (folder / ".snakemake/ladder.lock").unlink()
-        run = snakemake(folder, plain)
+        run = snakemake(folder, baseline)
     assert not run.status or "ladder: " in run.text or "locked" in run.text
 
 
@@ -359,14 +379,14 @@ REAL = Path("/sys/fs/cgroup/cpu")
 
 @pytest.mark.skipif(not os.access(REAL / "cgroup.procs", os.W_OK), reason="no group of version 1 can be made here")
 @pytest.mark.parametrize(("quota", "inner"), [(100_000, False), (50_000, False), (100_000, True)])
-def test_a_quota_of_a_real_control_group(quota, inner, plain):
+def test_a_quota_of_a_real_control_group(quota, inner, baseline):
     outer = REAL / f"surroundings-{os.getpid()}-{quota}-{inner}"
     groups = [outer, outer / "inner"] if inner else [outer]
     try:
         for group in groups:
             group.mkdir()
         (outer / "cpu.cfs_quota_us").write_text(str(quota))
-        require_quota(plain, quota / 100_000, f"echo $$ > {groups[-1]}/cgroup.procs")
+        require_quota(baseline, quota / 100_000, f"echo $$ > {groups[-1]}/cgroup.procs")
     finally:
         for group in reversed(groups):
             group.rmdir()
@@ -382,7 +402,7 @@ KINDS = {2: ("cgroup2", "cgroup2", "0::"), 1: ("cgroup", "rw,cpu,cpuacct", "4:cp
 
 
 @pytest.mark.parametrize("name", cells.GROUPS)
-def test_a_made_up_control_group(name, plain, tmp_path):
+def test_a_made_up_control_group(name, baseline, tmp_path):
     version, group, quotas, cpus = cells.GROUPS[name]
     kind, options, line = KINDS[version]
     root = tmp_path / "groups" / ("cpu,cpuacct" if version == 1 else "")
@@ -399,16 +419,16 @@ def test_a_made_up_control_group(name, plain, tmp_path):
     (tmp_path / "mountinfo").write_text(f"30 20 0:26 / {place} rw - {kind} {kind} {options}\n")
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")
-    require_quota(plain, cpus, MADE_UP.format(home=tmp_path), "unshare", "--mount")
+    require_quota(baseline, cpus, MADE_UP.format(home=tmp_path), "unshare", "--mount")
 
 
-def require_quota(plain, cpus, enter, *wrapper):
+def require_quota(baseline, cpus, enter, *wrapper):
     """The label counts the CPUs of a quota; what is timed with less than it works on is refused, or it is said."""
-    command = f"{enter}\nexec {sys.executable} {stage.PROBE} {'--measure blas' if cpus and cpus < 1 else ''}"
+    command = f"{enter}\nexec {sys.executable} {matrix_study.PROBE} {'--measure blas' if cpus and cpus < 1 else ''}"
     done = subprocess.run(
         [*wrapper, "sh", "-e", "-c", command],
-        cwd=plain[0],
-        env=stage.plain_environment() | {"PYTHONPATH": f"{plain[0]}/src"},
+        cwd=baseline[0],
+        env=matrix_study.plain_environment() | {"PYTHONPATH": f"{baseline[0]}/src"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -417,7 +437,7 @@ def require_quota(plain, cpus, enter, *wrapper):
     if cpus and cpus < 1:
         assert "quota" in done.stderr, done.stderr
     else:
-        cores = min(cpus or plain[1]["cores"], plain[1]["cores"])
+        cores = min(cpus or baseline[1]["cores"], baseline[1]["cores"])
         assert json.loads(done.stdout)["cores"] == cores
         assert json.loads(done.stdout)["label"].endswith(f"-{cores:g}c")
 
@@ -426,30 +446,35 @@ PYTHONS = ("python3.12", "python3.13", "python3.14")
 
 
 @pytest.mark.parametrize("name", PYTHONS)
-def test_another_python(name, plain, tmp_path):
+def test_another_python(name, baseline, tmp_path):
     """The same study in an environment of the pinned packages: the same cases, fingerprints, origins and figures."""
     python = working(name)
     if not python:
         pytest.skip(f"there is no {name}: name a folder that has one in PATH")
     subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
-    own = tmp_path / "venv/bin/python"
+    python = tmp_path / "venv/bin/python"
     done = subprocess.run(
-        [own, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements.txt"],
+        [python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements.txt"],
         capture_output=True,
     )
     if done.returncode:
         pytest.skip(f"the packages can't be installed for {name}: {done.stderr.decode()[-300:]}")
-    folder = stage.copied(plain[0], tmp_path / "study")
-    found = [stage.ask(folder, "--figure", stage.FIGURE, "--measure", "openmp", python=own) for _ in range(2)][1]
+    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
+    answer = [
+        matrix_study.run_probe(folder, "--figure", matrix_study.FIGURE, "--measure", "openmp", python=python)
+        for _ in range(2)
+    ][1]
     # NumPy and SciPy are pinned to other versions for some Pythons, which bring other versions of their BLAS.
-    unlike = [text for text in of_record(found, plain) if not text.startswith("record.threads.runtimes.blas-")]
-    none(stage.differences(found.answer, plain[1]) + unlike)
-    assert counts_of_blas(found) == counts_of_blas(plain[2]["openmp"])
+    unlike = [
+        text for text in record_differences(answer, baseline) if not text.startswith("record.threads.runtimes.blas-")
+    ]
+    require_no_differences(matrix_study.differences(answer.description, baseline[1]) + unlike)
+    assert counts_of_blas(answer) == counts_of_blas(baseline[2]["openmp"])
 
 
 def counts_of_blas(answer):
     """The libraries of BLAS in an answer's record without their versions, each with its threads."""
-    runtimes = answer.answer["record"]["threads"]["runtimes"]
+    runtimes = answer.description["record"]["threads"]["runtimes"]
     return sorted((name.rpartition("-")[0], count) for name, count in runtimes.items() if name.startswith("blas-"))
 
 

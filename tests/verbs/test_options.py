@@ -22,7 +22,7 @@ def options_of(verb):
     return {action.dest for action in parser._actions}
 
 
-def used(verb):
+def options_in_code(verb):
     """The names that a verb's module reads from its options, as attributes or strings."""
     tree = ast.parse((ROOT / f"src/ladder/verbs/{verb}.py").read_text(encoding="utf-8"))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "add_arguments"]
@@ -35,7 +35,7 @@ def used(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_option_is_ignored(verb):
-    assert options_of(verb) <= used(verb)
+    assert options_of(verb) <= options_in_code(verb)
 
 
 @pytest.fixture

@@ -122,15 +122,15 @@ def test_a_short_kernels_time_is_its_own(script, monkeypatch, tmp_path):
 @pytest.mark.workflow
 def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
     overhead = script("overhead")
-    monkeypatch.setattr(overhead, "FEW", 1)
+    monkeypatch.setattr(overhead, "FEW_CASES", 1)
     monkeypatch.setattr("sys.argv", ["overhead.py", "--cases", "17", "--jobs", "1"])
     with pytest.raises(SystemExit):
         overhead.main()
     output = capsys.readouterr().out
     assert "planning 17 cases" in output
     parts = [float(line.split(":")[1].split("s")[0]) for line in output.splitlines()[1:]]
-    job, measuring, workers, rest, overhead = parts
-    assert overhead == pytest.approx(workers + rest, abs=0.02)
+    job, measuring, workers, startup, overhead = parts
+    assert overhead == pytest.approx(workers + startup, abs=0.02)
     assert job == pytest.approx(measuring + overhead, abs=0.02)
 
 
@@ -149,7 +149,7 @@ def test_shapes_are_those_of_the_seed_and_within_the_limits(script, workload, de
         bytes_of_all = sum(
             math.prod(shape) * np.dtype(dtype).itemsize for part in arrays for shape, dtype in part.values()
         )
-        assert bytes_of_all <= 1.1 * shapes.BYTES[device]
+        assert bytes_of_all <= 1.1 * shapes.MAX_BYTES[device]
 
 
 def test_the_summary_names_the_worst_shapes_and_the_classes_that_lose(script, capsys):

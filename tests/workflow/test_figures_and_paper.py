@@ -15,7 +15,7 @@ from ladder.workflow.paper import Paper
 from small_plans import experiment, read_plan
 
 BLAS = {"blas": {"threads": 1}}
-STATED = {
+FIGURE_CONSTANTS = {
     "lines": {"EXPERIMENTS": ("one",)},
     "peaks": {"EXPERIMENTS": ("one", "two"), "USES_CEILINGS": True},
     "digits": {"USES_DATA": True},
@@ -35,8 +35,8 @@ def folder(tmp_path, monkeypatch):
 def four_figures(monkeypatch):
     """Figures of tables, of tables and ceilings, of data (in `mlp`) and of artefacts."""
     defaults = figures.CONSTANTS | LABELS
-    monkeypatch.setattr(figures, "names", lambda: list(STATED))
-    monkeypatch.setattr(figures, "constants", lambda name: defaults | STATED[name])
+    monkeypatch.setattr(figures, "names", lambda: list(FIGURE_CONSTANTS))
+    monkeypatch.setattr(figures, "constants", lambda name: defaults | FIGURE_CONSTANTS[name])
     monkeypatch.setattr(figures, "workload", lambda name: "mlp" if name == "digits" else "net")
     monkeypatch.setattr("ladder.catalogue.datasets.artefacts", lambda workload: {"a.npz": None})
     monkeypatch.setattr("ladder.catalogue.datasets.is_artefact", lambda name: name == "net/a.npz")
@@ -47,7 +47,7 @@ def figures_of(experiments, **changes):
     return Figures(study, Ceilings(study))
 
 
-def of(figure):
+def figure_wildcards(figure):
     """The wildcards of a figure's job."""
     return SimpleNamespace(figure=figure)
 
@@ -56,9 +56,11 @@ def test_a_figure_is_drawn_of_its_experiments_if_what_it_shows_is_available():
     assert figures_of({"one": experiment(BLAS)}).names == ["lines", "pictures"]
     training = experiment({"host": {"product": "blas", "threads": 1}}, "mlp", TRAINING | {"source": "digits"})
     figures_of_plan = figures_of({"one": experiment(BLAS), "two": training})
-    assert figures_of_plan.names == list(STATED)
-    assert figures_of_plan.data_option(of("digits")) == "--data=results/data/digits"
-    assert [Path(path).parent.name for path in figures_of_plan.data_and_artefacts(of("digits"))] == ["digits"] * 4
+    assert figures_of_plan.names == list(FIGURE_CONSTANTS)
+    assert figures_of_plan.data_option(figure_wildcards("digits")) == "--data=results/data/digits"
+    assert [Path(path).parent.name for path in figures_of_plan.data_and_artefacts(figure_wildcards("digits"))] == [
+        "digits"
+    ] * 4
 
 
 def test_without_measurements_data_are_not_downloaded_for_a_figure():
@@ -69,13 +71,19 @@ def test_without_measurements_data_are_not_downloaded_for_a_figure():
 
 def test_a_figure_reads_the_tables_ceilings_and_artefacts_that_it_states():
     figures_of_plan = figures_of({"one": experiment(BLAS), "two": experiment(BLAS), "ceiling": experiment(BLAS)})
-    assert figures_of_plan.tables(of("lines")) == [f"results/tables/one/{table}.csv" for table in TABLES]
-    assert figures_of_plan.table_options(of("peaks")) == ["--tables=results/tables/one", "--tables=results/tables/two"]
-    assert (figures_of_plan.roofs(of("lines")), figures_of_plan.roofs_option(of("lines"))) == ([], [])
-    assert figures_of_plan.roofs_option(of("peaks")) == ["--ceilings=results/roofs.json"]
-    assert figures_of_plan.artefact_options(of("pictures")) == ["--artefact=a.npz=results/data/net/a.npz"]
-    assert figures_of_plan.data_option(of("lines")) == ""
-    assert (figures_of_plan.category(of("lines")), figures_of_plan.labels(of("lines"))) == (
+    assert figures_of_plan.tables(figure_wildcards("lines")) == [f"results/tables/one/{table}.csv" for table in TABLES]
+    assert figures_of_plan.table_options(figure_wildcards("peaks")) == [
+        "--tables=results/tables/one",
+        "--tables=results/tables/two",
+    ]
+    assert (
+        figures_of_plan.roofs(figure_wildcards("lines")),
+        figures_of_plan.roofs_option(figure_wildcards("lines")),
+    ) == ([], [])
+    assert figures_of_plan.roofs_option(figure_wildcards("peaks")) == ["--ceilings=results/roofs.json"]
+    assert figures_of_plan.artefact_options(figure_wildcards("pictures")) == ["--artefact=a.npz=results/data/net/a.npz"]
+    assert figures_of_plan.data_option(figure_wildcards("lines")) == ""
+    assert (figures_of_plan.category(figure_wildcards("lines")), figures_of_plan.labels(figure_wildcards("lines"))) == (
         "A group",
         {"figure": "A title"},
     )

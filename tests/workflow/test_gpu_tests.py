@@ -24,7 +24,7 @@ from ladder.records import files
 MEMCHECK = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"
 RACECHECK = "========= RACECHECK SUMMARY: {} hazards displayed ({} errors, 0 warnings)\n"
 # A stand-in for compute-sanitizer and the process that it watches; a case's name says what goes wrong with its run.
-STAND_IN = r"""#!/bin/sh
+FAKE_SANITIZER = r"""#!/bin/sh
 until [ "${1##*/}" = kernel_cases.py ]; do shift; done; shift
 printf '%s\n' "$@"
 cases=$#; errors=0; status=0
@@ -79,36 +79,38 @@ def summary(**changes):
     ],
 )
 def test_what_a_tool_found(last, errors):
-    found = gpu_tests.parse_output(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
-    assert (found["cases"], found["errors"]) == (3, errors)
-    assert gpu_tests.is_complete(found) == (errors is not None)
-    assert gpu_tests.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()})) == (errors == 0)
+    result = gpu_tests.parse_output(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
+    assert (result["cases"], result["errors"]) == (3, errors)
+    assert gpu_tests.is_complete(result) == (errors is not None)
+    assert gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete()})) == (errors == 0)
 
 
 def test_a_run_that_ended_early_is_not_complete():
-    found = gpu_tests.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
-    assert not gpu_tests.is_complete(found)
-    told = summary(sanitizers={"memcheck": gpu_tests.merge([complete(), found], requested=6), "racecheck": complete(2)})
-    assert not gpu_tests.is_clean(told)
+    result = gpu_tests.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
+    assert not gpu_tests.is_complete(result)
+    gpu_summary = summary(
+        sanitizers={"memcheck": gpu_tests.merge([complete(), result], requested=6), "racecheck": complete(2)}
+    )
+    assert not gpu_tests.is_clean(gpu_summary)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
-    assert not_done in gpu_tests.lines(told)
-    assert "racecheck: 2 errors in 3 cases" in gpu_tests.lines(told)
+    assert not_done in gpu_tests.lines(gpu_summary)
+    assert "racecheck: 2 errors in 3 cases" in gpu_tests.lines(gpu_summary)
 
 
 @pytest.mark.parametrize("tool", gpu_tests.TOOLS)
 def test_every_case_is_watched_once(monkeypatch, tool):
     ran = []
 
-    def watch(asked, *keys, gpus):
-        assert asked == tool
+    def watch(requested_tool, *keys, gpus):
+        assert requested_tool == tool
         assert 1 <= len(keys) <= gpu_tests.CASES_PER_PROCESS
         ran.extend(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": "a case's"}
 
     monkeypatch.setattr(gpu_tests, "run_cases", watch)
-    found = gpu_tests.run_all_cases(tool)
+    result = gpu_tests.run_all_cases(tool)
     assert sorted(ran) == sorted(case.key for case in kernel_cases.cases(project_kernels=tool == "racecheck"))
-    assert found == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
+    assert result == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
 
 
 def test_a_key_names_its_case():
@@ -117,7 +119,7 @@ def test_a_key_names_its_case():
 
 
 @pytest.fixture
-def named(monkeypatch):
+def replace_cases(monkeypatch):
     """A function that replaces all cases by cases with these names."""
 
     def replace(*names):
@@ -128,12 +130,12 @@ def named(monkeypatch):
     return replace
 
 
-def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, named):
-    together, running, most = threading.Barrier(2), [], []
+def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, replace_cases):
+    together, running, running_counts = threading.Barrier(2), [], []
 
     def watch(tool, *keys, gpus):
         running.append(keys)
-        most.append(len(running))
+        running_counts.append(len(running))
         together.wait(timeout=30)
         time.sleep(0.05)  # for others to begin
         running.remove(keys)
@@ -141,25 +143,25 @@ def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, named):
 
     monkeypatch.setattr(gpu_tests, "RUN_PROCESSES", 2)
     monkeypatch.setattr(gpu_tests, "run_cases", watch)
-    named(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
+    replace_cases(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
     assert gpu_tests.run_all_cases("memcheck")["cases"] == 4 * gpu_tests.CASES_PER_PROCESS
-    assert max(most) == 2
+    assert max(running_counts) == 2
 
 
 @pytest.fixture
-def prepared(monkeypatch, tmp_path, named):
+def fake_sanitizer(monkeypatch, tmp_path, replace_cases):
     """A function that has `run_all_cases` run the stand-in on twenty cases, in chunks of eight.
 
     Its argument is {number of a case: what goes wrong}.
     """
     path = tmp_path / "compute-sanitizer"
-    path.write_text(STAND_IN)
+    path.write_text(FAKE_SANITIZER)
     path.chmod(0o755)
     monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
     monkeypatch.setattr(gpu_tests, "CASES_PER_PROCESS", 8)
 
     def prepare(wrong):
-        named(*(wrong.get(place, f"case{place}") for place in range(20)))
+        replace_cases(*(wrong.get(place, f"case{place}") for place in range(20)))
 
     return prepare
 
@@ -171,8 +173,8 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     path.chmod(0o755)
     monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
     program = f"{sys.executable} {TESTS / 'kernel_cases.py'}"
-    asked = f"--tool {tool} --error-exitcode 1 {options}{program} one two\n"
-    assert gpu_tests.run_cases(tool, "one", "two", gpus=[])["output"] == asked
+    expected = f"--tool {tool} --error-exitcode 1 {options}{program} one two\n"
+    assert gpu_tests.run_cases(tool, "one", "two", gpus=[])["output"] == expected
 
 
 @pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
@@ -180,35 +182,37 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     ("wrong", "errors", "status"),
     [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("bad_status", 0, 3)],
 )
-def test_what_goes_wrong_in_one_of_several_runs_is_reported(prepared, place, run, wrong, errors, status):
-    prepared({place: wrong})
-    found = gpu_tests.run_all_cases("memcheck")
+def test_what_goes_wrong_in_one_of_several_runs_is_reported(fake_sanitizer, place, run, wrong, errors, status):
+    fake_sanitizer({place: wrong})
+    result = gpu_tests.run_all_cases("memcheck")
     ended = 20 - len(run) * (wrong in ("early", "killed"))
-    assert (found["cases"], found["errors"], found["status"]) == (ended, errors, status)
-    assert gpu_tests.is_complete(found) == (errors is not None)
-    assert not gpu_tests.is_clean(summary(sanitizers={"memcheck": found, "racecheck": complete()}))
-    assert re.findall(r"^case(\d+)$", found["output"], re.MULTILINE) == [str(one) for one in run if one != place]
+    assert (result["cases"], result["errors"], result["status"]) == (ended, errors, status)
+    assert gpu_tests.is_complete(result) == (errors is not None)
+    assert not gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete()}))
+    assert re.findall(r"^case(\d+)$", result["output"], re.MULTILINE) == [
+        str(number) for number in run if number != place
+    ]
 
 
-def test_a_case_that_was_not_run_is_noticed(prepared):
-    prepared({19: "left_out"})
-    found = gpu_tests.run_all_cases("memcheck")
-    assert (found["cases"], found["errors"], found["status"]) == (19, None, 0)
-    assert not gpu_tests.is_complete(found)
+def test_a_case_that_was_not_run_is_noticed(fake_sanitizer):
+    fake_sanitizer({19: "left_out"})
+    result = gpu_tests.run_all_cases("memcheck")
+    assert (result["cases"], result["errors"], result["status"]) == (19, None, 0)
+    assert not gpu_tests.is_complete(result)
 
 
 @pytest.mark.parametrize("wrongs", [*itertools.permutations(["faulty", "killed", "early"])])
-def test_the_worst_status_and_every_output_of_several_runs_are_told(prepared, wrongs):
-    prepared(dict(zip((0, 8, 16), wrongs, strict=True)))
-    found = gpu_tests.run_all_cases("racecheck")
-    assert (found["errors"], found["status"]) == (None, -9)
-    assert all(f"{wrong}\n" in found["output"] for wrong in wrongs)
+def test_the_worst_status_and_every_output_of_several_runs_are_told(fake_sanitizer, wrongs):
+    fake_sanitizer(dict(zip((0, 8, 16), wrongs, strict=True)))
+    result = gpu_tests.run_all_cases("racecheck")
+    assert (result["errors"], result["status"]) == (None, -9)
+    assert all(f"{wrong}\n" in result["output"] for wrong in wrongs)
 
 
-def test_errors_of_several_runs_are_summed(prepared):
-    prepared({0: "faulty", 19: "faulty"})
-    found = gpu_tests.run_all_cases("memcheck")
-    assert (found["cases"], found["errors"], found["status"]) == (20, 4, 1)
+def test_errors_of_several_runs_are_summed(fake_sanitizer):
+    fake_sanitizer({0: "faulty", 19: "faulty"})
+    result = gpu_tests.run_all_cases("memcheck")
+    assert (result["cases"], result["errors"], result["status"]) == (20, 4, 1)
 
 
 def test_a_long_output_hides_no_other():
@@ -223,9 +227,9 @@ def test_a_long_output_hides_no_other():
 def test_tests_that_compare_times_run_alone(monkeypatch):
     options = {}
 
-    def test(marked, *given):
-        options[marked] = given
-        return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if given else 1}
+    def test(marked, *arguments):
+        options[marked] = arguments
+        return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if arguments else 1}
 
     monkeypatch.setattr(gpu_tests, "run_tests", test)
     assert gpu_tests.run_all_tests() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
@@ -243,23 +247,25 @@ def test_processes_share_cores_and_the_memory_of_gpus(mebibytes, processes):
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
+def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, replace_cases, count):
     path = tmp_path / "compute-sanitizer"
     path.write_text('#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >> "$0.seen"\n')
     path.chmod(0o755)
     monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
     monkeypatch.setattr(gpu_tests, "GPUS", [{"uuid": f"card{number}"} for number in range(count)])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "as it was")
-    named(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
+    replace_cases(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
     gpu_tests.run_all_cases("memcheck")
-    seen = Path(f"{path}.seen").read_text(encoding="utf-8").splitlines()
+    visible_gpus = Path(f"{path}.seen").read_text(encoding="utf-8").splitlines()
     turns = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
-    assert sorted(seen) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
+    assert sorted(visible_gpus) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
 
 
 @pytest.mark.parametrize(("wrong", "status"), [({}, 0), ({19: "early"}, 1)])
-def test_the_summary_is_written_and_what_was_found_is_shown(prepared, monkeypatch, capsys, tmp_path, wrong, status):
-    prepared(wrong)
+def test_the_summary_is_written_and_what_was_found_is_shown(
+    fake_sanitizer, monkeypatch, capsys, tmp_path, wrong, status
+):
+    fake_sanitizer(wrong)
     runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
     monkeypatch.setattr(gpu_tests.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(gpu_tests.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
@@ -268,19 +274,22 @@ def test_the_summary_is_written_and_what_was_found_is_shown(prepared, monkeypatc
     with pytest.raises(SystemExit) as ended:
         gpu_tests.main()
     assert int(ended.value.code) == status
-    found = {"cases": 16, "errors": None, "status": 1} if wrong else {"cases": 20, "errors": 0, "status": 0}
-    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(gpu_tests.TOOLS, found)
-    shown = capsys.readouterr().out
-    assert shown.count("Traceback\n") == 2 * len(wrong)
-    assert all(f"{tool}: 20 cases" in shown for tool in gpu_tests.TOOLS)
-    assert shown.index(gpu_tests.line("memcheck", found)) < shown.index("racecheck: 20 cases")
-    assert "case0\n" not in shown
+    result = {"cases": 16, "errors": None, "status": 1} if wrong else {"cases": 20, "errors": 0, "status": 0}
+    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(gpu_tests.TOOLS, result)
+    output = capsys.readouterr().out
+    assert output.count("Traceback\n") == 2 * len(wrong)
+    assert all(f"{tool}: 20 cases" in output for tool in gpu_tests.TOOLS)
+    assert output.index(gpu_tests.line("memcheck", result)) < output.index("racecheck: 20 cases")
+    assert "case0\n" not in output
 
 
 def test_without_the_sanitizer_it_is_not_done():
-    told = summary(sanitizers={})
-    assert not gpu_tests.is_clean(told)
-    assert sum("not done, because compute-sanitizer is not on the PATH" in line for line in gpu_tests.lines(told)) == 2
+    gpu_summary = summary(sanitizers={})
+    assert not gpu_tests.is_clean(gpu_summary)
+    assert (
+        sum("not done, because compute-sanitizer is not on the PATH" in line for line in gpu_tests.lines(gpu_summary))
+        == 2
+    )
 
 
 def test_a_clean_summary():
@@ -311,15 +320,15 @@ LIBRARY_PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():
-    watched, with_source = list(kernel_cases.cases()), list(kernel_cases.cases(project_kernels=True))
-    libraries = {case.key.rsplit("/", 1)[0] for case in watched}
+    sanitized_cases, with_source = list(kernel_cases.cases()), list(kernel_cases.cases(project_kernels=True))
+    libraries = {case.key.rsplit("/", 1)[0] for case in sanitized_cases}
     libraries -= {case.key.rsplit("/", 1)[0] for case in with_source}
     assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *LIBRARY_PEERS}
-    keys = [case.key for case in watched]
+    keys = [case.key for case in sanitized_cases]
     assert len(keys) == len(set(keys))
     for variant in ("cuda_tiled", "cuda_mma"):
         for dtype in kernel_cases.DTYPES:
-            selected = [case for case in watched if case.variant == variant and case.sizes["dtype"] == dtype]
+            selected = [case for case in sanitized_cases if case.variant == variant and case.sizes["dtype"] == dtype]
             assert {case.sizes["form"] for case in selected} == {"nn", "tn", "nt"}
             assert len({case.tuning["splitk"] for case in selected}) > 1
 
@@ -336,20 +345,20 @@ def test_without_a_gpu_it_says_what_it_requires(tmp_path):
 
 
 @pytest.fixture
-def planted(monkeypatch):
+def planted_variants(monkeypatch):
     """Have the variants with planted faults on the search path."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
 
 
 @pytest.mark.parametrize("variant", [variant for _, variant in FAULTS])
-def test_kernels_with_planted_faults_compile(planted, monkeypatch, tmp_path, variant):
+def test_kernels_with_planted_faults_compile(planted_variants, monkeypatch, tmp_path, variant):
     monkeypatch.chdir(tmp_path)
     path = report.write("sm_90", "gemm", variant, "dtype=float32")
     assert list(files.read_json(path)["kernels"]) == ["gemm_nn"]
 
 
 @pytest.fixture
-def watched(planted):
+def run_tool(planted_variants):
     """A function that has a tool watch a small product by a variant."""
     if not gpu_tests.sanitizer():
         pytest.skip("requires compute-sanitizer")
@@ -363,14 +372,14 @@ def watched(planted):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("tool", "variant"), FAULTS)
-def test_a_planted_fault_is_found(watched, tool, variant):
-    found = watched(tool, variant)
-    assert found["errors"], found["output"]
-    assert found["status"]
+def test_a_planted_fault_is_found(run_tool, tool, variant):
+    result = run_tool(tool, variant)
+    assert result["errors"], result["output"]
+    assert result["status"]
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("tool", gpu_tests.TOOLS)
-def test_a_kernel_without_a_fault_is_found_clean(watched, tool):
-    found = watched(tool, "cuda_shared")
-    assert (found.get("cases"), found["errors"], found["status"]) == (1, 0, 0), json.dumps(found)
+def test_a_kernel_without_a_fault_is_found_clean(run_tool, tool):
+    result = run_tool(tool, "cuda_shared")
+    assert (result.get("cases"), result["errors"], result["status"]) == (1, 0, 0), json.dumps(result)

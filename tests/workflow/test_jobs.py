@@ -126,15 +126,15 @@ def test_a_case_on_one_gpu_takes_a_part_of_a_node_that_is_shared():
     gpu = CLUSTER["gpu"] | {"share": True, "options": ["--reservation=us"], "launcher": "srun"}
     resources, jobs = resources_of(CLUSTER | {"gpu": gpu})
     measuring = {name: value for name, value in resources.measuring.items() if name != "runtime"}
-    part, whole = (values(measuring, jobs[name]) for name in ("cublas", "mpi_cublas"))
+    of_gpu, of_node = (values(measuring, jobs[name]) for name in ("cublas", "mpi_cublas"))
     shared = {
         "cpus_per_task": 2,
         "mem_mb": 250,
         "slurm_extra": "--exclusive=user --reservation=us",
         "gres": "gpu:h100:1",
     }
-    assert part.items() >= shared.items()
-    assert (whole["mem_mb"], whole["slurm_extra"]) == (1000, "--exclusive --reservation=us")
+    assert of_gpu.items() >= shared.items()
+    assert (of_node["mem_mb"], of_node["slurm_extra"]) == (1000, "--exclusive --reservation=us")
     assert resources.granted(jobs["cublas"], 1) == 2
 
 

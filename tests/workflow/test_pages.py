@@ -140,8 +140,8 @@ def pages(built):
 
 @pytest.mark.slow
 def test_every_page_is_reached_from_the_start_page(built, pages):
-    made = {str(path.relative_to(built)) for path in built.rglob("*.html")} - {"index.html", "search.html"}
-    assert made - {"genindex.html"} <= set(pages)
+    built_pages = {str(path.relative_to(built)) for path in built.rglob("*.html")} - {"index.html", "search.html"}
+    assert built_pages - {"genindex.html"} <= set(pages)
     assert {path.stem for path in (ROOT / "docs/how-to").glob("*.md")} <= {Path(name).stem for name in pages}
 
 

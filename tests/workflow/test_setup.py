@@ -190,8 +190,8 @@ def test_root_gets_a_compiler(machine):
 def test_second_set_up_does_nothing(machine):
     assert machine.setup("latex").returncode == 0
     assert machine.installations() == 2
-    again = machine.setup("latex")
-    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    second_run = machine.setup("latex")
+    assert (second_run.returncode, second_run.stdout, second_run.stderr) == (0, "", "")
     assert machine.installations() == 0
 
 
@@ -324,9 +324,9 @@ def test_packages_are_chosen_for_another_python_and_machine(machine):
     for call in (pinned, wheel):
         assert call[call.index("--dest") + 1] == "wheelhouse"
         assert call[call.index("--python-version") + 1] == "3.12"
-        on = {value for option, value in itertools.pairwise(call) if option == "--platform"}
-        assert {"manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"} <= on
-        assert "manylinux_2_29_aarch64" not in on
+        platforms = {value for option, value in itertools.pairwise(call) if option == "--platform"}
+        assert {"manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"} <= platforms
+        assert "manylinux_2_29_aarch64" not in platforms
     downloaded = (machine.folder / "pins.log").read_text().splitlines()
     pins = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-gpu.txt"))
     hashes = {line.split("==")[0]: line.count(" --hash=sha256:") for line in downloaded}

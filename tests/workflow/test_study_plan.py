@@ -9,7 +9,7 @@ import pytest
 from ladder.workflow import study_plan
 from small_plans import experiment, job_wildcards, read_plan, snakemake_workflow
 
-TWO = {"blas": {"threads": [1, 2]}}
+TWO_CASES = {"blas": {"threads": [1, 2]}}
 
 
 @pytest.fixture(autouse=True)
@@ -33,13 +33,13 @@ def test_records_are_those_of_the_experiments_machines_and_cases_that_run():
 
 
 def test_a_case_of_two_experiments_has_one_record():
-    study = read_plan({"one": experiment(TWO), "other": experiment(TWO)})
+    study = read_plan({"one": experiment(TWO_CASES), "other": experiment(TWO_CASES)})
     assert len(study.cases) == 4
     assert len(study.records(study.experiments)) == 2
 
 
 def test_a_run_that_measures_nothing_keeps_what_has_a_record_and_knows_every_case():
-    experiments = {"one": experiment(TWO)}
+    experiments = {"one": experiment(TWO_CASES)}
     (path, _) = read_plan(experiments).records(["one"])
     assert read_plan(experiments, measure=False).cases == []
     Path(path).parent.mkdir(parents=True)
@@ -52,7 +52,9 @@ def test_a_run_that_measures_nothing_keeps_what_has_a_record_and_knows_every_cas
 
 def test_cases_of_a_cluster_are_planned_for_its_nodes():
     nodes = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
-    study = read_plan({"one": experiment(TWO)}, nodes={"cpu": nodes, "gpu": nodes | {"machine": "lab-gpu", "gpus": 1}})
+    study = read_plan(
+        {"one": experiment(TWO_CASES)}, nodes={"cpu": nodes, "gpu": nodes | {"machine": "lab-gpu", "gpus": 1}}
+    )
     assert study.machines == ["lab", "lab-gpu"]
     assert study.measured_machines == ["lab"]
     assert study.target_of(study.cases[0].case).cores == 8
@@ -61,7 +63,7 @@ def test_cases_of_a_cluster_are_planned_for_its_nodes():
 
 
 def test_the_document_of_a_plan_is_its_experiments_alone():
-    study = read_plan({"one": experiment(TWO), "other": experiment({"tiled": {"threads": 64}})})
+    study = read_plan({"one": experiment(TWO_CASES), "other": experiment({"tiled": {"threads": 64}})})
     document = json.loads(study.document(SimpleNamespace(experiment="other")))
     assert document["experiment"] == "other"
     assert [case["left_out"] for case in document["cases"]] == ["needs 64 cores, 2 available"]
@@ -71,7 +73,7 @@ def test_the_document_of_a_plan_is_its_experiments_alone():
 
 
 def test_a_case_that_is_not_planned_ends_the_run_with_a_sentence():
-    study = read_plan({"one": experiment(TWO)})
+    study = read_plan({"one": experiment(TWO_CASES)})
     case = study.cases[0].case
     assert study.planned_case(job_wildcards(case)) == case
     job = job_wildcards(case)
@@ -81,13 +83,16 @@ def test_a_case_that_is_not_planned_ends_the_run_with_a_sentence():
 
 
 def test_protocols_are_those_of_the_cases():
-    experiments = {"one": experiment(TWO), "other": experiment({"tiled": {"threads": 1}}, protocol={"samples": 3})}
+    experiments = {
+        "one": experiment(TWO_CASES),
+        "other": experiment({"tiled": {"threads": 1}}, protocol={"samples": 3}),
+    }
     study = read_plan(experiments)
     samples = {key.split("/")[1]: json.loads(protocol)["samples"] for key, protocol in study.protocols.items()}
     assert samples["tiled"] == 3 != samples["blas"]
 
 
-def refused(config, root="/project"):
+def refusal_of(config, root="/project"):
     """The message with which the run ends."""
     with pytest.raises(SystemExit) as end:
         study_plan.read(config, snakemake_workflow(), root)
@@ -96,7 +101,7 @@ def refused(config, root="/project"):
 
 def test_a_users_mistake_ends_the_run_with_a_sentence():
     config = {"experiments": {"one": experiment({"blas": {"colour": "red"}})}}
-    assert refused(config).startswith("ladder: The experiment 'one' can't be planned: ")
-    assert "isn't UTF-8: rename the folder" in refused(config, root="/in/caf\udce9")
-    assert "has a brace in its name" in refused(config, root="/in {braces}")
-    assert "No measurements are published for moon" in refused({"experiments": {}, "published": ["moon"]})
+    assert refusal_of(config).startswith("ladder: The experiment 'one' can't be planned: ")
+    assert "isn't UTF-8: rename the folder" in refusal_of(config, root="/in/caf\udce9")
+    assert "has a brace in its name" in refusal_of(config, root="/in {braces}")
+    assert "No measurements are published for moon" in refusal_of({"experiments": {}, "published": ["moon"]})

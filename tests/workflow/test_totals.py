@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(slurm, "is_installed", lambda library: True)
 
 
-def announced(**gpu):
+def summary_lines(**gpu):
     """The lines for a study that measures all of its cases."""
     plan = read_plan(
         {"one": experiment(CASES, "gemv", {"n": 7, "m": 5}, protocol={"cap": 90})}, CLUSTER | {"gpu": GPU | gpu}
@@ -45,7 +45,7 @@ def announced(**gpu):
 
 
 def test_jobs_are_counted_by_kind_of_nodes_with_their_gpus_and_hours():
-    assert announced() == [
+    assert summary_lines() == [
         "ladder: 6 jobs for the cluster, at most 5 node-hours and 6 GPU-hours by their time limits; the protocols plan "
         "0.15 h of sampling:",
         "  cpu: 2 jobs on 1 node each; at most 1 node-hours.",
@@ -57,15 +57,15 @@ def test_jobs_are_counted_by_kind_of_nodes_with_their_gpus_and_hours():
 
 
 def test_without_cupy_the_totals_say_that_the_run_will_be_refused(monkeypatch):
-    before = announced()
+    before = summary_lines()
     monkeypatch.setattr(slurm, "is_installed", lambda library: False)
-    *lines, last = announced()
+    *lines, last = summary_lines()
     assert lines == before
     assert last.startswith("ladder: This run will be refused. There are cases for the cluster's GPUs, but CuPy isn't ")
 
 
 def test_a_case_that_shares_its_node_takes_a_part_of_it():
-    lines = announced(share=True)
+    lines = summary_lines(share=True)
     assert "at most 4.25 node-hours and 6 GPU-hours" in lines[0]
     assert lines[3].endswith("at most 2.25 node-hours and 6 GPU-hours; 1 on 1 GPU of 4, of which 1 share nodes.")
 

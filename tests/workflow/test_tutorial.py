@@ -17,7 +17,7 @@ from conftest import ROOT
 TUTORIAL = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^(?:<!-- status: (\d) -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"[Ss]ave\s+(?:this|it)\s+as\s+`([^`]+)`")
-NEEDED = ("Makefile", "Snakefile", "workflow", "config", "profiles", "paper", "src", "results/published")
+COPIED_PATHS = ("Makefile", "Snakefile", "workflow", "config", "profiles", "paper", "src", "results/published")
 
 
 class Step(NamedTuple):
@@ -40,7 +40,7 @@ def steps(text):
     return found_steps
 
 
-def lines_missing(expected, printed):
+def missing_lines(expected, printed):
     """The first line of an expected output that isn't printed, in this order; None if all are."""
     lines = iter(printed.splitlines())
     for line in filter(lambda line: line != "…", expected.splitlines()):
@@ -54,7 +54,7 @@ def lines_missing(expected, printed):
 def clone(tmp_path):
     """A copy of the project with a link to the Python environment."""
     ignore = shutil.ignore_patterns("__pycache__")
-    for name in NEEDED:
+    for name in COPIED_PATHS:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)
@@ -98,7 +98,7 @@ def test_the_tutorial_does_what_it_says(clone):
         if step.kind == "sh":
             printed = run(step, clone)
         elif step.kind == "text":
-            line = lines_missing(step.text, printed)
+            line = missing_lines(step.text, printed)
             assert line is None, f"Not printed: {line}\n{printed}"
         else:
             (clone / step.file).write_text(step.text, encoding="utf-8")
@@ -123,4 +123,4 @@ def test_every_block_of_the_tutorial_is_a_step():
     ],
 )
 def test_outputs_are_compared_in_order_and_by_their_fixed_parts(expected, printed, missing):
-    assert lines_missing(expected, printed) == missing
+    assert missing_lines(expected, printed) == missing

@@ -73,36 +73,36 @@ def pattern_of(*words):
     return re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w-])", re.IGNORECASE)
 
 
-PATTERNS = {pattern_of(words): say for words, say in REPLACEMENTS.items()}
-ANY = pattern_of(*REPLACEMENTS)  # most files have none, and one search is faster than many
+PATTERNS = {pattern_of(words): advice for words, advice in REPLACEMENTS.items()}
+ANY_PATTERN = pattern_of(*REPLACEMENTS)  # most files have none, and one search is faster than many
 
 
-def blanked(pattern, text, flags=0):
+def blank(pattern, text, flags=0):
     """The text with what a pattern matches replaced by as many lines, so that line numbers stay."""
     return re.sub(pattern, lambda match: "\n" * match[0].count("\n") + "·", text, flags=flags)
 
 
-def of_markdown(text):
+def markdown_prose(text):
     """Without blocks and spans of code and the targets of links."""
-    text = blanked(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
-    return blanked(r"\]\([^)]*\)", blanked(r"`[^`]+`", text))
+    text = blank(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
+    return blank(r"\]\([^)]*\)", blank(r"`[^`]+`", text))
 
 
-def of_comments(text):
+def comment_prose(text):
     """Comments after `#`, and the questions of a configuration; without code in backticks."""
     lines = [re.search(r"(?:^|\s)#(.*)|^\s*question:(.*)", line) for line in text.split("\n")]
-    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
+    return blank(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
-def of_latex(text):
+def latex_prose(text):
     """Without a template's code, comments, keys of commands, and the commands themselves."""
-    text = blanked(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
+    text = blank(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
     text = re.sub(r"(?<!\\)%.*", "", text)
-    text = blanked(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
-    return blanked(r"\\[a-zA-Z]+", text)
+    text = blank(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
+    return blank(r"\\[a-zA-Z]+", text)
 
 
-def of_python(text):
+def python_prose(text):
     """Comments, and strings with a blank between words: docstrings, messages, captions; without code in backticks."""
     lines = ["·"] * (text.count("\n") + 1)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -112,17 +112,17 @@ def of_python(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\w \w", node.value):
             for number, line in enumerate(node.value.split("\n"), node.lineno - 1):
                 lines[min(number, len(lines) - 1)] += " " + line
-    return blanked(r"`[^`]+`", "\n".join(lines))
+    return blank(r"`[^`]+`", "\n".join(lines))
 
 
-def of_c(text):
+def c_prose(text):
     """Comments of C and CUDA, without code in backticks."""
     lines = [re.search(r"//(.*)|/\*(.*?)\*/", line) for line in text.split("\n")]
-    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
+    return blank(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
-PROSE = {".md": of_markdown, ".yaml": of_comments, "": of_comments, ".smk": of_comments, ".sh": of_comments}
-PROSE |= {".tex": of_latex, ".py": of_python} | dict.fromkeys((".cu", ".cuh", ".c", ".h"), of_c)
+PROSE = {".md": markdown_prose, ".yaml": comment_prose, "": comment_prose, ".smk": comment_prose, ".sh": comment_prose}
+PROSE |= {".tex": latex_prose, ".py": python_prose} | dict.fromkeys((".cu", ".cuh", ".c", ".h"), c_prose)
 
 
 def bound_names(text):
@@ -136,13 +136,15 @@ def bound_names(text):
             yield node.lineno, node.name
 
 
-def avoided(text, suffix):
+def find_words(text, suffix):
     """The words to avoid in a file's prose: [(line, words, what to say), ...]."""
     prose = PROSE[suffix](text)
-    if not ANY.search(prose):
+    if not ANY_PATTERN.search(prose):
         return []
-    matches = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
-    return sorted((prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), say) for match, say in matches)
+    matches = ((match, advice) for pattern, advice in PATTERNS.items() for match in pattern.finditer(prose))
+    return sorted(
+        (prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), advice) for match, advice in matches
+    )
 
 
 def files_of(globs):
@@ -165,9 +167,9 @@ def test_bound_names_are_variables_arguments_functions_and_classes():
 
 def test_words_to_avoid_are_avoided():
     messages = [
-        f"{name}:{line}: '{words}': say {say}"
+        f"{name}:{line}: '{words}': say {advice}"
         for name in files_of(FILES)
-        for line, words, say in avoided((ROOT / name).read_text(), Path(name).suffix)
+        for line, words, advice in find_words((ROOT / name).read_text(), Path(name).suffix)
     ]
     assert not messages, "\n" + "\n".join(messages)
 
@@ -190,4 +192,4 @@ def test_words_to_avoid_are_avoided():
     ],
 )
 def test_prose_is_distinguished_from_code(suffix, text, lines):
-    assert [line for line, *_ in avoided(text, suffix)] == lines
+    assert [line for line, *_ in find_words(text, suffix)] == lines

@@ -15,7 +15,7 @@ from ladder.records import documents, record
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 # The harness' own tests try all variants that are wrong on purpose.
-WRONG = {
+WRONG_VARIANTS = {
     "wrong_nan": "are NaN",
     "wrong_last_tile": "The result is wrong",
     "wrong_crash": "The variant stopped with ValueError: no such matrix",
@@ -33,14 +33,14 @@ def two_variants(study):
     return study
 
 
-def measured(files):
+def measured_variants(files):
     """The variants of the records among files, without those of the ceilings."""
     parts = [path.split("/") for path in files if path.startswith("results/records/")]
     return sorted(variant for *_, variant, case in parts if "+m=17+" in case)
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished_original(tmp_path_factory):
     """A study that has been measured once, and the output of its run."""
     study = two_variants(Study(tmp_path_factory.mktemp("finished")))
     out, status = study.snakemake("results/table.csv")
@@ -49,9 +49,9 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture
-def finished_study(finished, tmp_path):
+def finished_study(finished_original, tmp_path):
     """A copy of that study, which a test may change, with the same dates of files, which Snakemake compares."""
-    return finished[0].copy(tmp_path)
+    return finished_original[0].copy(tmp_path)
 
 
 @pytest.mark.slow
@@ -82,8 +82,8 @@ def test_the_metadata_of_a_build_describe_its_run(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_case_of_two_experiments_is_measured_once(finished):
-    study, out = finished
+def test_a_case_of_two_experiments_is_measured_once(finished_original):
+    study, out = finished_original
     assert len(study.records()) == 6
     assert "Of 6 cases, 6 were measured now and 0 before; 0 failed, 0 were not begun or cut off, 0 were skipped." in out
 
@@ -109,12 +109,12 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(finished_study):
 
     blas.write_text(text.replace('DEVICE = "host"', '# A comment changes no measurement.\nDEVICE = "host"'))
     edit_beside_measurements(finished_study.folder / "src/ladder")
-    assert finished_study.pending("results/table.csv") == set()
+    assert finished_study.pending_files("results/table.csv") == set()
 
     assert "1.0" in text
     blas.write_text(text.replace("1.0", "2.0 / 2"))
-    pending = finished_study.pending("results/table.csv")
-    assert measured(pending) == ["blas", "blas", "slower_blas", "slower_blas"]  # the one imports the other
+    pending = finished_study.pending_files("results/table.csv")
+    assert measured_variants(pending) == ["blas", "blas", "slower_blas", "slower_blas"]  # the one imports the other
     expected = {f"results/tables/{name}/samples.csv" for name in ("both", "one")}
     assert expected | {"results/table.csv"} <= pending
 
@@ -125,10 +125,10 @@ def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(finished_s
     worker = finished_study.folder / "src/ladder/harness/worker.py"
     text = worker.read_text()
     worker.write_text(text + "UNUSED = 1\n")
-    assert sum(path.startswith("results/records/") for path in finished_study.pending("results/table.csv")) == 6
+    assert sum(path.startswith("results/records/") for path in finished_study.pending_files("results/table.csv")) == 6
     worker.write_text(text)
     finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
-    assert sum(path.startswith("results/records/") for path in finished_study.pending("results/table.csv")) == 6
+    assert sum(path.startswith("results/records/") for path in finished_study.pending_files("results/table.csv")) == 6
 
 
 @pytest.mark.slow
@@ -136,13 +136,20 @@ def test_a_changed_protocol_measures_everything_anew(finished_study):
     for m in (33, 34):
         del finished_study.config["experiments"][f"ceiling_{m}"]
     finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
-    assert measured(finished_study.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
+    assert measured_variants(finished_study.pending_files("results/table.csv")) == [
+        "blas",
+        "blas",
+        "slower_blas",
+        "slower_blas",
+    ]
 
 
 @pytest.mark.slow
 def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(finished_study):
     finished_study.config["experiments"]["ceiling_34"]["protocol"] = {"samples": 3}
-    (record,) = (path for path in finished_study.pending("results/table.csv") if path.startswith("results/records/"))
+    (record,) = (
+        path for path in finished_study.pending_files("results/table.csv") if path.startswith("results/records/")
+    )
     assert "m=34+" in record
     out, status = finished_study.snakemake("--dry-run", "--printshellcmds", record)
     assert status == 0, out
@@ -191,7 +198,7 @@ def test_configurations_of_other_sizes_and_protocols_keep_their_records(finished
     out, status = finished_study.snakemake("results/table.csv")
     assert status == 0, out
     finished_study.config = configuration
-    assert not any(path.startswith("results/records/") for path in finished_study.pending("results/table.csv"))
+    assert not any(path.startswith("results/records/") for path in finished_study.pending_files("results/table.csv"))
 
 
 @pytest.mark.slow
@@ -200,8 +207,8 @@ def test_another_variant_and_an_edit_of_one_run_just_their_cases(finished_study)
     slower.write_text(slower.read_text().replace("100 + percent", "100 + 2 * percent"))
     shutil.copy(finished_study.folder / "src/ladder/workloads/gemm/blas.py", slower.with_name("mine.py"))
     finished_study.config["experiments"]["both"]["variants"]["mine"] = {"threads": 1}
-    pending = finished_study.pending("results/table.csv")
-    assert measured(pending) == ["mine", "mine", "slower_blas", "slower_blas"]
+    pending = finished_study.pending_files("results/table.csv")
+    assert measured_variants(pending) == ["mine", "mine", "slower_blas", "slower_blas"]
     assert "results/tables/both/samples.csv" in pending
     assert "results/tables/one/samples.csv" not in pending
 
@@ -210,7 +217,7 @@ def test_another_variant_and_an_edit_of_one_run_just_their_cases(finished_study)
 def test_a_plan_longer_than_a_command_is_written_by_a_run_and_again_only_with_other_contents(study):
     target, path = "results/plans/large.json", study.folder / "results/plans/large.json"
     study.add("large", {"blas": {"threads": [1, 2]}}, sizes={"form": "nn", "m": 1, "n": 1, "k": list(range(1, 501))})
-    assert study.pending(target) == {target}
+    assert study.pending_files(target) == {target}
     assert not path.exists()
     out, status = study.snakemake(target)
     assert status == 0, out
@@ -220,7 +227,7 @@ def test_a_plan_longer_than_a_command_is_written_by_a_run_and_again_only_with_ot
     metadata = study.folder / ".snakemake/metadata"
     metadata.rename(study.folder / "metadata")
     study.add("other", {"blas": {"threads": 1}})
-    assert study.pending(target) == set()
+    assert study.pending_files(target) == set()
     shutil.rmtree(metadata, ignore_errors=True)
     (study.folder / "metadata").rename(metadata)
     study.config["experiments"]["large"]["sizes"]["k"].pop()
@@ -237,7 +244,7 @@ def test_an_edit_of_a_figure_redraws_that_figure_alone(study):
     assert status == 0, out
     (module,) = study.folder.glob("src/**/mlp/paper/learning.py")
     module.write_text(module.read_text() + "\nEDITED = True\n")
-    pending = study.pending(*targets)
+    pending = study.pending_files(*targets)
     assert {path.rsplit(".", 1)[0] for path in pending} == {"results/figures/mlp_learning"}
 
 
@@ -252,14 +259,14 @@ def test_a_record_of_changed_code_is_not_collected(finished_study):
     assert status != 0
     assert "was measured with code that has changed since" in " ".join(out.split())
     assert all(table.read_bytes() == content for table, content in tables.items())  # and Snakemake removes none
-    assert "results/table.csv" in finished_study.pending("results/table.csv")
+    assert "results/table.csv" in finished_study.pending_files("results/table.csv")
 
 
 @pytest.mark.slow
 def test_a_record_that_was_deleted_is_measured_again_where_measurements_are_asked_for(finished_study):
     path = next(iter(finished_study.records().values()))
     path.unlink()
-    assert str(path.relative_to(finished_study.folder)) in finished_study.pending("measurements")
+    assert str(path.relative_to(finished_study.folder)) in finished_study.pending_files("measurements")
 
 
 @pytest.mark.slow
@@ -269,9 +276,14 @@ def test_records_stay_without_ceilings_once_snakemake_has_forgotten_how_they_wer
     records = [str(path.relative_to(finished_study.folder)) for path in finished_study.records().values()]
     out, status = finished_study.snakemake("--cleanup-metadata", *records)
     assert status == 0, out
-    assert measured(finished_study.pending("results/table.csv")) == []
+    assert measured_variants(finished_study.pending_files("results/table.csv")) == []
     finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
-    assert measured(finished_study.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
+    assert measured_variants(finished_study.pending_files("results/table.csv")) == [
+        "blas",
+        "blas",
+        "slower_blas",
+        "slower_blas",
+    ]
 
 
 def compiled(study):
@@ -309,24 +321,25 @@ def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
 
     # Other code is compiled ahead again.
     openmp.write_text(text.replace("total = a.dtype.type(0)", "total = 0 * a.dtype.type(0)"))
-    pending = study.pending("results/table.csv")
-    assert measured(pending) == ["openmp"] * 6
+    pending = study.pending_files("results/table.csv")
+    assert measured_variants(pending) == ["openmp"] * 6
     assert sum(path.startswith("results/compiled/") for path in pending) == 1
 
 
 @pytest.mark.slow
 def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study):
-    study.add("wrong", {"blas": {"threads": 1}} | {name: {"threads": 1} for name in WRONG}, sizes=SMALL)
+    study.add("wrong", {"blas": {"threads": 1}} | {name: {"threads": 1} for name in WRONG_VARIANTS}, sizes=SMALL)
     study.add("threads", {"blas": {"threads": [1, 2, 64]}}, sizes=SMALL)
     out, status = study.snakemake("results/table.csv", "--logger", "rich", "--cores", "1")
     assert status != 0
     assert [key.split("/")[1] for key in study.records()] == ["blas"]
     flat = " ".join(out.split())
-    assert f"Of {len(WRONG) + 3} cases, 1 was measured now and 0 before; {len(WRONG)} failed, 0 were not begun" in flat
+    count = len(WRONG_VARIANTS)
+    assert f"Of {count + 3} cases, 1 was measured now and 0 before; {count} failed, 0 were not begun" in flat
     assert "0 were not begun or cut off, 2 were skipped" in flat
     assert "1 needs 64 cores, 1 available" in flat
     assert "`snakemake --config measure=false` writes the paper without" in flat
-    for name, sentence in WRONG.items():
+    for name, sentence in WRONG_VARIANTS.items():
         (log,) = (study.folder / "results/logs/measure/here/gemm" / name).glob("*.log")
         assert sentence in log.read_text(), (name, log.read_text())
         assert f"gemm/{name}/" in flat
@@ -336,7 +349,7 @@ def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study)
     out, status = study.snakemake("results/table.csv", "--cores", "1")
     assert status == 0, out
     assert "measured now" not in out
-    assert (study.folder / "results/tables/wrong/missing.csv").read_text().count("not measured") == len(WRONG)
+    assert (study.folder / "results/tables/wrong/missing.csv").read_text().count("not measured") == len(WRONG_VARIANTS)
     missing = (study.folder / "results/tables/threads/missing.csv").read_text()
     assert "needs 2 cores, 1 available" in missing
     assert "needs 64 cores, 1 available" in missing
@@ -416,7 +429,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
 
 
 # A verb's stand-in: it reports its start, and waits for a program, as for a compiler.
-WAITING = """
+WAITING_VERB = """
 
 def run(options):
     from pathlib import Path
@@ -440,7 +453,7 @@ def run(options):
 )
 def test_every_verb_dies_with_its_run_and_so_does_what_it_started(finished_study, verb, target):
     with (finished_study.folder / f"src/ladder/verbs/{verb}.py").open("a", encoding="utf-8") as module:
-        module.write(WAITING)
+        module.write(WAITING_VERB)
     line, environment = finished_study.command(target, "--force", "--rerun-triggers", "mtime")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     run = subprocess.Popen(line, cwd=finished_study.folder, env=environment, **quiet)
@@ -478,7 +491,7 @@ def test_kills_at_random_moments_leave_nobody_who_works(finished_study):
 @pytest.mark.slow
 def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(finished_study):
     with (finished_study.folder / "src/ladder/verbs/sensitivity.py").open("a", encoding="utf-8") as module:
-        module.write(WAITING)
+        module.write(WAITING_VERB)
     line, environment = finished_study.command("results/sensitivity.csv")
     run = subprocess.Popen(
         line, cwd=finished_study.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

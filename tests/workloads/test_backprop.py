@@ -154,7 +154,9 @@ def test_flags_keep_the_trajectory(digits, exact, variant, flags):
 def test_the_earlier_studys_flag_for_bounds_checks_changes_nothing_in_c(variant):
     """As the paper says, so that it has no verdict."""
     source, options = libraries.source_of("backprop", variant), libraries.options("dtype=float32,flags=study")
-    commands = [["gcc", *options, *more, "-S", "-o", "-", source] for more in ([], ["-fbounds-check"])]
+    commands = [
+        ["gcc", *options, *further_options, "-S", "-o", "-", source] for further_options in ([], ["-fbounds-check"])
+    ]
     without, with_flag = (subprocess.run(command, capture_output=True, check=True).stdout for command in commands)
     assert without == with_flag
 

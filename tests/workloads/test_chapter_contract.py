@@ -9,22 +9,22 @@ import pytest
 
 import chapter
 import made_up
-from chapter import CHAPTERS, whole
+from chapter import CHAPTERS, full_study
 from ladder.catalogue.traits import gpus
 from ladder.report.latex import code
 from ladder.report.telling import chapter_study, functions
 from ladder.report.telling import ladder as ladders
 from ladder.store.study import Study
-from made_up import chapters as made_up_chapters
+from made_up import chapters as made_chapters
 
 WITH_CLAIMS = [name for name, files in CHAPTERS.items() if "verdicts" in files.tables]
 # Functions that have a value only with several machines or memory nodes, or with unusual results.
 CONDITIONAL = {"other_machine", "binding_alone", "slower_broadcast", "beyond"}
 GAP = re.compile(r"<<|<%|%>|>>|\b(?:None|nan|inf)\b|no ?measurement|\\(?:num|qty)\{\}| [,.;:]\s|\(\)|\.\s?\.")
 NUMBER = re.compile(r"\\(?:num|qty)\{[^}]*\}(?:\{[^}]*\})?")
-TALLY = re.compile("(as|than) claimed|no effect|without effect|opposite|undecided|not tested")
+VERDICT_WORDS = re.compile("(as|than) claimed|no effect|without effect|opposite|undecided|not tested")
 UNMEASURED = re.compile("not measured|No machine|No host|No GPU")
-NOTHING = Study({}, None)
+EMPTY_STUDY = Study({}, None)
 
 
 def gapless_text(workload, study):
@@ -34,7 +34,7 @@ def gapless_text(workload, study):
     return text
 
 
-empty_text = functools.cache(lambda workload: gapless_text(workload, NOTHING))
+empty_text = functools.cache(lambda workload: gapless_text(workload, EMPTY_STUDY))
 
 
 @functools.cache
@@ -55,26 +55,26 @@ def text_and_missing(workload):
     recording = {name: recorded(name, value) for name, value in chapter.text_functions(workload).items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(functions, "of_chapter", lambda study: recording)
-        return gapless_text(workload, whole(workload)), [call for call in missing if call[0] not in CONDITIONAL]
+        return gapless_text(workload, full_study(workload)), [call for call in missing if call[0] not in CONDITIONAL]
 
 
-@pytest.mark.parametrize("workload", made_up_chapters.WORKLOADS)
+@pytest.mark.parametrize("workload", made_chapters.WORKLOADS)
 def test_the_configuration_measures_everything_that_lines_claims_and_text_need(workload):
     (text, missing), study = text_and_missing(workload), chapter.study(workload)
     assert missing == []
     assert code(made_up.MACHINE) in text
     assert not UNMEASURED.search(text)
     assert [key for key in sum(map(list, study.table), [*study.figure]) if study.find(key).empty] == []
-    verdicts = chapter.verdicts(workload, whole(workload)).items()
-    assert {key for key, verdict in verdicts if verdict == "not tested"} <= made_up_chapters.UNTESTED
+    verdicts = chapter.verdicts(workload, full_study(workload)).items()
+    assert {key for key, verdict in verdicts if verdict == "not tested"} <= made_chapters.UNTESTED_CLAIMS
 
 
 @pytest.mark.parametrize("workload", CHAPTERS)
 def test_a_chapter_without_measurements_says_so(workload):
-    tables = chapter.tables(workload, NOTHING)
+    tables = chapter.tables(workload, EMPTY_STUDY)
     assert UNMEASURED.search(empty_text(workload)) or workload not in WITH_CLAIMS
     assert all("no measurement" in table for name, table in tables.items() if name != "verdicts")
-    assert tables.get("verdicts", "").count("not tested") == len(chapter.verdicts(workload, NOTHING))
+    assert tables.get("verdicts", "").count("not tested") == len(chapter.verdicts(workload, EMPTY_STUDY))
 
 
 @pytest.mark.parametrize("workload", CHAPTERS)
@@ -86,7 +86,7 @@ def test_tables_have_a_row_for_each_claim_and_each_case_of_a_line(workload):
     rows = {name: table.count(" \\\\\n") - 1 for name, table in tables.items()}
     if workload not in WITH_CLAIMS:
         return
-    assert rows["verdicts"] == len(chapter.verdicts(workload, whole(workload)))
+    assert rows["verdicts"] == len(chapter.verdicts(workload, full_study(workload)))
     study = chapter.study(workload)
     cases = {tuple(study.find(key)[["variant", "case"]].iloc[0]) for keys in study.table for key in keys}
     assert rows["ladder"] == len(cases)
@@ -97,23 +97,25 @@ def test_tables_have_a_row_for_each_claim_and_each_case_of_a_line(workload):
 
 
 # Without `descent_kernels_large`, the text reports another size as the largest one.
-EXPERIMENTS = {key: [name for name in made_up_chapters.experiments(key) if "_large" not in name] for key in WITH_CLAIMS}
-EVERY_OTHER = [(workload, names[1::2]) for workload, names in EXPERIMENTS.items()]
-EACH = [pytest.param(key, [name], marks=pytest.mark.exhaustive) for key, names in EXPERIMENTS.items() for name in names]
+EXPERIMENTS = {key: [name for name in made_chapters.experiments(key) if "_large" not in name] for key in WITH_CLAIMS}
+HALVES_OF_EXPERIMENTS = [(workload, names[1::2]) for workload, names in EXPERIMENTS.items()]
+SINGLE_EXPERIMENTS = [
+    pytest.param(key, [name], marks=pytest.mark.exhaustive) for key, names in EXPERIMENTS.items() for name in names
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workload", "experiments"), EVERY_OTHER + EACH)
+@pytest.mark.parametrize(("workload", "experiments"), HALVES_OF_EXPERIMENTS + SINGLE_EXPERIMENTS)
 def test_dropping_experiments_adds_no_new_number(workload, experiments):
-    kept = made_up_chapters.study(workload, change=lambda row: None if row.experiment in experiments else row)
-    text = gapless_text(workload, kept)
-    sentences = [part for part in re.split(r"(?<=[.;:]) ", text) if not TALLY.search(part)]
+    fewer = made_chapters.study(workload, change=lambda row: None if row.experiment in experiments else row)
+    text = gapless_text(workload, fewer)
+    sentences = [part for part in re.split(r"(?<=[.;:]) ", text) if not VERDICT_WORDS.search(part)]
     complete, _ = text_and_missing(workload)
     assert {number for part in sentences for number in NUMBER.findall(part)} <= {*NUMBER.findall(complete)}
 
 
 def test_missing_cases_remove_only_their_own_sentences():
-    study = made_up_chapters.study("mlp", drop=lambda case: case.variant in ("cuda_columns", "numpy_loop"))
+    study = made_chapters.study("mlp", drop=lambda case: case.variant in ("cuda_columns", "numpy_loop"))
     fewer = gapless_text("mlp", study)
     assert not any(name in fewer for name in (r"cuda\_columns", "numpy"))
     lost = [part for part in re.split(r"(?<=[.;:]) ", text_and_missing("mlp")[0]) if part not in fewer]
@@ -130,18 +132,18 @@ def test_toy_sizes_decide_nothing_and_are_not_reported(workload):
         case = replace(row.case, sizes=row.case.sizes | {name: row.case.sizes[name] // 8 + 3 for name in names})
         return None if row.experiment == "mlp_accuracy" else replace(row, case=case)
 
-    toys = made_up_chapters.study(workload, change=toy)
+    toys = made_chapters.study(workload, change=toy)
     assert {*chapter.verdicts(workload, toys).values()} == {"not tested"}
     assert {*chapter.machines(workload, toys).values()} == {None}
     assert gapless_text(workload, toys) == empty_text(workload)
 
 
-@pytest.mark.parametrize("workload", made_up_chapters.WORKLOADS)
+@pytest.mark.parametrize("workload", made_chapters.WORKLOADS)
 def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
     """Otherwise it names one machine for the host and one for the GPU; without a GPU, only the host's."""
-    host, drops = made_up_chapters.study(workload, drop=gpus, machine="here"), (None, lambda case: not gpus(case))
-    every, gpu = (made_up_chapters.study(workload, drop=drop, machine="there (published)") for drop in drops)
-    studies = host, made_up.merged(host, every).of("here"), made_up.merged(host, gpu).of("here")
+    host, drops = made_chapters.study(workload, drop=gpus, machine="here"), (None, lambda case: not gpus(case))
+    combined, gpu = (made_chapters.study(workload, drop=drop, machine="there (published)") for drop in drops)
+    studies = host, made_up.merge(host, combined).of("here"), made_up.merge(host, gpu).of("here")
     host_only, together, separate = (chapter.machines(workload, study) for study in studies)
     roles = {"host", "gpu"} & {*host_only}
     assert {together[role] for role in roles} == {"there (published)"}
@@ -155,11 +157,11 @@ def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
 def test_a_machine_with_more_threads_is_named_beside_the_chapters():
     """Its times on 48 threads are the chapter's on 12, and those on 96 threads the chapter's on 2."""
 
-    def wider(row):
+    def on_more_threads(row):
         threads = {1: 1, 2: 96, 12: 48}.get(row.case.tuning.get("threads"))
         return threads and replace(row, case=replace(row.case, tuning=row.case.tuning | {"threads": threads}))
 
-    wide = made_up_chapters.study("backprop", drop=gpus, change=wider, machine="wide")
-    text = gapless_text("backprop", made_up.merged(whole("backprop"), wide))
+    wide = made_chapters.study("backprop", drop=gpus, change=on_more_threads, machine="wide")
+    text = gapless_text("backprop", made_up.merge(full_study("backprop"), wide))
     words = r"efficiency of \code{tuned} is \qty{2.1}{"
     assert [part for part in (code("wide"), words) if part in text_and_missing("backprop")[0] or part not in text] == []

@@ -8,7 +8,6 @@ import pytest
 import chapter
 from ladder.report import assumptions
 from ladder.report.telling import chapter_study
-from ladder.store import rates
 
 # {chapter: {an expression of a template: how its text begins}}, without claims' ratios (test_chapter_claims.py).
 VALUES = {
@@ -93,7 +92,7 @@ VALUES = {
 @pytest.mark.parametrize("workload", VALUES)
 def test_values_are_those_of_the_times(workload):
     functions = chapter.text_functions(workload)
-    texts = {code: chapter.plain(eval(code, functions)) for code in VALUES[workload]}
+    texts = {code: chapter.plain_text(eval(code, functions)) for code in VALUES[workload]}
     assert {code: text for code, text in texts.items() if not text.startswith(VALUES[workload][code])} == {}
 
 
@@ -140,7 +139,7 @@ ROWS = {
 @pytest.mark.parametrize(("workload", "name"), ROWS)
 def test_rows_of_tables_are_those_of_the_times(workload, name):
     table = chapter.all_tables(workload)[name].replace(r"\allowbreak{}", "").replace(r"\_", "_").replace(r"\texttt", "")
-    assert [part for part in ROWS[workload, name] if part not in chapter.plain(table)] == []
+    assert [part for part in ROWS[workload, name] if part not in chapter.plain_text(table)] == []
 
 
 IMAGE_BYTES, MATRIX_BYTES = 60000 * 784 * 4, 512 * 512 * 4
@@ -194,9 +193,9 @@ FLOORS = {"mlp": 0.01, "backprop": 2e9 / 1e11 + 2 * IMAGE_BYTES / 4e12, "descent
 @pytest.mark.parametrize("workload", PREDICTED)
 def test_a_model_charges_what_limits_a_rung(workload, has_rates, monkeypatch):
     """Without the rates it predicts nothing of a GPU. The floor is the work at the best rates."""
-    known = {"gpu_bandwidth": 4e12, "link": 50e9, "products": 1e11, "multiply_adds": 6e13} if has_rates else {}
+    rates = {"gpu_bandwidth": 4e12, "link": 50e9, "products": 1e11, "multiply_adds": 6e13} if has_rates else {}
     for name in ("gpu_bandwidth", "link", "products", "multiply_adds"):
-        monkeypatch.setattr(rates, name, lambda *_, name=name, **__: known.get(name))
+        monkeypatch.setattr(rates, name, lambda *_, name=name, **__: rates.get(name))
     monkeypatch.setattr(rates, "bandwidths", lambda study: {1: 25e9, 4: 100e9})
     model, (default, *rows) = chapter_study.module(workload, "model"), PREDICTED[workload]
     for row, seconds in ((default | row, seconds) for row, seconds in rows):

@@ -46,7 +46,10 @@ def test_every_plan_covers_the_product(shape, tiling):
 
 
 def test_elements_that_are_copied_singly_cost_more():
-    costs = [plan(64, 4096, 4096, unaligned=both, tiling=cuda_tma.TILES[4]).cost for both in (ALIGNED, (True, True))]
+    costs = [
+        plan(64, 4096, 4096, unaligned=unaligned, tiling=cuda_tma.TILES[4]).cost
+        for unaligned in (ALIGNED, (True, True))
+    ]
     assert costs[0] < costs[1]
 
 

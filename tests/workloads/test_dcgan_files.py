@@ -249,7 +249,7 @@ def test_beyond_the_largest_measured_number_of_images_time_grows_as_in_a_call():
 
 
 def test_times_are_those_of_the_tuning_of_the_verb(tmp_path):
-    frame = made_chapters.whole("dcgan").tables["dcgan_cards"]["samples"]
+    frame = made_chapters.full_study("dcgan").tables["dcgan_cards"]["samples"]
     rows = gpu_counts.rows_of(frame[frame["phase"] == "total"])
     for name, model in (("a", "NVIDIA H200"), ("b", "another GPU")):
         (tmp_path / name).mkdir()

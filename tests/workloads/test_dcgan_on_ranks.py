@@ -97,7 +97,7 @@ def test_pictures_on_gpus_are_right(ranks):
 
 
 @pytest.fixture
-def locked(monkeypatch):
+def locked_arrays(monkeypatch):
     """The sizes in bytes of the arrays whose pages are locked; no GPU is needed."""
     sizes = []
     monkeypatch.setattr(cuda, "lock_pages", lambda array: sizes.append(array.nbytes))
@@ -117,11 +117,11 @@ def become_second(monkeypatch, array, node=(0, 1), **wrong):
     monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda _: list(node)))
 
 
-def test_a_rank_of_the_same_node_uses_the_first_ranks_array(monkeypatch, locked):
+def test_a_rank_of_the_same_node_uses_the_first_ranks_array(monkeypatch, locked_arrays):
     array = MPI_CUDA.empty((3, 5), "float32")
     become_second(monkeypatch, array)
     other = MPI_CUDA.shared(None)
-    assert locked == [60, 60]
+    assert locked_arrays == [60, 60]
     assert (other.shape, other.dtype) == ((3, 5), np.float32)
     other[...] = np.arange(15).reshape(3, 5)
     np.testing.assert_array_equal(array, other)
@@ -129,12 +129,12 @@ def test_a_rank_of_the_same_node_uses_the_first_ranks_array(monkeypatch, locked)
     assert other[2].tolist() == [7] * 5
 
 
-def test_a_rank_of_another_node_does_not_share_the_array(monkeypatch, locked):
+def test_a_rank_of_another_node_does_not_share_the_array(monkeypatch, locked_arrays):
     become_second(monkeypatch, MPI_CUDA.empty((3, 5), "float32"), node=(1, 2))
     assert MPI_CUDA.shared(None) is None
 
 
-def test_memory_that_cannot_be_mapped_is_an_error(monkeypatch, locked):
+def test_memory_that_cannot_be_mapped_is_an_error(monkeypatch, locked_arrays):
     array, other = MPI_CUDA.empty((3, 5), "float32"), MPI_CUDA.empty((3, 5), "float32")
     for wrong in ({"process": 2**22 + 1}, {"file": 10**6}, {"file": other.base.file}):
         become_second(monkeypatch, array, **wrong)
@@ -142,7 +142,7 @@ def test_memory_that_cannot_be_mapped_is_an_error(monkeypatch, locked):
             MPI_CUDA.shared(None)
 
 
-def test_a_file_is_open_as_long_as_a_view_of_its_array(locked):
+def test_a_file_is_open_as_long_as_a_view_of_its_array(locked_arrays):
     array = MPI_CUDA.empty((3, 5), "float32")
     file, view = array.base.file, array[1:]
     del array
@@ -153,9 +153,9 @@ def test_a_file_is_open_as_long_as_a_view_of_its_array(locked):
         os.fstat(file)
 
 
-def test_an_array_without_elements_has_no_pages_to_lock(locked):
+def test_an_array_without_elements_has_no_pages_to_lock(locked_arrays):
     assert MPI_CUDA.empty((0, 7), "float64").shape == (0, 7)
-    assert locked == []
+    assert locked_arrays == []
 
 
 def test_cases_need_a_gpu_for_every_rank():

@@ -74,9 +74,9 @@ def is_within_limits(variant, **values):
     return traits.beyond_limits_reason(Case("descent", variant, sizes_of(**values), {})) is None
 
 
-def require_right(problem, round, where):
+def require_right(problem, round, label):
     validation.require_finite(problem.outputs, problem.output_kinds)
-    validation.require(checks_of(problem, round), where)
+    validation.require(checks_of(problem, round), label)
 
 
 def check_host_variants(**sizes):
@@ -220,9 +220,9 @@ def test_the_system_has_its_documented_properties(monkeypatch, n, scaling):
 
 
 def test_systems_differ_by_round_and_seed_and_are_reproducible():
-    first, again = (problem_of(n=65, start="random") for _ in range(2))
-    np.testing.assert_array_equal(first.matrix, again.matrix)
-    np.testing.assert_array_equal(first.b, again.b)
+    first, repeated = (problem_of(n=65, start="random") for _ in range(2))
+    np.testing.assert_array_equal(first.matrix, repeated.matrix)
+    np.testing.assert_array_equal(first.b, repeated.b)
     for other in (problem_of(1, n=65, start="random"), problem_of(n=65, start="random", seed=2)):
         assert (other.matrix != first.matrix)[~np.eye(65, dtype=bool)].mean() > 0.9
         assert (other.b != first.b).all()
@@ -310,12 +310,12 @@ def at_a_lower_precision(problem):
 def of_operands_at_a_lower_precision(problem):
     """With operands rounded as tensor cores round them: to 11 bits in float32, and to 24 in float64."""
 
-    def rounded(array):
+    def round_significand(array):
         mantissa, exponent = np.frexp(array)
         bits = 2.0 ** {"float32": 11, "float64": 24}[array.dtype.name]
         return np.ldexp(np.round(mantissa * bits) / bits, exponent).astype(array.dtype)
 
-    solve_in_numpy(problem, product=lambda matrix, v: rounded(matrix) @ rounded(v))
+    solve_in_numpy(problem, product=lambda matrix, v: round_significand(matrix) @ round_significand(v))
 
 
 def one_step_early(problem):
@@ -371,7 +371,7 @@ def with_a_history_beyond_its_end(problem):
     problem.steps[0] -= 1
 
 
-WRONG = [
+WRONG_SOLUTIONS = [
     only_the_first_row,
     at_a_higher_precision,
     at_a_lower_precision,
@@ -400,7 +400,7 @@ def test_wrong_solves_are_noticed(algorithm, start, dtype):
         problem = problem_of(iterations=60 if tolerance else 2 if is_short else 10, **sizes)
         solve_in_numpy(problem)
         assert is_right(problem), sizes
-        for solve_wrongly in WRONG:
+        for solve_wrongly in WRONG_SOLUTIONS:
             if solve_wrongly is at_a_higher_precision and (dtype == "float64" or is_short):
                 continue
             if solve_wrongly is one_step_late and not tolerance:

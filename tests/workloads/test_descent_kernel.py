@@ -26,7 +26,7 @@ SIZES = (1, 2, 16, 17, 32, 65, 144, 512, 1000)
 CUDA = workloads.variants("descent_kernel")
 LOWER = {"float64": np.float32, "float32": np.float16}
 VECTORS = ("transpose", "scale", "vecdif", "vecsum")
-STUDY = ("init", "product", "reduction", *VECTORS)
+STUDY_GRIDS = ("init", "product", "reduction", *VECTORS)
 
 
 def problem_of(kernel, n, dtype, device=HOST, round=0):
@@ -217,7 +217,7 @@ def launch_on_host(device, kernel, n, dtype, variant, **tuning):
     return problem, all(np.isnan(guard).all() or guard.dtype.kind == "u" for guard in device.guards)
 
 
-@pytest.mark.parametrize("kernel", STUDY)
+@pytest.mark.parametrize("kernel", STUDY_GRIDS)
 @emulator.needs_compiler
 def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
     kernels = emulator.kernels("cuda_version1", "float32")
@@ -234,7 +234,7 @@ def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel)
 @emulator.needs_compiler
 def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeypatch, kernel, dtype, load):
     monkeypatch.setattr(cuda, "kernel", emulator.kernels("cuda_version2", dtype, load=load).get)
-    launches = ["right", *["study"] * (kernel in STUDY)]
+    launches = ["right", *["study"] * (kernel in STUDY_GRIDS)]
     longer_rows = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # in which both warps of a block have elements
     for n, launch in itertools.product((1, 17, 48, 65, *longer_rows), launches):
         tuning = {"block": 64, "load": load, "launch": launch}
@@ -256,7 +256,7 @@ def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
     assert grids("reduction", "right") == [(9, 64), (3, 64), (1, 64)]
     assert grids("reduction", "study") == [(64, 9), (64, 3), (64, 1)]
     # The study launched <<<block, blocks>>> with n * n threads, but with n for scale and vecdif.
-    study = {kernel: grids(kernel, "study") for kernel in STUDY if kernel != "reduction"}
+    study = {kernel: grids(kernel, "study") for kernel in STUDY_GRIDS if kernel != "reduction"}
     assert study == {kernel: [(64, 1 if kernel in ("scale", "vecdif") else 36)] for kernel in study}
     assert grids("vecsum", "right") == [(1, 64)]
     assert grids("gemv", "right") == [(48, 64)]
@@ -365,7 +365,7 @@ def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", STUDY)
+@pytest.mark.parametrize("kernel", STUDY_GRIDS)
 def test_launches_of_the_earlier_study_are_right_on_a_gpu(kernel, dtype):
     for n, block, load in [(1, 32, 4), (17, 32, 4), (144, 32, 12), (256, 512, 4), (512, 512, 8)]:
         tuning = {"block": block, "load": load, "launch": "study"}

@@ -108,9 +108,9 @@ def test_only_the_form_nt_has_an_addend_and_it_is_checked():
 
 
 def test_other_rounds_have_other_inputs_and_the_same_round_the_same():
-    first, again, other = (problem_of(round, form="nt", m=3, n=4, k=5) for round in (0, 0, 1))
+    first, repeated, other = (problem_of(round, form="nt", m=3, n=4, k=5) for round in (0, 0, 1))
     for name in "abc":
-        assert np.array_equal(first.inputs[name], again.inputs[name])
+        assert np.array_equal(first.inputs[name], repeated.inputs[name])
         assert not np.array_equal(first.inputs[name], other.inputs[name])
         assert np.abs(first.inputs[name]).max() <= 1
 
@@ -176,7 +176,7 @@ def test_a_lower_precision_is_noticed(form, dtype):
         assert not is_right(problem)
 
 
-def rounded(x, bits):
+def round_to_bits(x, bits):
     """Float64 values rounded to this many significant bits."""
     fraction, exponent = np.frexp(x)
     return np.ldexp(np.round(fraction * 2.0**bits), exponent - bits)
@@ -184,15 +184,15 @@ def rounded(x, bits):
 
 def split(x):
     """The float32 operand that two parts of TF32 represent."""
-    return rounded(x, 11) + rounded(x - rounded(x, 11), 11)
+    return round_to_bits(x, 11) + round_to_bits(x - round_to_bits(x, 11), 11)
 
 
 # The operand that each precision represents.
 OPERANDS = {
     "tf32x3": split,
-    "float16": lambda x: rounded(x, 11),
-    "tf32": lambda x: rounded(x, 11),
-    "bfloat16": lambda x: rounded(x, 8),
+    "float16": lambda x: round_to_bits(x, 11),
+    "tf32": lambda x: round_to_bits(x, 11),
+    "bfloat16": lambda x: round_to_bits(x, 8),
 }
 
 

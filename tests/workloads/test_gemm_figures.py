@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.collections import PathCollection
 
-from drawings import MACHINES, ceilings, draw, tables, words
+from drawings import MACHINES, ceilings, draw, tables, visible_texts
 from ladder.report import figures
 from ladder.report.figures import layout
 from ladder.store.study import Study
@@ -35,17 +35,17 @@ def test_the_roofline_has_the_matrix_vector_product_at_a_quarter_flop_per_byte()
     figure = draw("gemm_roofline", tables("gemm_roofline"))
     points = [collection for collection in figure.axes[0].collections if isinstance(collection, PathCollection)]
     assert 0.25 in {round(float(x), 3) for collection in points for x, _ in collection.get_offsets()}
-    assert "matrix-vector" in words(figure)
+    assert "matrix-vector" in visible_texts(figure)
 
 
 @pytest.mark.slow
 def test_a_gpu_without_measured_products_has_no_roofline():
     inputs, gpu = tables("gemm_roofline", MACHINES[:2]), f"{layout.marked(MACHINES[1])}, GPU"
-    assert gpu in " ".join(words(draw("gemm_roofline", inputs)))
+    assert gpu in " ".join(visible_texts(draw("gemm_roofline", inputs)))
     for name in figures.module("gemm_roofline").GROUPS["cuda"]:
         samples = inputs[name]["samples"]
         inputs[name]["samples"] = samples[samples["machine"] != MACHINES[1]]
-    text = " ".join(words(draw("gemm_roofline", inputs)))
+    text = " ".join(visible_texts(draw("gemm_roofline", inputs)))
     assert layout.marked(MACHINES[1]) in text
     assert gpu not in text
 

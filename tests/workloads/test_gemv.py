@@ -115,9 +115,9 @@ def test_first_touch_writes_zeros_everywhere():
 
 
 def test_other_rounds_have_other_inputs_and_the_same_round_the_same():
-    first, again, other = (problem_of(17, 5, "float32", round=round) for round in (0, 0, 1))
+    first, repeated, other = (problem_of(17, 5, "float32", round=round) for round in (0, 0, 1))
     for name in ("matrix", "x"):
-        assert np.array_equal(first.inputs[name], again.inputs[name])
+        assert np.array_equal(first.inputs[name], repeated.inputs[name])
         assert not (first.inputs[name] == other.inputs[name]).any()
         assert -1 <= first.inputs[name].min() < 0 < first.inputs[name].max() < 1
 
@@ -150,7 +150,7 @@ def without_last_row(problem):
     problem.y[-1] = 0
 
 
-def stale(problem):
+def result_of_another_round(problem):
     """The result of another round."""
     other = problem_of(*problem.matrix.shape, problem.sizes["dtype"], round=1)
     solve(other)
@@ -169,7 +169,7 @@ def at_a_lower_precision(problem):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
-    "spoil", [without_last_column, without_last_row, stale, with_rows_exchanged, at_a_lower_precision]
+    "spoil", [without_last_column, without_last_row, result_of_another_round, with_rows_exchanged, at_a_lower_precision]
 )
 def test_wrong_results_are_noticed(spoil, dtype):
     for n, m in [*SMALL, (1000, 1000)]:
@@ -243,8 +243,8 @@ def emulated(request, tmp_path_factory):
     def emulate(matrix, x):
         n, m = matrix.shape
         y, transposed = (np.full(count + 8, np.nan) for count in (n, n * m))
-        given = np.ascontiguousarray(matrix.T) if request.param == "cuda_shared" else matrix
-        kernels.emulate(*pointers(given, x, y, transposed), n, m)
+        operand = np.ascontiguousarray(matrix.T) if request.param == "cuda_shared" else matrix
+        kernels.emulate(*pointers(operand, x, y, transposed), n, m)
         return y, transposed if tile else None
 
     return emulate

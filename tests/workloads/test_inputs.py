@@ -31,7 +31,7 @@ SIZES = {
 }
 # Inputs that a seed doesn't change, and those that a round doesn't.
 OF_THE_DATA = {"mlp": {"pixels", "labels", "b1", "b2"}, "backprop": {"dw1", "dw2"}, "pattern_input": {"path", "first"}}
-KEPT = {
+KEPT_BETWEEN_ROUNDS = {
     "mlp": {"pixels", "labels", "w1", "b1", "w2", "b2"},
     "backprop": {"images", "targets", "w1", "dw1", "w2", "dw2"},
     "dcgan": {"network"},
@@ -58,27 +58,31 @@ def inputs_of(workload, folder, rounds=1, **changes):
     problem = make_problem(module, Case(workload, "any", sizes, {}), HOST)
     for array in problem.inputs.values():
         array[...] = np.nan if array.dtype.kind == "f" else 77
-    found, generated = [], module.GENERATED
+    inputs_of_rounds, generated = [], module.GENERATED
     for round in range(rounds):
-        given = {name: array for name, array in problem.inputs.items() if name not in generated}
-        names = module.fill(given, sizes, round, data)
+        filled = {name: array for name, array in problem.inputs.items() if name not in generated}
+        names = module.fill(filled, sizes, round, data)
         if generated:
             module.generate(problem, round)
-        found.append({name: array.copy() for name, array in problem.inputs.items()})
-        changed = {name for name in given if round and not np.array_equal(found[-1][name], found[-2][name])}
+        inputs_of_rounds.append({name: array.copy() for name, array in problem.inputs.items()})
+        changed = {
+            name
+            for name in filled
+            if round and not np.array_equal(inputs_of_rounds[-1][name], inputs_of_rounds[-2][name])
+        }
         assert changed <= set(names), "what `fill` doesn't name isn't uploaded"
-    return found
+    return inputs_of_rounds
 
 
 @pytest.mark.parametrize("workload", workloads.names())
 def test_inputs_follow_the_seed_and_every_element_is_written(folder, workload):
-    (one,), (again,) = (inputs_of(workload, folder) for _ in range(2))
-    for name, array in one.items():
+    (first,), (repeated,) = (inputs_of(workload, folder) for _ in range(2))
+    for name, array in first.items():
         assert np.isfinite(array).all(), name
-        np.testing.assert_array_equal(array, again[name])
+        np.testing.assert_array_equal(array, repeated[name])
     if "seed" in workloads.load(workload).SIZES:
         (other,) = inputs_of(workload, folder, seed=2)
-        same = {name for name, array in one.items() if np.array_equal(array, other[name])}
+        same = {name for name, array in first.items() if np.array_equal(array, other[name])}
         assert same == OF_THE_DATA.get(workload, set())
 
 
@@ -89,16 +93,16 @@ def test_rounds_have_other_inputs(folder, workload):
     assert others
     for before, after in zip([first, *others], others, strict=False):
         same = {name for name in first if np.array_equal(before[name], after[name])}
-        assert same == KEPT.get(workload, set())
+        assert same == KEPT_BETWEEN_ROUNDS.get(workload, set())
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_training_visits_its_images_in_an_order_of_the_seed(folder, seed):
     orders = [one["order"] for one in inputs_of("mlp", folder, rounds=3, seed=seed)]
     places = [one["ranpat"] for one in inputs_of("backprop", folder, rounds=3, seed=seed)]
-    for each, whole in ((orders, np.arange(40)), (places, np.sort(places[0]))):
-        assert all(np.array_equal(np.sort(one), whole) for one in each)
-        assert not any(np.array_equal(one, whole) for one in each)
+    for permutations, ascending in ((orders, np.arange(40)), (places, np.sort(places[0]))):
+        assert all(np.array_equal(np.sort(one), ascending) for one in permutations)
+        assert not any(np.array_equal(one, ascending) for one in permutations)
 
 
 @pytest.mark.parametrize("workload", ["mlp", "backprop"])
@@ -153,12 +157,12 @@ COSTS = [
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("workload", "sizes", "flops", "elements", "more"), COSTS)
-def test_the_cost_is_counted_by_hand(workload, sizes, flops, elements, more, dtype):
+@pytest.mark.parametrize(("workload", "sizes", "flops", "elements", "further_bytes"), COSTS)
+def test_the_cost_is_counted_by_hand(workload, sizes, flops, elements, further_bytes, dtype):
     module, full = workloads.load(workload), sizes_of(workload, dtype=dtype, **sizes)
     facts = [{"steps": 3}] if module.FACTS else []
     cost = module.cost(full, *facts)
-    assert (cost.flops, cost.bytes) == (pytest.approx(flops), elements * np.dtype(dtype).itemsize + more)
+    assert (cost.flops, cost.bytes) == (pytest.approx(flops), elements * np.dtype(dtype).itemsize + further_bytes)
 
 
 @pytest.mark.parametrize(("pictures", "bytes"), [("float32", 4), ("uint8", 1)])

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.xdist_group("mlp_persistent"), emulator.needs_compiler
 SHARED = 160_000  # bytes of a block's shared memory
 SMALL = {"layers": "784-17-10", "images": 50, "batch": 20, "epochs": 2, "rate": 0.5, "source": "digits"}
 # Two warps: each has every second step of the first layer's products. A warp of the losses' sums has whole rows.
-TILE = {"block": 64, "groups": 1}
+DEFAULT_TILE = {"block": 64, "groups": 1}
 
 
 @functools.cache
@@ -71,7 +71,7 @@ def exact(sizes):
     return reference.compute(dict(sizes), digits())
 
 
-def train(dtype="float32", tile=TILE, device=None, **changes):
+def train(dtype="float32", tile=DEFAULT_TILE, device=None, **changes):
     """The names of the checks that fail in any epoch, and the bytes of all results."""
     sizes = workloads.complete("mlp", SMALL | changes) | {"dtype": dtype}
     device = device or emulator.guarded_host()
@@ -122,17 +122,17 @@ def test_batches_and_layers_of_every_kind_are_right(gpu, dtype, changes):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_deep_networks_are_right(gpu, dtype, layers):
     groups = 3 if "65" in layers else 2
-    assert train(dtype, TILE | {"groups": groups}, layers=layers, activation="relu", rate=0.1)[0] == set()
+    assert train(dtype, DEFAULT_TILE | {"groups": groups}, layers=layers, activation="relu", rate=0.1)[0] == set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_batch_in_parts_is_right_and_results_are_the_same_to_the_last_bit(gpu, dtype):
     sizes = {"images": 100, "batch": 70, "epochs": 1}
-    failed, whole = train(dtype, **sizes, tile=TILE | {"block": 128})
-    again = train(dtype, **sizes, tile=TILE | {"block": 128})
+    failed, whole = train(dtype, **sizes, tile=DEFAULT_TILE | {"block": 128})
+    again = train(dtype, **sizes, tile=DEFAULT_TILE | {"block": 128})
     gpu.shared = 90_000
-    in_parts = train(dtype, **sizes, tile=TILE | {"block": 128})
+    in_parts = train(dtype, **sizes, tile=DEFAULT_TILE | {"block": 128})
     assert failed == in_parts[0] == set()
     assert again == (failed, whole)
 
@@ -161,9 +161,9 @@ def test_a_fault_in_the_kernel_is_noticed(gpu, fault):
 @pytest.mark.parametrize(
     ("changes", "tile", "message"),
     [
-        ({"layers": "784-10"}, TILE, "has 0 hidden layers"),
-        ({"layers": "784-2-2-2-2-2-2-2-10"}, TILE, "networks of 1 to 6"),
-        ({"layers": "784-65-10"}, TILE, "10 units of the widest layer .*raise groups"),
+        ({"layers": "784-10"}, DEFAULT_TILE, "has 0 hidden layers"),
+        ({"layers": "784-2-2-2-2-2-2-2-10"}, DEFAULT_TILE, "networks of 1 to 6"),
+        ({"layers": "784-65-10"}, DEFAULT_TILE, "10 units of the widest layer .*raise groups"),
         ({"layers": "784-6000-10"}, {}, "858 units"),
     ],
 )

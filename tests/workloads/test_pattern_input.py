@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.xdist_group("pattern_input"),  # its functions are compiled once
     pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc"),
 ]
-FORMS = [("serial", {}), *(("openmp_tasks", {"threads": 2, "block": block}) for block in (1, 17, 65536))]
+BLOCK_TUNINGS = [("serial", {}), *(("openmp_tasks", {"threads": 2, "block": block}) for block in (1, 17, 65536))]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def failures(problem, run, data):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("images", [1, 17, 65, 1437])
-@pytest.mark.parametrize(("variant", "tuning"), FORMS)
+@pytest.mark.parametrize(("variant", "tuning"), BLOCK_TUNINGS)
 def test_every_number_is_that_of_its_pixel(digits, variant, tuning, images, dtype):
     problem = problem_of(images, dtype, variant, tuning)
     pattern_input.fill(problem.inputs, problem.sizes, 0, digits)
@@ -96,7 +96,7 @@ def test_a_fault_is_detected(digits, fault, rounds):
 
 
 @pytest.mark.parametrize("fault", ["truncated", "missing"])
-@pytest.mark.parametrize(("variant", "tuning"), FORMS[:2])
+@pytest.mark.parametrize(("variant", "tuning"), BLOCK_TUNINGS[:2])
 def test_a_file_that_cannot_be_read_raises_a_sentence(folder, tmp_path, variant, tuning, fault):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     problem = problem_of(1437, variant=variant, tuning=tuning)

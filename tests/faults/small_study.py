@@ -29,10 +29,10 @@ from ladder.records import record
 
 FIGURES = tuple(f"results/figures/{name}.svg" for name in ("mlp_learning", "mlp_sample_digits"))
 TARGETS = ("measurements", *FIGURES, "results/numbers.tex")
-LIMIT = 300  # seconds for one run of Snakemake, beyond which it hangs
-PATIENCE = 20  # seconds for what a run has started to end after it
+RUN_TIMEOUT = 300  # seconds for one run of Snakemake, beyond which it hangs
+END_TIMEOUT = 20  # seconds for what a run has started to end after it
 # What is the same to the byte in every run, as patterns below `results`. Seconds are all that isn't.
-SAME = (
+DETERMINISTIC_FILES = (
     "plans/*.json",
     "tables/*/checks.csv",
     "tables/*/curves.csv",
@@ -58,8 +58,8 @@ def make(folder):
     """Make the study in a folder, and run it. Raises RuntimeError where that fails."""
     study = Study(folder)
     study.config["protocol"] = PROTOCOL | {"most": PROTOCOL["samples"]}  # always as many samples
-    lock_in(study, ".")  # a copy has locks of its own, by the same sources
-    fetch_from_here(study)
+    keep_locks_in(study, ".")  # a copy has locks of its own, by the same sources
+    use_local_mirror(study)
     sizes = {"form": "nn", "m": 17, "n": 5, "k": 9}
     variants = {name: {"threads": 1} for name in ("openmp", "c_openmp", "blas")}
     ranks = {"on_ranks": {"ranks": 2, "threads": 1, "fault": "none"}}
@@ -67,11 +67,11 @@ def make(folder):
     study.config["experiments"]["mlp_accuracy"]["sizes"]["source"] = "mnist"
     commit(study.folder)
     # Another machine's training is published before this one's is measured.
-    here = study.config
-    only = here["experiments"] | {"small": None}
-    run_soundly(study, here | {"machine": "there", "experiments": only}, ["publish"])
+    config = study.config
+    training_alone = config["experiments"] | {"small": None}
+    run_without_fault(study, config | {"machine": "there", "experiments": training_alone}, ["publish"])
     shutil.rmtree(study.folder / "results/records")
-    run_soundly(study, here, TARGETS)
+    run_without_fault(study, config, TARGETS)
     return study
 
 
@@ -83,36 +83,36 @@ def reopen(folder):
     return study
 
 
-def run_soundly(study, config, targets):
+def run_without_fault(study, config, targets):
     """Run the study with a configuration. Raises RuntimeError where that fails."""
     study.config = config
-    outcome = run(study, targets, limit=4 * LIMIT)
+    outcome = run(study, targets, limit=4 * RUN_TIMEOUT)
     if outcome.status:
         raise RuntimeError(f"The study doesn't run without a fault:\n{outcome.text}")
 
 
-def lock_in(study, folder):
+def keep_locks_in(study, folder):
     """Have the study's sources keep the machine's locks in a folder, so that nothing else is waited for."""
     module = study.folder / "src/ladder/records/locks.py"
     text = module.read_text(encoding="utf-8")
     module.write_text(re.sub(r"^FOLDERS = .*$", f"FOLDERS = (Path({str(folder)!r}),)", text, flags=re.MULTILINE))
 
 
-def fetch_from_here(study):
+def use_local_mirror(study):
     """Have the study take the digits for MNIST, from a folder of archives in its own."""
-    made, archives = study.folder / "digits", study.folder / "mirror"
-    digits.write(made)
+    digits_folder, archives = study.folder / "digits", study.folder / "mirror"
+    digits.write(digits_folder)
     archives.mkdir()
     sums = {}
     for name in dataset.FILES:
-        contents = (made / name).read_bytes()
+        contents = (digits_folder / name).read_bytes()
         sums[name] = len(contents), hashlib.sha256(contents).hexdigest()
         (archives / f"{name}.gz").write_bytes(gzip.compress(contents, mtime=0))
-    shutil.rmtree(made)
+    shutil.rmtree(digits_folder)
     module = study.folder / "src/ladder/data/mnist.py"
-    head, _, rest = module.read_text(encoding="utf-8").partition("EXPECTED = {")
+    head, _, tail = module.read_text(encoding="utf-8").partition("EXPECTED = {")
     table = "".join(f"    {name!r}: ExpectedFile{sum},\n" for name, sum in sums.items())
-    module.write_text(f"{head}EXPECTED = {{\n{table}}}{rest.partition('}')[2]}", encoding="utf-8")
+    module.write_text(f"{head}EXPECTED = {{\n{table}}}{tail.partition('}')[2]}", encoding="utf-8")
     study.config |= {"mnist_mirror": "mirror", "mirrors": []}
 
 
@@ -148,42 +148,42 @@ def start(study, targets=TARGETS, variables=None, prepare=None):
     return process
 
 
-def finish(study, process, limit=LIMIT):
+def finish(study, process, limit=RUN_TIMEOUT):
     """Wait for a started run; the Outcome. What outlasts the limit is ended with all that it has started."""
     try:
         process.wait(limit)
         hung = False
     except subprocess.TimeoutExpired:
         hung = True
-        end_all([psutil.Process(process.pid), *alive(study.folder)])
+        end_all([psutil.Process(process.pid), *processes_in(study.folder)])
         process.wait()
-    process.reader.join(PATIENCE)  # what outlives the run may hold the pipe
+    process.reader.join(END_TIMEOUT)  # what outlives the run may hold the pipe
     return Outcome(b"".join(process.printed).decode(errors="replace"), process.returncode, hung)
 
 
-def run(study, targets=TARGETS, variables=None, limit=LIMIT, prepare=None):
+def run(study, targets=TARGETS, variables=None, limit=RUN_TIMEOUT, prepare=None):
     return finish(study, start(study, targets, variables, prepare), limit)
 
 
-def alive(folder):
+def processes_in(folder):
     """The processes that work in a study's folder."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             if Path(process.cwd()).is_relative_to(folder) and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                processes.append(process)
         except (psutil.Error, OSError):
             continue
-    return found
+    return processes
 
 
-def left_over(folder):
+def end_remaining_processes(folder):
     """What still works in the folder some seconds after its run has ended, as command lines; it is ended."""
-    deadline = time.monotonic() + PATIENCE
-    while (found := alive(folder)) and time.monotonic() < deadline:
+    deadline = time.monotonic() + END_TIMEOUT
+    while (processes := processes_in(folder)) and time.monotonic() < deadline:
         time.sleep(0.1)
-    lines = [command_of(process) for process in found]
-    end_all(found)
+    lines = [command_of(process) for process in processes]
+    end_all(processes)
     return lines
 
 
@@ -203,47 +203,51 @@ def end_all(processes):
             continue
 
 
-def sound_records(study):
+def valid_records(study):
     """{path: (bytes, when it was measured)} of the study's records that are read back, and the complaints of others.
 
     A record among these that isn't that of its path is told as a complaint, too.
     """
-    found, refused = {}, {}
+    records, refused = {}, {}
     for path in sorted((study.folder / "results/records").rglob("*.json")):
         name = str(path.relative_to(study.folder))
         try:
-            one = record.read(path)
-            if name != record.path_of(one["machine"], "/".join(one[key] for key in ("workload", "variant", "case"))):
+            document = record.read(path)
+            if name != record.path_of(
+                document["machine"], "/".join(document[key] for key in ("workload", "variant", "case"))
+            ):
                 refused[name] = "is that of another case"
                 continue
-            found[name] = path.read_bytes(), one["started"]
+            records[name] = path.read_bytes(), document["started"]
         except LadderError as error:
             refused[name] = str(error)
-    return found, refused
+    return records, refused
 
 
-def deterministic(folder):
+def deterministic_digests(folder):
     """{name: digest} of the files below `results` that are the same in every run."""
     root = folder / "results"
-    paths = {path for pattern in SAME for path in root.glob(pattern) if path.is_file() and path.name[0] != "."}
+    paths = {
+        path for pattern in DETERMINISTIC_FILES for path in root.glob(pattern) if path.is_file() and path.name[0] != "."
+    }
     return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
 
 
-def wrong(study, base):
+def differences(study, base):
     """What is wrong with a study that has completed, beside the one that its faultless copy was: a list of texts."""
-    found, refused = sound_records(study)
-    known, _ = sound_records(base)
+    records, refused = valid_records(study)
+    base_records, _ = valid_records(base)
     complaints = [f"{name} is there, but not sound: {why}" for name, why in refused.items()]
-    complaints += [f"{name} is missing" for name in known.keys() - found.keys() - refused.keys()]
-    complaints += [f"{name} came out of nowhere" for name in found.keys() - known.keys()]
-    for name, (contents, started) in found.items():
-        if name in known and started == known[name][1] and contents != known[name][0]:
+    complaints += [f"{name} is missing" for name in base_records.keys() - records.keys() - refused.keys()]
+    complaints += [f"{name} came out of nowhere" for name in records.keys() - base_records.keys()]
+    for name, (contents, started) in records.items():
+        if name in base_records and started == base_records[name][1] and contents != base_records[name][0]:
             complaints.append(f"{name} differs from what was measured, and is taken for sound")
-    ours, theirs = deterministic(study.folder), deterministic(base.folder)
-    for name in sorted(ours.keys() | theirs.keys()):
-        if ours.get(name) != theirs.get(name):
+    digests, base_digests = deterministic_digests(study.folder), deterministic_digests(base.folder)
+    for name in sorted(digests.keys() | base_digests.keys()):
+        if digests.get(name) != base_digests.get(name):
             complaints.append(
-                f"results/{name} {'differs' if name in ours and name in theirs else 'is not there twice'}"
+                f"results/{name} {'differs' if name in digests and name in base_digests else 'is not there twice'}"
             )
     return complaints + wrong_tables(study) + wrong_numbers(study, base) + wrong_references(study, base)
 
@@ -252,7 +256,7 @@ def wrong_tables(study):
     """The tables whose samples aren't those of the records that are there."""
     plans = [path.stem for path in (study.folder / "results/plans").glob("*.json")]
     expected = {f"tables/{name}/samples.csv": sorted(samples_of(study, name)) for name in plans}
-    expected["table.csv"] = sorted(one for samples in expected.values() for one in samples)
+    expected["table.csv"] = sorted(sample for samples in expected.values() for sample in samples)
     return [
         f"results/{name} doesn't hold the samples of the records"
         for name, samples in expected.items()
@@ -265,13 +269,13 @@ def samples_of(study, experiment):
     plan = json.loads((study.folder / f"results/plans/{experiment}.json").read_text(encoding="utf-8"))
     keys = {case["key"] for case in plan["cases"]}
     for path in study.records().values():
-        one = record.read(path)
-        if "/".join((one["workload"], one["variant"], one["case"])) in keys:
-            yield from (("here", float(value)) for process in one["processes"] for value in process["samples"])
+        document = record.read(path)
+        if "/".join((document["workload"], document["variant"], document["case"])) in keys:
+            yield from (("here", float(value)) for process in document["processes"] for value in process["samples"])
     published = study.folder / "results/published/there/samples.csv.gz"
     with gzip.open(published, "rt", encoding="utf-8", newline="") as file:
-        found = whole_calls(row for row in csv.DictReader(file) if row["experiment"] == experiment)
-        yield from ((f"{machine} (published)", seconds) for machine, seconds in found)
+        calls = whole_calls(row for row in csv.DictReader(file) if row["experiment"] == experiment)
+        yield from ((f"{machine} (published)", seconds) for machine, seconds in calls)
 
 
 def samples_in(path):
@@ -286,16 +290,16 @@ def whole_calls(rows):
 
 def wrong_numbers(study, base):
     """The numbers that differ: of all, where nothing was measured again, else of those that don't rest on seconds."""
-    ours, theirs = (macros(one.folder / "results/numbers.tex") for one in (study, base))
+    numbers, base_numbers = (macros(each_study.folder / "results/numbers.tex") for each_study in (study, base))
     is_old = times(study) == times(base)
-    names = [name for name in ours.keys() | theirs.keys() if is_old or name.startswith("study/")]
-    differ = sorted(name for name in names if ours.get(name) != theirs.get(name))
+    names = [name for name in numbers.keys() | base_numbers.keys() if is_old or name.startswith("study/")]
+    differ = sorted(name for name in names if numbers.get(name) != base_numbers.get(name))
     return [f"results/numbers.tex has other values of {', '.join(differ[:5])}"] if differ else []
 
 
 def times(study):
     """When each record of a study was measured."""
-    return {name: started for name, (_, started) in sound_records(study)[0].items()}
+    return {name: started for name, (_, started) in valid_records(study)[0].items()}
 
 
 def macros(path):
@@ -305,14 +309,16 @@ def macros(path):
 
 def wrong_references(study, base):
     """The references whose arrays differ."""
-    found = []
+    complaints = []
     for path in sorted((base.folder / "results/references").rglob("*.npz")):
-        other = study.folder / path.relative_to(base.folder)
-        with np.load(path) as mine, np.load(other) as theirs:
-            is_same = mine.files == theirs.files and all(np.array_equal(mine[one], theirs[one]) for one in mine.files)
+        path_in_study = study.folder / path.relative_to(base.folder)
+        with np.load(path) as base_arrays, np.load(path_in_study) as arrays:
+            is_same = arrays.files == base_arrays.files and all(
+                np.array_equal(arrays[name], base_arrays[name]) for name in arrays.files
+            )
         if not is_same:
-            found.append(f"{path.relative_to(base.folder)} has other arrays")
-    return found
+            complaints.append(f"{path.relative_to(base.folder)} has other arrays")
+    return complaints
 
 
 def restore(study, base, path):
@@ -327,13 +333,13 @@ def restore(study, base, path):
         path.unlink(missing_ok=True)
 
 
-def advised(study, text):
+def files_to_restore(study, text):
     """The files of the study that a sentence advises to restore or to delete; archives that can't be fetched, all."""
-    found = set((study.folder / "mirror").glob("*.gz")) if "can't be fetched" in text else set()
+    paths = set((study.folder / "mirror").glob("*.gz")) if "can't be fetched" in text else set()
     for sentence in re.findall(r"^ladder.*(?:[Dd]elete|[Rr]estore|configuration|yaml).*$", text, re.MULTILINE):
         names = re.findall(r"[^\s'\"`:(]*(?:results/|mirror/|study\.yaml|\.snakemake/)[^\s:;'\"`]*", sentence)
         for name in names:
             path = study.folder / name.rstrip(".,")
             if path.exists() and path.is_relative_to(study.folder):
-                found.add(path)
-    return found
+                paths.add(path)
+    return paths

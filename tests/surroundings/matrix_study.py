@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conftest import PROTOCOL, ROOT, Study
-from faults import small
+from faults import small_study
 from ladder.machine import programs
 from surroundings import probe
 
@@ -21,10 +21,10 @@ PROBE = Path(probe.__file__)
 FIGURE = "mlp_learning"
 VARIANTS = ("openmp", "c_openmp", "blas", "on_ranks")
 # What is the same in every surrounding.
-SAME = ("label", "cpu", "cores", "plan", "libraries", "origin")
+INVARIANT_KEYS = ("label", "cpu", "cores", "plan", "libraries", "origin")
 # Samples are within noise up to this factor: the fastest of five, so that work beside them matters little.
-NOISE = 4
-LIMIT = 600  # seconds for a probe, beyond which it hangs
+NOISE_FACTOR = 4
+PROBE_TIMEOUT = 600  # seconds for a probe, beyond which it hangs
 GIT = ("git", "-c", "user.name=somebody", "-c", "user.email=somebody@localhost")
 
 
@@ -34,29 +34,31 @@ class Answer:
 
     status: int
     text: str  # on standard error
-    answer: dict = field(default_factory=dict)
+    description: dict = field(default_factory=dict)
 
     def sentence(self):
         """The sentence that ended it. A traceback isn't one."""
         assert "Traceback" not in self.text, self.text
-        found = re.search(r"^ladder[ \w]*: (.*)", self.text, re.MULTILINE)
-        assert found, self.text
-        return found[1]
+        sentence = re.search(r"^ladder[ \w]*: (.*)", self.text, re.MULTILINE)
+        assert sentence, self.text
+        return sentence[1]
 
 
 def plain_environment():
     """The variables of this process that no cell sets."""
-    apart = re.compile(
+    excluded = re.compile(
         r"LC_.*|LANG.*|PYTHON(?!PATH).*|MPL.*|GIT_.*|XDG_.*|SLURM_.*|LADDER_.*|TZ|SOURCE_DATE_EPOCH|CDPATH"
     )
-    kept = os.environ.items()
-    return {name: value for name, value in kept if not apart.fullmatch(name) and not probe.FAMILIES.fullmatch(name)}
+    variables = os.environ.items()
+    return {
+        name: value for name, value in variables if not excluded.fullmatch(name) and not probe.FAMILIES.fullmatch(name)
+    }
 
 
-def ask(folder, *arguments, variables=None, python=None, path=()):
+def run_probe(folder, *arguments, variables=None, python=None, path=()):
     """Run the probe in a study's folder: an Answer."""
-    own = {"PYTHONPATH": code(folder), "XDG_RUNTIME_DIR": str(folder)}
-    environment = plain_environment() | own | (variables or {})
+    study_variables = {"PYTHONPATH": source_path(folder), "XDG_RUNTIME_DIR": str(folder)}
+    environment = plain_environment() | study_variables | (variables or {})
     environment["PATH"] = os.pathsep.join([*map(str, path), environment["PATH"]])
     done = subprocess.run(
         [python or sys.executable, PROBE, *arguments],
@@ -64,14 +66,14 @@ def ask(folder, *arguments, variables=None, python=None, path=()):
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=LIMIT,
+        timeout=PROBE_TIMEOUT,
     )
     text, out = done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
     assert "Traceback" not in text, text
     return Answer(done.returncode, text, json.loads(out) if not done.returncode else {})
 
 
-def code(folder):
+def source_path(folder):
     """A path of a study's packages for PYTHONPATH, which no colon may be in: an installed package needs none."""
     if os.pathsep not in str(folder):
         return f"{folder}/src"
@@ -84,7 +86,7 @@ def code(folder):
 def make(folder):
     """A study with four cases and the tables of a published machine, in a repository of its own."""
     study = Study(folder, "study")
-    small.lock_in(study, folder)  # one for all copies
+    small_study.keep_locks_in(study, folder)  # one for all copies
     sizes = {"form": "nn", "m": 200, "n": 200, "k": 200}
     threads = {"openmp": 2, "c_openmp": 2, "blas": 1}
     variants = {name: {"threads": count} for name, count in threads.items() if count <= (os.cpu_count() or 1)}
@@ -125,7 +127,7 @@ def collect(folder):
 
 
 @contextmanager
-def made_once(folder):
+def lock_baseline(folder):
     """Yield the path of a file and whether it is still to be written, alone among the processes of a run of tests."""
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
@@ -136,44 +138,50 @@ def made_once(folder):
 
 def baseline(folder):
     """The study's folder, its plain Answer and {variant: Answer}, computed by the first process that needs it."""
-    with made_once(folder) as (path, is_due):
-        if is_due:
+    with lock_baseline(folder) as (path, is_missing):
+        if is_missing:
             shutil.rmtree(folder / "base", ignore_errors=True)  # of an attempt that failed
             study = make(folder / "base")
-            first = ask(study, "--figure", FIGURE, "--typeset")
+            first = run_probe(study, "--figure", FIGURE, "--typeset")
             assert not first.status, first.text
-            planned = [case["key"].split("/")[1] for case in first.answer["plan"]["cases"] if not case["left_out"]]
+            planned = [case["key"].split("/")[1] for case in first.description["plan"]["cases"] if not case["left_out"]]
             # The second measurement of each is the one that counts: Numba has compiled by then.
-            answers = {name: [ask(study, "--measure", name) for _ in range(2)][1] for name in planned}
-            path.write_bytes(pickle.dumps((study, first.answer, answers)))
+            answers = {name: [run_probe(study, "--measure", name) for _ in range(2)][1] for name in planned}
+            path.write_bytes(pickle.dumps((study, first.description, answers)))
         return pickle.loads(path.read_bytes())
 
 
-def copied(study, folder):
+def copy_study(study, folder):
     """A copy of the study in a folder, the times of its files kept."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(study, folder, symlinks=True)
     return folder
 
 
-def differences(found, expected, *apart):
+def differences(answer, expected, *excluded_keys):
     """The differences of a surrounding: a text for each key and its value."""
-    keys = [key for key in (*SAME, "workers", "figure", "typeset") if key in found and key not in apart]
-    return [text for key in keys for text in changes(key, found[key], expected[key])]
+    keys = [
+        key for key in (*INVARIANT_KEYS, "workers", "figure", "typeset") if key in answer and key not in excluded_keys
+    ]
+    return [text for key in keys for text in changes(key, answer[key], expected[key])]
 
 
-def changes(name, found, expected):
+def changes(name, answer, expected):
     """The differences of two values, as texts."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        for key in sorted(found.keys() | expected.keys()):
-            yield from changes(f"{name}.{key}", found.get(key), expected.get(key))
-    elif found != expected:
-        yield f"{name}: {found} where it is {expected}"
+    if isinstance(answer, dict) and isinstance(expected, dict):
+        for key in sorted(answer.keys() | expected.keys()):
+            yield from changes(f"{name}.{key}", answer.get(key), expected.get(key))
+    elif answer != expected:
+        yield f"{name}: {answer} where it is {expected}"
 
 
-def of_record(found, expected):
+def record_differences(answer, expected):
     """The differences of a record in a surrounding, except noise in samples."""
     keys = ("compiled", "threads", "machine", "source", "sources")
-    changed = [text for key in keys for text in changes(f"record.{key}", found[key], expected[key])]
-    ratio = found["seconds"] / expected["seconds"]
-    return [*changed, f"samples take {ratio:.1f} times as long"] if not 1 / NOISE < ratio < NOISE else changed
+    changed = [text for key in keys for text in changes(f"record.{key}", answer[key], expected[key])]
+    ratio = answer["seconds"] / expected["seconds"]
+    return (
+        [*changed, f"samples take {ratio:.1f} times as long"]
+        if not 1 / NOISE_FACTOR < ratio < NOISE_FACTOR
+        else changed
+    )

@@ -19,9 +19,9 @@ SIZES = {"elements": 1000}
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def user_folder(tmp_path, monkeypatch):
     """The folder with the workload, outside of the project, in which users' own are looked for."""
-    folder = shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
+    folder = shutil.copytree(TESTS / "workloads/example", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
     monkeypatch.chdir(tmp_path)
     sources.clear_caches()
@@ -33,13 +33,13 @@ def case(variant, **sizes):
     return Case("axpy", variant, workloads.complete("axpy", SIZES | sizes), {"threads": 1}, "warm")
 
 
-def test_it_is_found_beside_the_projects_own(own):
+def test_it_is_found_beside_the_projects_own(user_folder):
     assert "axpy" in workloads.names()
     assert workloads.variants("axpy") == ["parallel", "vectorised", "wrong_last"]
     assert list(workloads.rungs("axpy")) == ["vectorised", "parallel", "wrong_last"]
     assert {path.name for path in sources.code(case("wrong_last"))} == {"__init__.py", "vectorised.py", "wrong_last.py"}
     before = sources.fingerprint(case("wrong_last")), sources.fingerprint(case("parallel"))
-    path = own / "axpy/vectorised.py"
+    path = user_folder / "axpy/vectorised.py"
     path.write_text(path.read_text().replace("np.add", "1 and np.add"))
     sources.clear_caches()
     assert sources.fingerprint(case("wrong_last")) != before[0]
@@ -47,52 +47,53 @@ def test_it_is_found_beside_the_projects_own(own):
 
 
 @pytest.mark.parametrize("variant", ["vectorised", pytest.param("parallel", marks=pytest.mark.slow)])
-def test_it_is_measured(own, variant):
+def test_it_is_measured(user_folder, variant):
     measure(case(variant), "record.json", configuration.protocol(PROTOCOL), "here")
-    found = record.read("record.json")
-    assert (found["workload"], found["variant"], found["cost"]["bytes"]) == ("axpy", variant, 24000)
-    assert found["processes"][0]["checks"][0]["error"] < 1
+    document = record.read("record.json")
+    assert (document["workload"], document["variant"], document["cost"]["bytes"]) == ("axpy", variant, 24000)
+    assert document["processes"][0]["checks"][0]["error"] < 1
 
 
-def test_what_is_wrong_is_refused(own):
+def test_what_is_wrong_is_refused(user_folder):
     with pytest.raises(LadderError, match="The result is wrong"):
         measure(case("wrong_last"), "record.json", configuration.protocol(PROTOCOL), "here")
-    assert not (own.parent / "record.json").exists()
+    assert not (user_folder.parent / "record.json").exists()
     with pytest.raises(LadderError, match="is too many"):
         case("vectorised", elements=2**31)
 
 
 @pytest.mark.slow
-def test_a_mistake_is_in_a_line_of_the_file_if_the_folder_is_relative(own, monkeypatch):
+def test_a_mistake_is_in_a_line_of_the_file_if_the_folder_is_relative(user_folder, monkeypatch):
     monkeypatch.setenv("LADDER_VARIANTS", "./own/../own")
     locations.split_folders.cache_clear()
-    path = own / "axpy/vectorised.py"
+    path = user_folder / "axpy/vectorised.py"
     path.write_text(path.read_text().replace("    def run", "    int('?')\n\n    def run"))
     sources.clear_caches()
     with pytest.raises(LadderError, match=rf"stopped with ValueError: .* \(line 14 of {path}\)") as refusal:
         measure(case("vectorised"), "record.json", configuration.protocol(PROTOCOL), "here")
     log = re.search(r"results/logs/\S+\.log", str(refusal.value))[0]
-    assert f'"{path}", line 14' in (own.parent / log).read_text().splitlines()[1]
+    assert f'"{path}", line 14' in (user_folder.parent / log).read_text().splitlines()[1]
 
 
-def test_the_documents_experiment_of_it_is_planned_in_full(own):
+def test_the_documents_experiment_of_it_is_planned_in_full(user_folder):
     (text,) = re.findall(
         r"^```yaml\n(.*?)^```$", (ROOT / "docs/how-to/workload.md").read_text(), re.MULTILINE | re.DOTALL
     )
     config = configuration.validate({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
-    found = [
-        (one.case.variant, one.skipped and str(one.skipped)) for one in plan.plan(config, targets.this_machine(config))
+    document = [
+        (item.case.variant, item.skipped and str(item.skipped))
+        for item in plan.plan(config, targets.this_machine(config))
     ]
-    assert found == [("vectorised", None), ("parallel", None), ("parallel", None)]
+    assert document == [("vectorised", None), ("parallel", None), ("parallel", None)]
 
 
-def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(own):
+def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(user_folder):
     large = {"question": "?", "workload": "axpy", "sizes": {"elements": [1000, 2**21]}}
     large["variants"] = {"vectorised": {}, "parallel": {"threads": 1}}
     config = configuration.validate({"experiments": {"large": large}, "cores": 2, "gpus": 0})
     why = {
-        (one.case.variant, one.case.sizes["elements"]): one.skipped and str(one.skipped)
-        for one in plan.plan(config, targets.this_machine(config))
+        (item.case.variant, item.case.sizes["elements"]): item.skipped and str(item.skipped)
+        for item in plan.plan(config, targets.this_machine(config))
     }
     assert why.pop(("vectorised", 2**21)) == "axpy/vectorised takes elements from 1 to 1048576 only"
     assert set(why.values()) == {None}
@@ -104,9 +105,9 @@ def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(own):
 @pytest.mark.workflow
 @pytest.mark.xdist_group("workflow")
 @pytest.mark.skipif(not shutil.which("pdftotext"), reason="requires pdftotext")
-def test_it_is_measured_refused_drawn_and_in_the_paper_with_no_file_of_the_project_touched(own):
-    study = Study(own.parent)
-    study.config["variant_folders"] = [str(own)]
+def test_it_is_measured_refused_drawn_and_in_the_paper_with_no_file_of_the_project_touched(user_folder):
+    study = Study(user_folder.parent)
+    study.config["variant_folders"] = [str(user_folder)]
     variants = {"vectorised": {}, "parallel": {"threads": [1, 2]}, "wrong_last": {}}
     study.add("axpy_threads", variants, SIZES | {"elements": [1000, 2**21]}, "axpy")
     out, status = study.snakemake("results/table.csv")
