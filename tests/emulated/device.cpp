@@ -21,12 +21,12 @@ struct Copy {
   size_t bytes;
 };
 
-using Place = void *[5];  // of __builtin_setjmp
+using JumpBuffer = void *[5];  // of __builtin_setjmp
 
 struct Thread {
   Index index = {};
   ucontext_t beginning = {};
-  Place place = {};
+  JumpBuffer resume_point = {};
   bool begun = false;
   std::deque<std::vector<Copy>> groups = {{}};  // of copies on their way, the last one not yet committed
   bool done = false;
@@ -40,7 +40,7 @@ static std::barrier<> *blocks_barrier;
 static __thread Thread *current;
 static __thread Barrier block_barrier;
 static __thread size_t steps;  // how often a thread of the block has come to a barrier or to its end
-static __thread Place scheduler;
+static __thread JumpBuffer scheduler;
 static thread_local std::minstd_rand random_order;
 
 void require(bool condition, const char *sentence) {
@@ -49,19 +49,19 @@ void require(bool condition, const char *sentence) {
   std::exit(1);
 }
 
-// A function of its own, as the compiler takes for granted that none jumps to a place in itself.
-[[gnu::noinline]] static void go_to(Place place) { __builtin_longjmp(place, 1); }
+// A separate function, because the compiler assumes that none jumps to a point in itself.
+[[gnu::noinline]] static void go_to(JumpBuffer resume_point) { __builtin_longjmp(resume_point, 1); }
 
 [[gnu::noinline]] static void resume(Thread *thread) {
   current = thread;
   threadIdx = thread->index;
   if (__builtin_setjmp(scheduler)) return;
-  if (std::exchange(thread->begun, true)) go_to(thread->place);
+  if (std::exchange(thread->begun, true)) go_to(thread->resume_point);
   setcontext(&thread->beginning);
 }
 
 [[gnu::noinline]] static void suspend() {
-  if (!__builtin_setjmp(current->place)) go_to(scheduler);
+  if (!__builtin_setjmp(current->resume_point)) go_to(scheduler);
 }
 
 void Barrier::wait() {

@@ -24,7 +24,7 @@ EXPERIMENTS = {case.key: ["gemm_square"] for case in CASES}
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
+def working_folder(monkeypatch, tmp_path):
     """A working folder, and a commit that is known without git."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LADDER_COMMIT", COMMIT)
@@ -78,13 +78,13 @@ def measured_variants(steps):
     return [variant for step, variant in steps if step == "time"]
 
 
-def about(machine="here"):
+def campaign_description(machine="here"):
     return {"machine": machine, "commit": COMMIT, "dirty": False, "host": identity.host(), "gpus": []}
 
 
 def measure(name, cases=CASES):
     """Begin a campaign and measure the cases in it."""
-    campaigns.begin(name, about())
+    campaigns.begin(name, campaign_description())
     turns.measure_in_turns(dict.fromkeys(cases, ({}, None)), PROTOCOL, name, "here", campaigns.folder(name))
 
 
@@ -238,15 +238,15 @@ def test_a_record_of_another_campaign_commit_or_host_is_not_published(steps, cap
 
 
 def test_a_campaign_is_continued_until_it_is_published(steps):
-    name = campaigns.current(about())
+    name = campaigns.current(campaign_description())
     assert name.startswith("here_")
-    campaigns.begin("here_1", about())
-    assert campaigns.current(about()) == "here_1"
+    campaigns.begin("here_1", campaign_description())
+    assert campaigns.current(campaign_description()) == "here_1"
     for key, other in {"commit": "1" * 40, "host": "0" * 12, "gpus": ["0" * 12], "machine": "there"}.items():
-        assert campaigns.current(about() | {key: other}) != "here_1"
+        assert campaigns.current(campaign_description() | {key: other}) != "here_1"
     measure("here_1")
     publish("here_1")
-    assert campaigns.current(about()) != "here_1"
+    assert campaigns.current(campaign_description()) != "here_1"
 
 
 def test_an_invalid_name_of_a_campaign_is_refused(monkeypatch):

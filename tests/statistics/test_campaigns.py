@@ -15,11 +15,12 @@ from ladder.statistics.claims import decide
 from ladder.statistics.verdicts import outcome_of
 
 STUDIES = 1000
-WRONG = 0.01
+MAX_ERROR_RATE = 0.01
 # Standard deviations of logarithms: of GPUs and of campaigns as a whole, which both sides of a ratio share; of a case
 # on one GPU and in one campaign, which they don't share.
 GPU, CAMPAIGN, CASE_ON_GPU, CASE_IN_CAMPAIGN = 0.08, 0.02, 0.02, 0.01
-SLOW, IS_SLOW, JITTER = math.log(20.4 / 18.8), 0.3, 0.002  # the slow state of a process, its probability, the rest
+# The slow state of a process, its probability, and the standard deviation within a state.
+SLOW_STATE, SLOW_PROBABILITY, JITTER = math.log(20.4 / 18.8), 0.3, 0.002
 DRIFT = 0.1  # of all times from the first to the last process of a campaign
 
 
@@ -28,13 +29,13 @@ def studies(campaigns, case_on_gpu=CASE_ON_GPU):
     """Seconds of two cases with equal times over all GPUs, of shape (STUDIES, campaigns, 2, PROCESSES, 1)."""
     rng = np.random.default_rng(campaigns)
     shape = STUDIES, campaigns
-    common = GPU * rng.standard_normal(shape) + CAMPAIGN * rng.standard_normal(shape)
-    of_case = math.hypot(case_on_gpu, CASE_IN_CAMPAIGN) * rng.standard_normal((*shape, 2))
-    states = SLOW * (rng.random((*shape, 2, PROCESSES)) < IS_SLOW) + JITTER * rng.standard_normal(
+    shared_effects = GPU * rng.standard_normal(shape) + CAMPAIGN * rng.standard_normal(shape)
+    case_effects = math.hypot(case_on_gpu, CASE_IN_CAMPAIGN) * rng.standard_normal((*shape, 2))
+    states = SLOW_STATE * (rng.random((*shape, 2, PROCESSES)) < SLOW_PROBABILITY) + JITTER * rng.standard_normal(
         (*shape, 2, PROCESSES)
     )
-    turns = DRIFT * rng.standard_normal(shape)[..., None] * np.linspace(0, 1, PROCESSES)
-    return np.exp(common[..., None, None] + of_case[..., None] + turns[..., None, :] + states)[..., None]
+    drifts = DRIFT * rng.standard_normal(shape)[..., None] * np.linspace(0, 1, PROCESSES)
+    return np.exp(shared_effects[..., None, None] + case_effects[..., None] + drifts[..., None, :] + states)[..., None]
 
 
 @cache
@@ -62,14 +63,14 @@ def ratios(campaigns, case_on_gpu=CASE_ON_GPU):
 )
 def test_verdicts_over_campaigns_are_right_or_undecided(campaigns, true, claimed, right):
     words = [decide(ratio.times(true), *claimed).verdict for ratio in ratios(campaigns)]
-    assert np.mean([word not in right | {"undecided"} for word in words]) <= WRONG
+    assert np.mean([word not in right | {"undecided"} for word in words]) <= MAX_ERROR_RATE
 
 
 @pytest.mark.parametrize("campaigns", [3, 5, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_program_beside_itself_is_neither_faster_nor_slower(campaigns):
     """A/A on several GPUs."""
     outcomes = [outcome_of(ratio.low, ratio.high) for ratio in ratios(campaigns)]
-    assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) <= WRONG
+    assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) <= MAX_ERROR_RATE
 
 
 @pytest.mark.slow
@@ -82,9 +83,9 @@ def test_verdicts_are_given():
 
 def test_one_gpu_says_nothing_about_others():
     """The interval of processes holds for its GPU, and excludes the ratio over all GPUs far too often."""
-    assert np.mean([not ratio.low <= 1 <= ratio.high for ratio in ratios(1)]) > 5 * WRONG
+    assert np.mean([not ratio.low <= 1 <= ratio.high for ratio in ratios(1)]) > 5 * MAX_ERROR_RATE
     outcomes = [outcome_of(ratio.low, ratio.high) for ratio in ratios(1, case_on_gpu=0.0)]
-    assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) > WRONG
+    assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) > MAX_ERROR_RATE
 
 
 def test_the_same_program_on_two_gpus_shows_no_effect_of_the_gpus():
@@ -97,7 +98,7 @@ def test_the_components_of_the_variance_are_found(campaigns):
     spreads = [ratio.spread for ratio in ratios(campaigns)]
     between = math.sqrt(np.mean([spread.between**2 for spread in spreads]))
     assert between == pytest.approx(math.sqrt(2) * math.hypot(CASE_ON_GPU, CASE_IN_CAMPAIGN), rel=0.25)
-    within = math.sqrt(2 * (JITTER**2 + SLOW**2 * IS_SLOW * (1 - IS_SLOW)))
+    within = math.sqrt(2 * (JITTER**2 + SLOW_STATE**2 * SLOW_PROBABILITY * (1 - SLOW_PROBABILITY)))
     assert math.sqrt(np.mean([spread.within**2 for spread in spreads])) == pytest.approx(within, rel=0.1)
     assert {spread.campaigns for spread in spreads} == {campaigns}
 

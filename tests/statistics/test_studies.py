@@ -39,14 +39,14 @@ def processes(kind, cases):
 
 
 @cache
-def equals(kind):
+def ratios_of_equals(kind):
     """For each study, the ratio of two cases with equal times."""
     return [quotient(a, b) for a, b in processes(kind, 2)]
 
 
 def words(kind, true, claimed):
     """For each study, the verdict on a claim about a ratio whose true value is `true`."""
-    return [decide(ratio.times(true), *claimed).verdict for ratio in equals(kind)]
+    return [decide(ratio.times(true), *claimed).verdict for ratio in ratios_of_equals(kind)]
 
 
 @pytest.mark.parametrize("kind", NOISE)
@@ -79,7 +79,8 @@ def test_large_effects_are_decided(kind, share):
 @pytest.mark.parametrize("kind", NOISE)
 def test_a_program_compared_with_itself_is_neither_faster_nor_slower(kind):
     assert (
-        np.mean([outcome_of(ratio.low, ratio.high) in ("faster", "slower") for ratio in equals(kind)]) <= MAX_ERROR_RATE
+        np.mean([outcome_of(ratio.low, ratio.high) in ("faster", "slower") for ratio in ratios_of_equals(kind)])
+        <= MAX_ERROR_RATE
     )
 
 

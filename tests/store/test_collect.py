@@ -61,8 +61,8 @@ class Machine:
 
     def add(self, case, left_out=None, recorded=True, commit=None, protocol=None, **process):
         """Plan a case and, if it is `recorded`, write its record; `process` changes values of the first process."""
-        about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
-        self.cases.append(about)
+        plan_entry = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
+        self.cases.append(plan_entry)
         if recorded and not left_out:
             document = copy.deepcopy(self.template) | {"machine": self.name, **case_keys(case)}
             document["processes"][0] |= process
@@ -104,11 +104,11 @@ def published(name):
     return stored.published("published/here", name)
 
 
-def about():
+def published_description():
     return json.loads(Path("published/here/machine.json").read_text(encoding="utf-8"))
 
 
-def contents():
+def table_bytes():
     """The bytes of every published table, by path."""
     return {path: path.read_bytes() for path in Path("published").rglob("*.csv.gz")}
 
@@ -240,7 +240,7 @@ def test_the_same_records_give_the_same_bytes(local, other_machine):
     for machine in (local, other_machine):
         machine.add(case_of(1)).add(case_of(2), recorded=False).publish()
     tables(local.plan(), "published/there")
-    before = contents() | {path: path.read_bytes() for path in Path("tables").iterdir()}
+    before = table_bytes() | {path: path.read_bytes() for path in Path("tables").iterdir()}
     assert len(before) == 3 * len(collect.TABLES) + 1  # their sums
     other_machine.publish()
     local.publish()
@@ -392,9 +392,13 @@ def test_one_table_of_all_experiments(local):
 def test_a_publication_says_what_it_is(local, real_record):
     local.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), left_out="needs 64 cores")
     local.publish()
-    assert (about()["machine"], about()["cases"], about()["samples"]) == ("here", 1, 2)
-    assert about()["description"] == real_record["description"]
-    assert about()["sources"] == [real_record["source"] | {"cases": 1}]
+    assert (
+        published_description()["machine"],
+        published_description()["cases"],
+        published_description()["samples"],
+    ) == ("here", 1, 2)
+    assert published_description()["description"] == real_record["description"]
+    assert published_description()["sources"] == [real_record["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "machine.json"}
     Path("published/here/cards.json").write_text("[]", encoding="utf-8")
@@ -414,7 +418,7 @@ def test_times_by_gpus_are_published_as_they_were_found(local, monkeypatch):
 def test_a_publication_names_every_commit_of_its_cases(local):
     local.add(case_of(1), commit="a").add(case_of(2), commit="b").add(case_of(4), commit="a")
     local.publish("small", "other")
-    counted = {source["commit"]: source["cases"] for source in about()["sources"]}
+    counted = {source["commit"]: source["cases"] for source in published_description()["sources"]}
     assert counted == {"a": 2, "b": 1}, "a case of two experiments counts once"
     assert publish.sources(["b", "unknown-dirty", "b"]) == [
         {"commit": "b", "dirty": False, "cases": 2},
@@ -450,8 +454,11 @@ def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(local):
     assert published("checks")["threads"].unique().tolist() == [1, 2, 4]
     assert published("curves")["threads"].tolist() == [1], "the other's new record has no curve"
     assert published("missing")["threads"].tolist() == [8], "neither the kept case nor the measured one"
-    assert [(source["commit"], source["cases"]) for source in about()["sources"]] == [("a", 1), ("b", 2)]
-    assert (about()["cases"], about()["samples"]) == (3, 4)
+    assert [(source["commit"], source["cases"]) for source in published_description()["sources"]] == [
+        ("a", 1),
+        ("b", 2),
+    ]
+    assert (published_description()["cases"], published_description()["samples"]) == (3, 4)
 
 
 def test_values_of_replaced_cases_go_with_them(local):
@@ -475,7 +482,10 @@ def test_an_experiment_that_is_no_longer_planned_is_kept(local):
     samples = published("samples")[["experiment", "threads", "commit"]].drop_duplicates()
     assert sorted(samples.values.tolist()) == [["other", 1, "a"], ["other", 2, "b"], ["small", 2, "b"]]
     assert published("missing")[["experiment", "threads", "why"]].values.tolist() == [["other", 4, "not measured"]]
-    assert [(source["commit"], source["cases"]) for source in about()["sources"]] == [("a", 1), ("b", 1)]
+    assert [(source["commit"], source["cases"]) for source in published_description()["sources"]] == [
+        ("a", 1),
+        ("b", 1),
+    ]
 
 
 def test_the_reason_of_the_present_plan_is_reported(local):
@@ -490,23 +500,23 @@ def test_keeping_twice_gives_the_same_bytes(local):
     local.add(case_of(1), commit="b").add(case_of(4), recorded=False).publish("other", "small")
     local.forget().add(case_of(2), commit="c").add(case_of(8), recorded=False).add(case_of(1), recorded=False)
     local.publish("small", "third", keep=True)
-    tables_before, sources = contents(), about()["sources"]
+    tables_before, sources = table_bytes(), published_description()["sources"]
     local.publish("small", "third", keep=True)
-    assert contents() == tables_before
-    assert about()["sources"] == sources
+    assert table_bytes() == tables_before
+    assert published_description()["sources"] == sources
     assert [source["commit"] for source in sources] == ["a", "b", "c"]
 
 
 def test_keeping_where_nothing_is_published_yet_publishes(local):
     local.add(case_of(1)).add(case_of(2), recorded=False).publish(keep=True)
-    before = contents()
+    before = table_bytes()
     local.publish()
-    assert contents() == before
+    assert table_bytes() == before
 
 
 def test_a_disk_that_fills_up_leaves_what_was_published(local, monkeypatch):
     local.add(case_of(1)).publish()
-    tables_before, about_before = contents(), about()
+    tables_before, about_before = table_bytes(), published_description()
     write = publish.write_atomically
 
     def fill_up(path, contents):
@@ -517,7 +527,7 @@ def test_a_disk_that_fills_up_leaves_what_was_published(local, monkeypatch):
     monkeypatch.setattr(publish, "write_atomically", fill_up)
     with pytest.raises(LadderError, match="No space"):
         local.forget().add(case_of(2)).publish(keep=True)
-    assert (contents(), about()) == (tables_before, about_before)
+    assert (table_bytes(), published_description()) == (tables_before, about_before)
     assert [path.name for path in Path("published").iterdir()] == ["here"]
 
 
@@ -526,12 +536,12 @@ def test_what_was_published_without_commits_is_not_kept(local):
     local.add(case_of(1)).publish()
     path = Path("published/here/samples.csv.gz")
     published("samples").drop(columns="commit").to_csv(path, index=False)
-    before = contents()
+    before = table_bytes()
     local.forget().add(case_of(2))
     assert tables(local.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
     with pytest.raises(LadderError, match=r"before the commit of each case was recorded.*publish it whole"):
         local.publish(keep=True)
-    assert contents() == before
+    assert table_bytes() == before
     local.add(case_of(1)).publish(keep=True)
     assert published("samples")["commit"].notna().all()
 
@@ -540,11 +550,11 @@ def test_a_torn_publication_is_not_kept(local):
     local.add(case_of(1)).publish()
     path = Path("published/here/checks.csv.gz")
     path.write_bytes(path.read_bytes()[:-20])
-    before = contents()
+    before = table_bytes()
     local.forget().add(case_of(2))
     with pytest.raises(LadderError, match=r"The table .*checks\.csv\.gz can't be read"):
         local.publish(keep=True)
-    assert contents() == before
+    assert table_bytes() == before
 
 
 def test_without_records_nothing_is_published(local):
@@ -559,16 +569,16 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
 
     def process(number, **fields):
         first, later = 1.0 + number, 0.5 + number
-        about = {
+        entry = {
             "setup": 10.0 * first,
             "first": later,
             "samples": [first, 2 * first],
             "phases": [{"a": later}, {"a": 4}],
         }
-        about["threads"] = {"runtimes": {"numba": 2 + number, "openblas": 4 + number}}
-        about["checks"] = [{"name": f"{name}{number}", "error": later, "bound": 8 * first} for name in ("x", "y")]
-        about["curve"] = [{"epoch": epoch, "loss": later / epoch} for epoch in (1, 2)]
-        return about | {"trace": [[f"lane{number}", f"name{number}", first, 2 * first]]} | fields
+        entry["threads"] = {"runtimes": {"numba": 2 + number, "openblas": 4 + number}}
+        entry["checks"] = [{"name": f"{name}{number}", "error": later, "bound": 8 * first} for name in ("x", "y")]
+        entry["curve"] = [{"epoch": epoch, "loss": later / epoch} for epoch in (1, 2)]
+        return entry | {"trace": [[f"lane{number}", f"name{number}", first, 2 * first]]} | fields
 
     ranks = [{"node": node} for node in ("a", "b", "a")]
     plain = process(0, facts={"steps": 7}, state={"reasons": ["gpu_idle"]})
@@ -576,10 +586,15 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
     other |= {"state": {"reasons": ["gpu_idle", "hw_slowdown"], "joules": 3.0, "sustained": 0.25}}
     other["threads"] |= {"ranks": ranks}
     cost = {"flops": 90, "bytes": 11, "precision": "tf32"}
-    about = {"device": "mpi", "converged": False, "cost": cost, "source": {"commit": "abc", "dirty": True}}
-    about["protocol"] = {}
+    document = {
+        "device": "mpi",
+        "converged": False,
+        "cost": cost,
+        "source": {"commit": "abc", "dirty": True},
+    }
+    document["protocol"] = {}
     columns = {"machine": "here", "experiment": "one", "m": 3}
-    rows = collect.rows_of(about | {"processes": [plain, other]}, columns)
+    rows = collect.rows_of(document | {"processes": [plain, other]}, columns)
     common = columns | cost | {"device": "mpi", "converged": False, "commit": "abc-dirty"}
     first_row = common | {"process": 0, "threads_found": 4, "steps": 7, "throttled": False}
     second_row = common | {"process": 1, "threads_found": 5, "steps": 8, "throttled": True, "nodes": 2}
@@ -638,7 +653,7 @@ def test_two_machines_that_share_the_results_keep_their_records_apart(local, oth
         ["here", 2, 2.0],
     ]
     assert published("missing")[["machine", "threads"]].values.tolist() == [["here", 4]]
-    assert (about()["cases"], about()["samples"]) == (2, 2)
+    assert (published_description()["cases"], published_description()["samples"]) == (2, 2)
     for path in Path("results/records/here").rglob("*.json"):
         path.unlink()
     with pytest.raises(LadderError, match="There is nothing to publish"):
@@ -654,4 +669,4 @@ def test_a_publication_describes_the_machine_as_its_last_measurement_found_it(lo
         description = document["description"] | {"cores": int(day)}
         record.write(path, document | {"started": f"2030-01-{day}T00:00:00+00:00", "description": description})
     local.publish()
-    assert about()["description"]["cores"] == 3
+    assert published_description()["description"]["cores"] == 3

@@ -35,29 +35,29 @@ def rows(seconds=None, threads=(1, 2), column="frobnicate", **common):
     return pd.DataFrame(samples)
 
 
-def is_of_one(seconds):
+def is_time_of_one_case(seconds):
     """Whether a time is that of a single case."""
     return any(0.95 < seconds / case_seconds < 1.05 for case_seconds in SECONDS.values())
 
 
-ONE = rows(threads=(1,))
-OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
+ONE_CASE = rows(threads=(1,))
+OTHER_CASE = study.first_case(rows({8: 2.0}, threads=(1,)))
 
 
 @pytest.mark.parametrize(
     ("value", "expected"),
     {
-        "middle": (study.middle(ONE), 1.0),
-        "processes": (quotients.median_time(study.processes(ONE)), 1.0),
-        "energy": (study.energy(ONE), 1.0),
-        "sustained": (study.middle(study.sustained(ONE)), 1.0),
-        "fastest": (study.middle(study.fastest(ONE)), 1.0),
-        "best_and_test_rows": (study.middle(study.best_and_test_rows(study.by_threads(ONE))[1]), 1.0),
-        "over": (ratios.over(ONE, 2.0).value, 0.5),
-        "of, above": (ratios.of(ONE, OTHER).value, 0.5),
-        "of, below": (ratios.of(OTHER, ONE).value, 2.0),
-        "of_best": (ratios.of_best(OTHER, {1: ONE}).value, 2.0),
-        "passes": (ratios.of(*map(study.passes, (ONE, OTHER))).value, 0.5),
+        "middle": (study.middle(ONE_CASE), 1.0),
+        "processes": (quotients.median_time(study.processes(ONE_CASE)), 1.0),
+        "energy": (study.energy(ONE_CASE), 1.0),
+        "sustained": (study.middle(study.sustained(ONE_CASE)), 1.0),
+        "fastest": (study.middle(study.fastest(ONE_CASE)), 1.0),
+        "best_and_test_rows": (study.middle(study.best_and_test_rows(study.by_threads(ONE_CASE))[1]), 1.0),
+        "over": (ratios.over(ONE_CASE, 2.0).value, 0.5),
+        "of, above": (ratios.of(ONE_CASE, OTHER_CASE).value, 0.5),
+        "of, below": (ratios.of(OTHER_CASE, ONE_CASE).value, 2.0),
+        "of_best": (ratios.of_best(OTHER_CASE, {1: ONE_CASE}).value, 2.0),
+        "passes": (ratios.of(*map(study.passes, (ONE_CASE, OTHER_CASE))).value, 0.5),
     }.values(),
 )
 def test_what_takes_one_case_takes_the_first_of_the_plan(value, expected):
@@ -65,13 +65,16 @@ def test_what_takes_one_case_takes_the_first_of_the_plan(value, expected):
 
 
 def test_a_ratio_rests_on_the_case_that_it_is_of():
-    assert len(ratios.of(ONE, OTHER).cases) == len(ratios.over(ONE, 1.0).cases) == 1
+    assert len(ratios.of(ONE_CASE, OTHER_CASE).cases) == len(ratios.over(ONE_CASE, 1.0).cases) == 1
 
 
 def test_cells_of_tables_have_the_time_of_one_case():
-    rung = ladder_table.Rung("mine", "", "", None, ONE)
+    rung = ladder_table.Rung("mine", "", "", None, ONE_CASE)
     assert (
-        cells.median(ONE) == ladder_table.measured_time(ONE) == ladder_table.cells(rung)[-1] == r"\qty{1.00}{\second}"
+        cells.median(ONE_CASE)
+        == ladder_table.measured_time(ONE_CASE)
+        == ladder_table.cells(rung)[-1]
+        == r"\qty{1.00}{\second}"
     )
 
 
@@ -80,17 +83,17 @@ def test_summaries_are_of_a_case_each(columns):
     frame = medians.samples({"samples": rows()})
     summaries = medians.summaries(frame, columns)
     assert len(summaries) == study.count(frame) == 4
-    assert summaries["median"].map(is_of_one).all()
+    assert summaries["median"].map(is_time_of_one_case).all()
     assert medians.first_cases(summaries, columns)["median"].max() < 2
 
 
 def test_a_case_of_two_experiments_is_summed_up_once():
-    frame = pd.concat([ONE, ONE.assign(experiment="f", seconds=50.0)])
-    assert medians.summaries(frame, ("variant",))["median"].map(is_of_one).all()
+    frame = pd.concat([ONE_CASE, ONE_CASE.assign(experiment="f", seconds=50.0)])
+    assert medians.summaries(frame, ("variant",))["median"].map(is_time_of_one_case).all()
 
 
 def test_how_many_gpus_pay_is_reported_by_case():
     slugs = {value: f"images=4,cache=cold,frobnicate={value},gpus=1" for value in SECONDS}
     frame = rows(threads=(1,)).assign(gpus=1, images=4)
     frame["case"] = frame["frobnicate"].map(slugs)
-    assert [is_of_one(row["seconds"]) for row in gpu_counts.rows_of(frame)] == [True, True]
+    assert [is_time_of_one_case(row["seconds"]) for row in gpu_counts.rows_of(frame)] == [True, True]

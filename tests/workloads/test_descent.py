@@ -291,7 +291,7 @@ def count_steps(problem):
     return int(problem.steps[0])
 
 
-def only_the_first_row(problem):
+def solve_circulant(problem):
     """As if A were the circulant of its first row."""
     n = len(problem.b)
     circulant = SimpleNamespace(**vars(problem))
@@ -299,15 +299,15 @@ def only_the_first_row(problem):
     solve_in_numpy(circulant)
 
 
-def at_a_higher_precision(problem):
+def solve_in_higher_precision(problem):
     solve_in_numpy(problem, dtype=np.float64)
 
 
-def at_a_lower_precision(problem):
+def solve_in_lower_precision(problem):
     solve_in_numpy(problem, dtype={"float64": np.float32, "float32": np.float16}[problem.x.dtype.name])
 
 
-def of_operands_at_a_lower_precision(problem):
+def solve_rounded_operands(problem):
     """With operands rounded as tensor cores round them: to 11 bits in float32, and to 24 in float64."""
 
     def round_significand(array):
@@ -318,75 +318,75 @@ def of_operands_at_a_lower_precision(problem):
     solve_in_numpy(problem, product=lambda matrix, v: round_significand(matrix) @ round_significand(v))
 
 
-def one_step_early(problem):
+def stop_one_step_early(problem):
     solve_in_numpy(problem, iterations=count_steps(problem) - 1, tolerance=0.0)
 
 
-def one_step_late(problem):
+def stop_one_step_late(problem):
     solve_in_numpy(problem, iterations=count_steps(problem) + 1, tolerance=0.0)
 
 
-def one_step_early_and_called_the_end(problem):
-    one_step_early(problem)
+def report_early_stop_as_end(problem):
+    stop_one_step_early(problem)
     problem.history[problem.steps[0]] = 0
 
 
-def by_another_algorithm(problem):
+def solve_by_another_algorithm(problem):
     solve_in_numpy(problem, algorithm="steepest" if problem.sizes["algorithm"] == "cg" else "cg")
 
 
-def drifted(problem):
+def solve_with_drift(problem):
     """x is wrong, and the history is not."""
     solve_in_numpy(problem)
     problem.x[...] *= 1 + 1e-2
 
 
-def with_zeros(problem):
+def write_zeros(problem):
     problem.x[...], problem.history[...], problem.steps[...] = 0, 0, 0
 
 
-def with_nothing(problem):
+def write_nothing(problem):
     pass
 
 
-def with_a_nan(problem):
+def write_nan(problem):
     solve_in_numpy(problem)
     problem.x[-1] = np.nan
 
 
-def of_another_round(problem):
+def solve_another_round(problem):
     other_problem = problem_of(1, **problem.sizes)
     solve_in_numpy(other_problem)
     for name, array in problem.outputs.items():
         array[...] = other_problem.outputs[name]
 
 
-def with_more_steps_than_asked_for(problem):
+def report_too_many_steps(problem):
     solve_in_numpy(problem)
     problem.steps[0] = problem.sizes["iterations"] + 1
 
 
-def with_a_history_beyond_its_end(problem):
+def extend_history(problem):
     solve_in_numpy(problem)
     problem.steps[0] -= 1
 
 
 WRONG_SOLUTIONS = [
-    only_the_first_row,
-    at_a_higher_precision,
-    at_a_lower_precision,
-    of_operands_at_a_lower_precision,
-    one_step_early,
-    one_step_late,
-    one_step_early_and_called_the_end,
-    by_another_algorithm,
-    drifted,
-    with_zeros,
-    with_nothing,
-    with_a_nan,
-    of_another_round,
-    with_more_steps_than_asked_for,
-    with_a_history_beyond_its_end,
+    solve_circulant,
+    solve_in_higher_precision,
+    solve_in_lower_precision,
+    solve_rounded_operands,
+    stop_one_step_early,
+    stop_one_step_late,
+    report_early_stop_as_end,
+    solve_by_another_algorithm,
+    solve_with_drift,
+    write_zeros,
+    write_nothing,
+    write_nan,
+    solve_another_round,
+    report_too_many_steps,
+    extend_history,
 ]
 
 
@@ -401,9 +401,9 @@ def test_wrong_solves_are_noticed(algorithm, start, dtype):
         solve_in_numpy(problem)
         assert is_right(problem), sizes
         for solve_wrongly in WRONG_SOLUTIONS:
-            if solve_wrongly is at_a_higher_precision and (dtype == "float64" or is_short):
+            if solve_wrongly is solve_in_higher_precision and (dtype == "float64" or is_short):
                 continue
-            if solve_wrongly is one_step_late and not tolerance:
+            if solve_wrongly is stop_one_step_late and not tolerance:
                 continue  # the history has no room for a further step
             validation.poison(problem.outputs)
             solve_wrongly(problem)
@@ -427,7 +427,7 @@ def test_a_wrong_x_of_a_factorisation_is_noticed(wrong, dtype):
         assert is_right(problem)
         problem.x[-1] += wrong * np.abs(problem.x).max()
         assert not is_right(problem)
-        with_zeros(problem)
+        write_zeros(problem)
         assert not is_right(problem)
 
 

@@ -95,18 +95,18 @@ def test_every_wrong_element_is_noticed(kernel, dtype):
         assert is_right(problem)
 
 
-def without_last(inputs):
+def drop_last(inputs):
     """The last element, or the last of each row, is ignored."""
     for array in inputs.values():
         array[..., -1] = 0
 
 
-def transposed(inputs):
+def transpose(inputs):
     if "matrix" in inputs:
         inputs["matrix"] = inputs["matrix"].T
 
 
-def shifted_and_swapped(inputs):
+def shift_and_swap(inputs):
     """Elements are shifted by one, and x and y are swapped."""
     for name in set(inputs) - {"matrix"}:
         inputs[name] = np.roll(inputs[name], 1)
@@ -115,9 +115,9 @@ def shifted_and_swapped(inputs):
 
 
 FAULTS = [
-    *itertools.product((without_last,), [kernel for kernel in KERNELS if kernel not in ("init", "hash")]),
-    *itertools.product((transposed,), ("product", "reduction", "gemv")),
-    *itertools.product((shifted_and_swapped,), ("product", "transpose", "scale", "vecdif", "vecsum", "gemv")),
+    *itertools.product((drop_last,), [kernel for kernel in KERNELS if kernel not in ("init", "hash")]),
+    *itertools.product((transpose,), ("product", "reduction", "gemv")),
+    *itertools.product((shift_and_swap,), ("product", "transpose", "scale", "vecdif", "vecsum", "gemv")),
 ]
 
 

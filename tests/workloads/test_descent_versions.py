@@ -15,7 +15,7 @@ from ladder.workloads import descent
 
 pytestmark = pytest.mark.xdist_group("descent_kernels")  # one worker, so that its kernels are compiled once
 # The kernels that `test_descent_kernel` compiles, too.
-EMULATION_SOURCES = [
+EMULATED_KERNELS = [
     ("cuda_version1", "float32", {}),
     ("cuda_version2", "float32", {"load": 4}),
     ("cuda_version2", "float64", {"load": 12}),
@@ -23,7 +23,7 @@ EMULATION_SOURCES = [
 SIZES = {"kappa": 10.0, "iterations": 6}
 
 
-@pytest.fixture(params=EMULATION_SOURCES, ids=lambda parameters: "-".join(parameters[:2]))
+@pytest.fixture(params=EMULATED_KERNELS, ids=lambda parameters: "-".join(parameters[:2]))
 def solve_in_emulation(request, monkeypatch):
     """A function that solves a round's problem, possibly changed, on an emulated GPU, and returns the problem."""
     variant, dtype, tuning = request.param

@@ -34,7 +34,7 @@ TUNINGS = {
     "blas": {"threads": 2},
 }
 VARIANTS = [pytest.param(name, marks=NEEDS_GCC) if name == "c_openmp" else name for name in TUNINGS]
-EMULATION_SOURCES = ("cuda_naive", "cuda_coalesced", "cuda_shared")
+EMULATED_KERNELS = ("cuda_naive", "cuda_coalesced", "cuda_shared")
 CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
 
 
@@ -141,27 +141,27 @@ def test_sums_of_whole_numbers_are_exact_in_every_order_and_nothing_else_passes(
     assert not is_right(problem, round=1)
 
 
-def without_last_column(problem):
+def drop_last_column(problem):
     matrix, x = problem.matrix[:, :-1].astype(np.float64), problem.x[:-1].astype(np.float64)
     problem.y[...] = np.einsum("ij,j->i", matrix, x)
 
 
-def without_last_row(problem):
+def drop_last_row(problem):
     problem.y[-1] = 0
 
 
-def result_of_another_round(problem):
+def solve_another_round(problem):
     """The result of another round."""
     other = problem_of(*problem.matrix.shape, problem.sizes["dtype"], round=1)
     solve(other)
     problem.y[...] = other.y
 
 
-def with_rows_exchanged(problem):
+def exchange_rows(problem):
     problem.y[...] = np.roll(problem.y, 1)
 
 
-def at_a_lower_precision(problem):
+def solve_in_lower_precision(problem):
     lower = {"float64": np.float32, "float32": np.float16}[problem.sizes["dtype"]]
     matrix, x = (array.astype(lower).astype(np.float64) for array in (problem.matrix, problem.x))
     problem.y[...] = np.einsum("ij,j->i", matrix, x)
@@ -169,11 +169,11 @@ def at_a_lower_precision(problem):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
-    "spoil", [without_last_column, without_last_row, result_of_another_round, with_rows_exchanged, at_a_lower_precision]
+    "spoil", [drop_last_column, drop_last_row, solve_another_round, exchange_rows, solve_in_lower_precision]
 )
 def test_wrong_results_are_noticed(spoil, dtype):
     for n, m in [*SMALL, (1000, 1000)]:
-        if spoil is with_rows_exchanged and n == 1:
+        if spoil is exchange_rows and n == 1:
             continue
         problem = problem_of(n, m, dtype)
         solve(problem)
@@ -234,7 +234,7 @@ def whole_numbers(n, m):
     return generator.integers(-9, 9, (n, m)).astype(float), generator.integers(-9, 9, m).astype(float)
 
 
-@pytest.fixture(scope="module", params=EMULATION_SOURCES)
+@pytest.fixture(scope="module", params=EMULATED_KERNELS)
 def emulated(request, tmp_path_factory):
     """A function that runs the kernels of a source on the CPU, in blocks of 4 threads: y and the transpose."""
     tile = {"TILE": 4} if request.param == "cuda_coalesced" else {}

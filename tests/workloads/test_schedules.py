@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.xdist_group("schedules"),  # each library is compiled once
 ]
 STATIC, DYNAMIC, GUIDED = 1, 2, 3  # values of omp_sched_t
-NEAREST, UP = 0, 0x800  # FE_TONEAREST, FE_UPWARD
+ROUND_NEAREST, ROUND_UP = 0, 0x800  # FE_TONEAREST, FE_UPWARD
 NETWORK = {"layers": "784-5-10", "images": 40, "epochs": 1, "rate": 0.5, "momentum": 0.0, "source": "digits"}
 LOOPS = ("patterns_reduction", "patterns_atomic", "weight_change_atomic", "weight_change_accumulators")
 
@@ -54,15 +54,15 @@ def openmp():
     runtime.omp_set_num_threads(threads)
 
 
-def rounded_up(run):
+def run_rounding_up(run):
     """The result of a run in which the first thread rounds up, and the others to nearest."""
     run()  # starts the other threads, which would inherit the mode
     mathematics = ctypes.CDLL("libm.so.6")
-    mathematics.fesetround(UP)
+    mathematics.fesetround(ROUND_UP)
     try:
         return run()
     finally:
-        mathematics.fesetround(NEAREST)
+        mathematics.fesetround(ROUND_NEAREST)
 
 
 def product(openmp, threads):
@@ -109,7 +109,7 @@ def step(openmp, threads, loop):
 def test_the_schedule_decides_who_does_an_iteration(openmp, loop):
     def results(threads, chunk):
         openmp.omp_set_schedule(STATIC, chunk)
-        return rounded_up(product(openmp, threads) if loop == "gemv" else step(openmp, threads, loop))
+        return run_rounding_up(product(openmp, threads) if loop == "gemv" else step(openmp, threads, loop))
 
     single = results(1, 40)
     assert np.array_equal(results(2, 40), single)

@@ -30,7 +30,7 @@ SHAPES = ((1, 1, 1, 1), (2, 2, 17, 3), (17, 3, 5, 7), (3, 5, 65, 3), (1, 8, 4, 3
 LARGE = (7, 9, 80, 70)  # too large for a check of every element
 MANY_COLUMNS = (1, 33, 5, 3)  # more than the rows and columns of a block
 FULL_COLUMNS = (1, 3, 6, 4)  # as many channels as fill the columns of the products of cuda_window_mma
-ON_HOST = {"loops": {}, "parity": {}, "blas": {"block": 64}, "tuned": {}, "pytorch": {}}
+HOST_TUNINGS = {"loops": {}, "parity": {}, "blas": {"block": 64}, "tuned": {}, "pytorch": {}}
 SMALL_BLOCKS = {"channels": 2, "columns": 4, "rows": 4}
 TILE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 1}
 NARROW = {"bm": 32, "bn": 12, "bk": 8, "tm": 4, "tn": 4, "parities": 4}
@@ -38,7 +38,7 @@ WARPS = {"bm": 32, "bn": 32, "wm": 16, "wn": 16, "stages": 2, "parities": 1}
 PAIRS = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 2}
 NARROW_WARPS = {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 3, "parities": 4}
 # (variant, dtype, tuning) of kernels that are emulated on the CPU.
-EMULATION_SOURCES = (
+EMULATED_KERNELS = (
     pytest.param("cuda_naive", "float32", SMALL_BLOCKS, marks=pytest.mark.exhaustive),
     pytest.param("cuda_naive", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
     ("cuda_parity", "float32", SMALL_BLOCKS),
@@ -114,12 +114,12 @@ def test_the_flops_of_a_generator_are_those_of_the_earlier_study():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
-@pytest.mark.parametrize("variant", ON_HOST)
+@pytest.mark.parametrize("variant", HOST_TUNINGS)
 def test_every_variant_is_right_on_the_host(variant, shape, dtype):
     if variant == "pytorch" and not find_spec("torch"):
         pytest.skip("requires PyTorch: pip install torch")
     problem = problem_of(shape, dtype, device=emulator.guarded_host())
-    steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **ON_HOST[variant])
+    steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **HOST_TUNINGS[variant])
     steps = Steps.of(steps)
     in_order([*steps.prepare, *steps.run])()
     assert failed_checks(problem) == set()
@@ -131,13 +131,13 @@ def round_to_tf32(values):
     return (values.view(np.uint32) + np.uint32(0x1000) & np.uint32(0xFFFFE000)).view(np.float32)
 
 
-def without_channel(image, weights, bias):
+def drop_channel(image, weights, bias):
     result = by_definition(image, weights, bias)
     result[..., 2] = 0
     return result
 
 
-def without_last_image(image, weights, bias):
+def drop_last_image(image, weights, bias):
     result = by_definition(image, weights, bias)
     result[-1] = result[0]
     return result
@@ -147,8 +147,8 @@ FAULTS = {
     "filter not reversed": lambda *inputs: by_definition(*inputs, flip=False),
     "padding of 2 and 3": lambda *inputs: by_definition(*inputs, before=2),
     "rows and columns swapped": lambda image, weights, bias: by_definition(image, weights.swapaxes(0, 1), bias),
-    "third channel dropped": without_channel,
-    "last image missing": without_last_image,
+    "third channel dropped": drop_channel,
+    "last image missing": drop_last_image,
     "images in another order": lambda image, *inputs: by_definition(image[::-1], *inputs),
     "no bias": lambda image, weights, bias: by_definition(image, weights, 0 * bias),
     "TF32": lambda image, weights, bias: by_definition(round_to_tf32(image), round_to_tf32(weights), bias),
@@ -209,7 +209,7 @@ def emulated_kernel(shared_bytes=0):
 
 
 @emulator.needs_compiler
-@pytest.mark.parametrize(("variant", "dtype", "tuning"), EMULATION_SOURCES)
+@pytest.mark.parametrize(("variant", "dtype", "tuning"), EMULATED_KERNELS)
 def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
     module = workloads.load_variant("tconv", variant)
     macros = {name: value for name, value in tuning.items() if isinstance(value, int)}

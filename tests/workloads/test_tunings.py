@@ -90,7 +90,7 @@ LAUNCH = {
     "block": Observed((64, 128), r" block=\[@\]"),
     "load": Observed((2, 4), ",load=@ "),
 }
-ON_THREADS = {"threads": THREADS}
+THREADS_ALONE = {"threads": THREADS}
 BLOCK_2D = {"block": Observed((8, 16), r",block=@ .* block=\[@ @\]")}
 BLOCK_1D = {"block": Observed((64, 128), r",block=@ .*block=\[@\]")}
 BLOCK_3D = {
@@ -166,7 +166,7 @@ OBSERVED = {
             "math": Observed({"default": " forward_backward dtype", "tf32": " forward_backward_tf32 dtype"}),
             **GRAPH,
         },
-        "numpy_loop": ON_THREADS,
+        "numpy_loop": THREADS_ALONE,
         "pytorch": {
             "threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"),
             "gradients": Observed({"autograd": r"\.requires_grad_\(", "by_hand": r"\.new_empty\("}),
@@ -238,7 +238,7 @@ OBSERVED = {
         },
     },
     "descent": {
-        **dict.fromkeys(("numpy_loop", "scipy_cg", "scipy_cholesky"), ON_THREADS),
+        **dict.fromkeys(("numpy_loop", "scipy_cg", "scipy_cholesky"), THREADS_ALONE),
         "openmp": {
             "threads": Observed((1, 3), r" solve .* @x2, "),
             # 1.17e-38, the smallest normal number of float32, is the argument after `recompute`.
@@ -303,7 +303,7 @@ OBSERVED = {
         "cuda": {"block": Observed((64, 128), r",block=@,.*block=\[@\]"), "chains": Observed((4, 8), ",chains=@ ")}
     },
     "gemm": {
-        **dict.fromkeys(("openmp", "interchanged", "tiled", "blas"), ON_THREADS),
+        **dict.fromkeys(("openmp", "interchanged", "tiled", "blas"), THREADS_ALONE),
         **dict.fromkeys(("cuda_naive", "cuda_shared"), BLOCK_2D),
         "cuda_columns": {
             "bm": Observed((16, 32), r",bm=@,.*"),
@@ -363,7 +363,7 @@ OBSERVED = {
             "threads": THREADS,
             "schedule": Observed(("static", "dynamic", "guided"), "^OMP_SCHEDULE=@$"),
         },
-        "blas": ON_THREADS,
+        "blas": THREADS_ALONE,
         "mpi": {**RANKS, **MODE},
         "mpi_openmp": {**RANKS, **MODE, "threads": Observed((2, 3), r" multiply .*threads=@\)")},
         **dict.fromkeys(("cuda_naive", "cuda_shared"), BLOCK_1D),
@@ -393,7 +393,7 @@ OBSERVED = {
             "memory": Observed({"pageable": (r"^lock pages\(", 0), "pinned": r"^lock pages\("}),
         },
         "cuda_persistent": tiling({"block": 512, "groups": 1}, block=(256, 512), groups=(1, 2)),
-        "numpy_loop": ON_THREADS,
+        "numpy_loop": THREADS_ALONE,
         "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"), **COMPILED},
         "pytorch_cuda": {**TORCH_GRAPH, **COMPILED},
     },
@@ -403,9 +403,9 @@ OBSERVED = {
             "block": Observed((16, 256), r" read_all .*, @\)"),
         },
     },
-    "stream": {"openmp": ON_THREADS, "cuda": {"block": Observed((128, 512), r",block=@ .*block=\[@\]")}},
+    "stream": {"openmp": THREADS_ALONE, "cuda": {"block": Observed((128, 512), r",block=@ .*block=\[@\]")}},
     "tconv": {
-        **dict.fromkeys(("loops", "parity"), ON_THREADS),
+        **dict.fromkeys(("loops", "parity"), THREADS_ALONE),
         "blas": {
             "threads": Observed((1, 3), r" convolve .* @x\d+x100, "),
             "block": Observed({16: r" convolve .*, 1\)", 32: r" convolve .*, 2\)"}),

@@ -2,7 +2,7 @@
 #pragma once
 #include "device.h"
 
-// What was there is gone at once, and what is copied arrives when it is waited for and no sooner.
+// The target is overwritten with NaNs at once, and the data arrive only when they are waited for.
 template <int bytes>
 void copy_async(void *to, const void *from, bool inside) {
   require((reinterpret_cast<size_t>(to) | reinterpret_cast<size_t>(from)) % bytes == 0,

@@ -3,10 +3,10 @@
 #include "device.h"
 #include "ptx/math.cuh"
 
-// What the tensor cores see of an operand: its last 13 bits are cut off.
-inline double seen(double x) { return x; }
+// An operand as the tensor cores use it: without its last 13 bits.
+inline double truncate_operand(double x) { return x; }
 
-inline float seen(float x) {
+inline float truncate_operand(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, 4);
   bits &= ~0x1fffu;
@@ -16,20 +16,20 @@ inline float seen(float x) {
 
 // m16n8k4 for float64, m16n8k8 for TF32, by the figures of the PTX ISA's "Matrix Fragments for mma.m16n8k4" and
 // "for mma.m16n8k8": which lane has which element in which register.
-template <int of_a, int of_b>
-void mma(REAL (&sums)[4], const REAL (&a)[of_a], const REAL (&b)[of_b]) {
+template <int count_a, int count_b>
+void mma(REAL (&sums)[4], const REAL (&a)[count_a], const REAL (&b)[count_b]) {
   Warp &warp = warps[threadIdx.x / 32];
   const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
-  for (int i = 0; i < of_a; ++i) warp.a[lane][i] = a[i];
-  for (int i = 0; i < of_b; ++i) warp.b[lane][i] = b[i];
+  for (int i = 0; i < count_a; ++i) warp.a[lane][i] = a[i];
+  for (int i = 0; i < count_b; ++i) warp.b[lane][i] = b[i];
   warp.barrier.wait();
   for (int c = 0; c < 4; ++c) {
     const int row = group + c / 2 * 8, column = in_group * 2 + c % 2;
-    for (int p = 0; p < 4 * of_b; ++p)
-      sums[c] += seen(REAL(warp.a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8])) *
-                 seen(REAL(warp.b[column * 4 + p % 4][p / 4]));
+    for (int p = 0; p < 4 * count_b; ++p)
+      sums[c] += truncate_operand(REAL(warp.a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8])) *
+                 truncate_operand(REAL(warp.b[column * 4 + p % 4][p / 4]));
   }
-  warp.barrier.wait();  // nobody brings new operands while these are being read
+  warp.barrier.wait();  // operands stay until all lanes have read them
 }
 
 // m16n8k32 in integers, by the figures of the PTX ISA's "Matrix Fragments for mma.m16n8k32": A unsigned, B signed.
@@ -50,7 +50,7 @@ inline void mma(int (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2]) 
   warp.barrier.wait();
 }
 
-inline float of_bits(uint32_t bits) {
+inline float float_of_bits(uint32_t bits) {
   float x;
   std::memcpy(&x, &bits, 4);
   return x;
@@ -67,12 +67,13 @@ void mma_packed(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
   for (int c = 0; c < 4; ++c) {
     const int row = group + c / 2 * 8, column = in_group * 2 + c % 2;
     for (int p = 0; p < 8; ++p) {
-      const uint32_t of_a = warp.words_of_a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8];
-      const uint32_t of_b = warp.words_of_b[column * 4 + p % 4][p / 4];
+      const uint32_t word_a = warp.words_of_a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8];
+      const uint32_t word_b = warp.words_of_b[column * 4 + p % 4][p / 4];
       if (math == Math::tf32)
-        sums[c] += seen(of_bits(of_a)) * seen(of_bits(of_b));
+        sums[c] += truncate_operand(float_of_bits(word_a)) * truncate_operand(float_of_bits(word_b));
       else
-        sums[c] += of_bits(of_a << 16) * of_bits(of_b << 16) + of_bits(of_a >> 16 << 16) * of_bits(of_b >> 16 << 16);
+        sums[c] += float_of_bits(word_a << 16) * float_of_bits(word_b << 16) +
+                   float_of_bits(word_a >> 16 << 16) * float_of_bits(word_b >> 16 << 16);
     }
   }
   warp.barrier.wait();
