@@ -279,10 +279,10 @@ def patch_workloads(log, patch):
 def blas_functions(log, names, dtype):
     """SciPy's functions of BLAS; they run, and their calls are logged."""
 
-    def with_log(name, function):
+    def log_calls(name, function):
         return lambda *arguments, **options: log.add(f"BLAS {name} ", *arguments) or function(*arguments, **options)
 
-    return [with_log(*pair) for pair in zip(names, get_blas_funcs(names, dtype=dtype), strict=True)]
+    return [log_calls(*pair) for pair in zip(names, get_blas_funcs(names, dtype=dtype), strict=True)]
 
 
 def lines(case):

@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def no_code_cache():
+def disable_code_cache():
     """Don't cache walks along imports: tests patch the walk itself, which the cache's key doesn't see."""
     cache.FOLDER = Path("no-study/cache/code")
 

@@ -131,16 +131,16 @@ def read_slug(draw, path):
     Case.parse("gemm", "blas", broken_text(draw, CASE.slug))
 
 
-def signed(value):
+def signed_json(value):
     """A value as JSON; a mapping gets the digest of a record."""
     return json.dumps(value | {"digest": record.digest(value)} if isinstance(value, dict) else value)
 
 
 def read_record(draw, path):
     if draw.randint(0, 2):
-        path.write_text(signed(broken_value(draw, RECORD)), encoding="utf-8")
+        path.write_text(signed_json(broken_value(draw, RECORD)), encoding="utf-8")
     else:
-        path.write_bytes(broken_bytes(draw, signed(RECORD)))
+        path.write_bytes(broken_bytes(draw, signed_json(RECORD)))
     collect.rows_of(record.read(path), {})
 
 
@@ -159,7 +159,7 @@ def read_latents(draw, path):
 
 
 def test_the_inputs_are_valid_before_they_are_broken(tmp_path):
-    (tmp_path / "record").write_text(signed(RECORD), encoding="utf-8")
+    (tmp_path / "record").write_text(signed_json(RECORD), encoding="utf-8")
     assert record.read(tmp_path / "record").items() >= RECORD.items()
     (tmp_path / "configuration").write_text(yaml.safe_dump(CONFIGURATION), encoding="utf-8")
     assert configuration.load([tmp_path / "configuration"])["experiments"]["one"] == EXPERIMENT

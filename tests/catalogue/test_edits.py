@@ -50,7 +50,7 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new, 1))
 
 
-def outdated(cases, original_fingerprints):
+def invalid_cases(cases, original_fingerprints):
     """The cases whose measurements are now invalid."""
     sources.clear_caches()
     return [case for case in cases if sources.fingerprint(case) != original_fingerprints[case.key]]
@@ -76,7 +76,7 @@ def test_edits_of_code_that_no_measurement_reaches_invalidate_none(project_copy,
     """Edits of verdicts, reports, descriptions, records, plans, fingerprints, chapters, comments, unused functions."""
     for name, old, new in NOT_AFFECTING:
         edit(project_copy / name, old, new)
-    assert outdated(cases, original_fingerprints) == []
+    assert invalid_cases(cases, original_fingerprints) == []
 
 
 AFFECTING = {
@@ -136,14 +136,14 @@ def test_an_edit_invalidates_the_measurements_that_reach_it(project_copy, cases,
     edit(project_copy / name, old, new)
     # AFFECTING names devices, or variants if not all variants of a device reach the code.
     expected = {case.key for case in cases if {traits.device(case), case.variant} & devices}
-    assert {case.key for case in outdated(cases, original_fingerprints)} == expected
+    assert {case.key for case in invalid_cases(cases, original_fingerprints)} == expected
 
 
 @pytest.mark.slow
 def test_the_compiler_concerns_only_cases_that_launch_kernels(project_copy, cases, original_fingerprints):
     """Not those that only call cuBLAS, cuSOLVER, CuPy or PyTorch."""
     edit(project_copy / "build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"')
-    assert {case.key for case in outdated(cases, original_fingerprints)} == {
+    assert {case.key for case in invalid_cases(cases, original_fingerprints)} == {
         case.key for case in cases if binaries.of_case(case)
     }
 
@@ -151,7 +151,7 @@ def test_the_compiler_concerns_only_cases_that_launch_kernels(project_copy, case
 @pytest.mark.slow
 def test_a_launcher_on_gpus_does_not_concern_the_host(project_copy, cases, original_fingerprints):
     edit(project_copy / "workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65")
-    stale = outdated(cases, original_fingerprints)
+    stale = invalid_cases(cases, original_fingerprints)
     launched = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
     assert {case.variant for case in stale if case.workload == "gemm"} == launched | {"cuda_columns", "cuda_tma"}
     assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launched
@@ -171,7 +171,7 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(
         f"cuda_{name}"
         for name in ("implicit", "implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
     }
-    stale = {case.key for case in outdated(cases, original_fingerprints)}
+    stale = {case.key for case in invalid_cases(cases, original_fingerprints)}
     assert stale == {
         case.key
         for case in cases
@@ -190,7 +190,7 @@ def test_a_new_rung_does_not_concern_the_others(project_copy, cases, original_fi
     edit(project_copy / "workloads/stream/__init__.py", 'CEILING = "bandwidth"', 'CEILING = "read"')
     edit(project_copy / "workloads/gemm/__init__.py", "RUNGS = {", 'RUNGS = {"mine": "another", ')
     shutil.copy(project_copy / "workloads/gemm/blas.py", project_copy / "workloads/gemm/mine.py")
-    assert outdated(cases, original_fingerprints) == []
+    assert invalid_cases(cases, original_fingerprints) == []
 
 
 MOVES = [
@@ -215,7 +215,7 @@ def test_moving_and_renaming_modules_of_the_harness_invalidates_nothing(
             path.write_text(rewrite_imports(path.read_text(), (old_package, old_name), (new_package, new_name)))
         harness = [re.sub(rf"^ladder\.{old}\b", f"ladder.{new}", root) for root in sources.HARNESS]
         monkeypatch.setattr(sources, "HARNESS", harness)
-    assert outdated(cases, original_fingerprints) == []
+    assert invalid_cases(cases, original_fingerprints) == []
     assert imports.module_path("ladder.harness.worker") is None
 
 

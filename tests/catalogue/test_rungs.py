@@ -29,13 +29,13 @@ def test_every_variant_is_a_rung_and_every_rung_a_variant(workload, monkeypatch)
 
 
 @pytest.fixture
-def only_the_package(monkeypatch, tmp_path):
+def installed_package(monkeypatch, tmp_path):
     """The package is installed outside of a clone, so that there is no configuration."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(configuration, "shipped", lambda: tmp_path / "config/config.yaml")
 
 
-def test_the_ladders_are_printed_outside_of_a_clone(only_the_package, monkeypatch, tmp_path, capsys):
+def test_the_ladders_are_printed_outside_of_a_clone(installed_package, monkeypatch, tmp_path, capsys):
     (tmp_path / "mine/gemm").mkdir(parents=True)
     (tmp_path / "mine/gemm/added.py").write_text(VARIANT)
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "mine"))
@@ -45,7 +45,7 @@ def test_the_ladders_are_printed_outside_of_a_clone(only_the_package, monkeypatc
     assert "  added               host" in printed
 
 
-def test_a_plan_outside_of_a_clone_is_refused_with_a_sentence(only_the_package, capsys):
+def test_a_plan_outside_of_a_clone_is_refused_with_a_sentence(installed_package, capsys):
     with pytest.raises(SystemExit):
         main(["list"])
     assert capsys.readouterr().err == (

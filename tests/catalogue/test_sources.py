@@ -232,12 +232,12 @@ def test_hints_outside_of_workloads_do_not_count(changed_by, old, new):
 def test_a_hint_of_a_workload_counts_but_refers_to_nothing(folder):
     """A compiler such as Triton's reads hints."""
 
-    def reached(argument):
+    def reachable_code(argument):
         sources.clear_caches()
         (folder / "mine.py").write_text(f"from ladder import errors\ndef run({argument}):\n    return 1\n")
         return sources.digest("ladder.workloads.gemm.mine"), len(imports.reachable("ladder.workloads.gemm.mine"))
 
-    digests, nodes = zip(*map(reached, ("x", "x: int", "x: errors.LadderError")), strict=True)
+    digests, nodes = zip(*map(reachable_code, ("x", "x: int", "x: errors.LadderError")), strict=True)
     assert len(set(digests)) == 3
     assert len(set(nodes)) == 1
 

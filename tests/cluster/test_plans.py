@@ -12,7 +12,7 @@ from ladder.machine import nvidia
 pytestmark = pytest.mark.workflow
 
 
-def planned(project, *arguments):
+def dry_run_cases(project, *arguments):
     """The cases that a dry run would measure, of the shipped study if none is named: {(machine, workload, variant)}."""
     line, environment = project.command()
     line = [*line[: line.index("--configfile")], "-n", *arguments]
@@ -26,21 +26,29 @@ def planned(project, *arguments):
 def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(project, monkeypatch):
     monkeypatch.delenv("LADDER_SITE", raising=False)
     toy = "--configfile", "config/smoke.yaml"
-    planned_cases = planned(project, "--profile", "cluster", *toy)
+    planned_cases = dry_run_cases(project, "--profile", "cluster", *toy)
     assert {label for label, _, _ in planned_cases} == {"cluster-cpu", "cluster-gpu"}
-    on_cards = {("gemm", "cuda_tiled"), ("gemm", "cublas"), ("gemv", "cuda_warp"), ("mlp", "cuda"), ("stream", "cuda")}
-    assert on_cards < {(workload, variant) for label, workload, variant in planned_cases if label == "cluster-gpu"}
+    gpu_variants = {
+        ("gemm", "cuda_tiled"),
+        ("gemm", "cublas"),
+        ("gemv", "cuda_warp"),
+        ("mlp", "cuda"),
+        ("stream", "cuda"),
+    }
+    assert gpu_variants < {(workload, variant) for label, workload, variant in planned_cases if label == "cluster-gpu"}
     assert ("cluster-cpu", "gemv", "mpi") in planned_cases
     if not nvidia.gpus():
-        assert not on_cards & {(workload, variant) for _, workload, variant in planned(project, "--cores", "2", *toy)}
+        assert not gpu_variants & {
+            (workload, variant) for _, workload, variant in dry_run_cases(project, "--cores", "2", *toy)
+        }
 
 
 @pytest.mark.slow
 def test_one_figure_asks_for_no_more_than_it_needs(project, describe_cluster):
     describe_cluster()
-    planned_cases = planned(project, "--profile", "cluster", "results/figures/gemv_scaling.pdf")
-    on_cores = {"openmp", "openmp_bound", "c_openmp", "blas", "mpi", "mpi_openmp"}
-    assert {variant for _, workload, variant in planned_cases if workload == "gemv"} == on_cores
+    planned_cases = dry_run_cases(project, "--profile", "cluster", "results/figures/gemv_scaling.pdf")
+    host_variants = {"openmp", "openmp_bound", "c_openmp", "blas", "mpi", "mpi_openmp"}
+    assert {variant for _, workload, variant in planned_cases if workload == "gemv"} == host_variants
     # The rest are the ceilings, with which results are compared.
     assert {workload for _, workload, _ in planned_cases} <= {"gemv", "gemm", "stream"}
     assert {variant for _, workload, variant in planned_cases if workload == "gemm"} <= {"blas"}

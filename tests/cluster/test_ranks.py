@@ -25,7 +25,7 @@ print(*MPI.COMM_WORLD.allgather(os.environ["SLURMD_NODENAME"]))
 """
 
 
-def ended(slurm, command):
+def run_on_two_nodes(slurm, command):
     """The job that has run a command on two nodes, after the site's prelude."""
     script = f"{SITE['prelude']}\n{shlex.join(map(str, command))}"
     return slurm.wait_until_ended(slurm.submit(*ON_TWO_NODES, "--wrap", script))
@@ -34,7 +34,7 @@ def ended(slurm, command):
 def test_ranks_run_on_two_nodes(slurm, tmp_path):
     program = tmp_path / "ranks.py"
     program.write_text(RANKS)
-    job = ended(slurm, [*shlex.split(LAUNCHER), "-n", "2", sys.executable, program])
+    job = run_on_two_nodes(slurm, [*shlex.split(LAUNCHER), "-n", "2", sys.executable, program])
     assert slurm.output_of(job.id) == "c1 c2\nc1 c2\n"
     assert (job.state, job.nodes) == ("COMPLETED", ["c1", "c2"])
 
@@ -55,7 +55,7 @@ def test_a_rank_that_fails_on_another_node_ends_its_job_with_a_sentence(slurm, t
     variables |= {"PYTHONPATH": f"{ROOT / 'src'}:{PRIVATE_LOCKS}"}
     command = ["env", *(f"{name}={value}" for name, value in variables.items()), sys.executable, "-m", "ladder"]
     command += ["measure", case.workload, case.variant, case.slug, "--out", tmp_path / "record.json"]
-    job = ended(slurm, [*command, "--launcher", LAUNCHER, "--protocol", json.dumps(PROTOCOL)])
+    job = run_on_two_nodes(slurm, [*command, "--launcher", LAUNCHER, "--protocol", json.dumps(PROTOCOL)])
     assert job.state == "FAILED"
     assert f"ladder measure: {sentence}" in slurm.output_of(job.id)
     assert not (tmp_path / "record.json").exists()

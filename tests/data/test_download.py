@@ -72,7 +72,7 @@ def reply_with_body(body, **headers):
 
 
 @pytest.fixture(autouse=True)
-def no_pauses_and_no_proxy(monkeypatch):
+def disable_pauses_and_proxy(monkeypatch):
     monkeypatch.setattr(download, "RETRIES", download.RETRIES.new(backoff_factor=0))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 

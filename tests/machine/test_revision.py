@@ -201,21 +201,21 @@ def test_the_callers_git_variables_have_no_effect(clone, tmp_path, monkeypatch):
     assert revision.current() == {"commit": expected, "dirty": False}
 
 
-def in_repository_around(project):
+def put_into_outer_repository(project):
     write(project.parent / "README", "")
     commit(project.parent, project.parent / "README")
 
 
-def staged_in_repository_around(project):
-    in_repository_around(project)
+def stage_in_outer_repository(project):
+    put_into_outer_repository(project)
     git(project.parent, "add", ".")
 
 
-def on_unborn_branch(project):
+def switch_to_unborn_branch(project):
     git(project, "init", "-q")
 
 
-def without_head(project):
+def remove_head(project):
     commit(project, project)
     head = git(project, "rev-parse", "HEAD")
     (project / ".git/objects" / head[:2] / head[2:]).unlink()
@@ -225,10 +225,10 @@ def without_head(project):
     ("state", "message"),
     [
         (lambda project: None, "is not in a git repository"),
-        (in_repository_around, "doesn't contain its files"),
-        (staged_in_repository_around, "doesn't contain its files"),
-        (on_unborn_branch, "no commit"),
-        (without_head, "no commit, or has lost it"),
+        (put_into_outer_repository, "doesn't contain its files"),
+        (stage_in_outer_repository, "doesn't contain its files"),
+        (switch_to_unborn_branch, "no commit"),
+        (remove_head, "no commit, or has lost it"),
     ],
 )
 def test_the_commit_is_unknown_if_it_does_not_hold_the_files(project, state, message, capsys):

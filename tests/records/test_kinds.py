@@ -17,7 +17,7 @@ def description(cpu=ZEN4, cores=2, gpus=()):
 
 
 @pytest.fixture(autouse=True)
-def published(monkeypatch, tmp_path):
+def published_folder(monkeypatch, tmp_path):
     """What is published of the machine `box`: with another CPU in a folder of its own, and in a campaign."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kinds.documents, "read", lambda path, kind: json.loads(path.read_text()))
@@ -44,12 +44,12 @@ def test_the_same_hardware_and_other_labels_are_accepted():
     ],
 )
 @pytest.mark.parametrize("is_replaced", [False, True])
-def test_other_hardware_is_refused_by_its_differences(published, other, difference, is_replaced):
+def test_other_hardware_is_refused_by_its_differences(published_folder, other, difference, is_replaced):
     """Also if only a campaign has that label, because the machine's folder is written anew."""
     with pytest.raises(LadderError, match=rf"isn't of the kind .* box .*{difference}.*machine=<label>"):
-        kinds.require_published_kind("box", other, published if is_replaced else None)
+        kinds.require_published_kind("box", other, published_folder if is_replaced else None)
 
 
-def test_a_folder_that_is_written_anew_does_not_count(published):
+def test_a_folder_that_is_written_anew_does_not_count(published_folder):
     Path("results/published/campaigns/box_1/machine.json").unlink()
-    kinds.require_published_kind("box", description(cores=4), published)
+    kinds.require_published_kind("box", description(cores=4), published_folder)

@@ -24,14 +24,14 @@ def test_a_librarys_version_is_written_with_dots(name, number, dotted):
     assert campaigns_table.version(name, {}) == "--"
 
 
-def about(**packages):
+def campaign_description(**packages):
     described = {"system": "Linux 6", "python": "3.12", "gpus": [], "libraries": packages}
     return {"description": described, "campaign": {"software": {"gcc": "13"}}}
 
 
 def test_campaigns_with_the_same_software_share_a_column():
-    abouts = {number: about(numpy="2.2" if number == 3 else "2.1") for number in range(1, 8)}
-    rows = campaigns_table.environments(SimpleNamespace(campaigns=abouts)).splitlines()
+    descriptions = {number: campaign_description(numpy="2.2" if number == 3 else "2.1") for number in range(1, 8)}
+    rows = campaigns_table.environments(SimpleNamespace(campaigns=descriptions)).splitlines()
     assert any("1, 2, 4--7 & 3" in row for row in rows)
     assert any(row.startswith("numpy & 2.1 & 2.2") for row in rows)
     assert not any("GPU driver" in row for row in rows)

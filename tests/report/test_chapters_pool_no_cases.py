@@ -11,7 +11,7 @@ from made_up import chapters as made_chapters
 SLOWER = 1000.0  # the factor of the second case: it is never the best, and would change any median that it enters
 
 
-def doubled(study):
+def double_cases(study):
     """The study with a second, much slower case after each case."""
     tables = {
         experiment: {name: twice(frame) for name, frame in frames.items()}
@@ -35,8 +35,8 @@ def twice(frame):
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
     """The text and every line of the tables stay; products on GPUs are skipped, because their table counts cases."""
     study = made_chapters.study(workload, drop=lambda case: workload == "gemm" and gpus(case) > 0)
-    assert chapter.text(workload, doubled(study)) == chapter.text(workload, study)
-    tables_of_doubled = chapter.tables(workload, doubled(study))
+    assert chapter.text(workload, double_cases(study)) == chapter.text(workload, study)
+    tables_of_doubled = chapter.tables(workload, double_cases(study))
     lost = {
         name: [line for line in text.splitlines() if line not in tables_of_doubled[name]]
         for name, text in chapter.tables(workload, study).items()

@@ -97,7 +97,7 @@ def test_a_ratio_of_parts_is_that_of_their_sums_in_a_pass():
     assert study.passes(frame[:0]).empty
 
 
-def timed(*times):
+def timed_rows(*times):
     """The rows of a case with a process for each list of seconds."""
     return pd.DataFrame(
         [
@@ -110,8 +110,8 @@ def timed(*times):
 
 def test_the_ladder_shows_the_median_of_the_processes_medians():
     rungs = [
-        ladder_table.Rung("one", "its idea_1", "traffic", 2e-6, timed([1e-6] * 5, [3e-6], [4e-6])),
-        ladder_table.Rung("other", "`code`", "", None, timed()),
+        ladder_table.Rung("one", "its idea_1", "traffic", 2e-6, timed_rows([1e-6] * 5, [3e-6], [4e-6])),
+        ladder_table.Rung("other", "`code`", "", None, timed_rows()),
     ]
     text = ladder_table.table(rungs, "Iteration")
     assert r"one & its idea\_1 & traffic & \qty{2.0}{\micro\second} & \qty{3.00}{\micro\second} \\" in text

@@ -28,7 +28,7 @@ def numbers_of(study):
     return numbers.numbers(study, PROTOCOL, margin=1.25)
 
 
-def on_host(machine=MACHINE, **options):
+def host_study(machine=MACHINE, **options):
     """The study of products and trainings on the host."""
     names = {
         *made_chapters.experiments("gemm"),
@@ -42,7 +42,7 @@ def on_host(machine=MACHINE, **options):
 
 @pytest.fixture(scope="module")
 def full_study():
-    return on_host()
+    return host_study()
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +51,13 @@ def values(full_study):
 
 
 def host_keys(values):
-    """The keys except those of GPUs and those that summarise all chapters, of which `on_host()` has only some."""
+    """The keys except those of GPUs and those that summarise all chapters, of which `host_study()` has only some."""
     ignored = r"study/(toy|behind|verdicts|campaigns)|/gpu/"
     return [key for key in values if not re.search(ignored, key)]
 
 
 def test_the_keys_do_not_depend_on_what_was_measured(values):
-    partial = Study({"gemm_square": on_host().tables["gemm_square"]}, MACHINE)
+    partial = Study({"gemm_square": host_study().tables["gemm_square"]}, MACHINE)
     assert list(numbers_of(Study({}, None))) == list(values) == list(numbers_of(partial))
 
 
@@ -71,12 +71,12 @@ def test_without_measurements_every_value_is_words():
             assert isinstance(value, Missing) or "want of a measurement" in value, key
 
 
-def of_the_product(full_study, variant):
+def product_rows(full_study, variant):
     return full_study.samples("gemm_square", variant=variant, form="nn", dtype="float64")
 
 
 def test_ratios_are_those_of_the_made_up_times(full_study):
-    plain, tiled, in_c = (of_the_product(full_study, name) for name in ("openmp", "tiled", "c_openmp"))
+    plain, tiled, in_c = (product_rows(full_study, name) for name in ("openmp", "tiled", "c_openmp"))
     assert ratios.comparison(ratios.of(plain, tiled), "it").startswith(r"is \num{25}\,$\times$ faster")
     assert ratios.comparison(ratios.of(tiled, plain), "it").startswith(r"is \num{25}\,$\times$ slower")
     assert ratios.comparison(ratios.of(in_c, plain), "it").startswith(("does not differ", "is as fast as it"))
@@ -99,7 +99,7 @@ def test_a_number_has_the_ends_of_its_interval_that_are_known(low, high, text):
 def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
     ceiling = full_study.samples("ceiling_arithmetic", dtype="float64", threads=1)
     best = (ceiling["flops"] / ceiling["seconds"]).max()
-    rows = of_the_product(full_study, "blas")
+    rows = product_rows(full_study, "blas")
     expected = rows["flops"].iloc[0] / queries.middle(rows) / best
     line = next(
         line
@@ -150,7 +150,7 @@ def test_a_machine_is_described_alike_here_and_published(tmp_path):
 
 
 def test_of_two_machines_only_the_subject_is_spoken_of(full_study, values):
-    slower = on_host("another (published)")
+    slower = host_study("another (published)")
     for parts in slower.tables.values():
         if "seconds" in parts["samples"]:
             parts["samples"]["seconds"] *= 3
@@ -162,7 +162,7 @@ def test_of_two_machines_only_the_subject_is_spoken_of(full_study, values):
 @pytest.mark.slow
 def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(full_study, values):
     """The training is measured on both in one experiment; a machine without a GPU stands beside."""
-    with_gpu = merge(made_chapters.full_study("gemm"), on_host("another (published)"))
+    with_gpu = merge(made_chapters.full_study("gemm"), host_study("another (published)"))
     together = numbers_of(with_gpu)
     differing = {key for key in host_keys(values) if values[key] != together[key]}
     counts = {"study/validation/checks", "study/cases/measured", "study/cases/converged"}
@@ -196,7 +196,7 @@ def test_skipped_cases_are_named_by_combinations_of_values():
 
 
 def test_the_plan_names_what_a_small_machine_skipped():
-    text = plan_table.plan(on_host(max_threads=2))
+    text = plan_table.plan(host_study(max_threads=2))
     line = next(line for line in text.splitlines() if "mlp" in line and "threads" in line)
     assert "more threads or ranks than the 2 cores available" in line
     assert all(f"\\texttt{{{count}}}" in line for count in (4, 12, 24))
@@ -222,7 +222,7 @@ def test_a_variant_skipped_entirely_for_one_reason_is_named_alone():
 
 
 def test_validation_tells_the_worst_of_every_variant():
-    study = on_host()
+    study = host_study()
     parts = study.tables["gemm_square"]
     parts["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
     row = parts["checks"].loc[7]

@@ -35,7 +35,7 @@ def values_of(study):
     return numbers.numbers(study, configuration.protocol({}), margin=1.25)
 
 
-def generated(study, folder):
+def write_tables(study, folder):
     """Write the tables of a study as LaTeX, like the workflow does; returns their paths."""
     (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
     sensitivity(folder / "sensitivity.csv")
@@ -80,7 +80,7 @@ def joined_sources():
 def build(study, folder, document="paper"):
     """The path of the PDF of the paper about a study, or of its supplement, and the text of LaTeX's log."""
     out = folder / f"{document}.pdf"
-    typesetting.build(PAPER / f"{document}.tex", generated(study, folder), folder / document, out, texts_of(study))
+    typesetting.build(PAPER / f"{document}.tex", write_tables(study, folder), folder / document, out, texts_of(study))
     return out, (folder / f"{document}/{document}.log").read_text(errors="replace")
 
 
@@ -138,16 +138,18 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
 
 
 def everything():
-    """The study of all experiments on one machine, with those of `on_one_thread` on a published one."""
+    """The study of all experiments on one machine, with those of `one_thread_study` on a published one."""
     parts = {
         name: tables
         for workload in made_chapters.WORKLOADS
         for name, tables in made_chapters.full_study(workload).tables.items()
     }
-    return made_up.merge(replace(made_chapters.full_study("gemm"), tables=parts), on_one_thread("another (published)"))
+    return made_up.merge(
+        replace(made_chapters.full_study("gemm"), tables=parts), one_thread_study("another (published)")
+    )
 
 
-def on_one_thread(machine=made_up.MACHINE):
+def one_thread_study(machine=made_up.MACHINE):
     """The study of products and trainings on a machine of one core."""
     return made_chapters.study("gemm", drop=lambda case: gpus(case) > 0, machine=machine, max_threads=1)
 
@@ -155,7 +157,7 @@ def on_one_thread(machine=made_up.MACHINE):
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
     """A function of a study's name: its PDF and LaTeX's log, made only once."""
-    studies = {"nothing": lambda: Study({}, None), "one thread": on_one_thread}
+    studies = {"nothing": lambda: Study({}, None), "one thread": one_thread_study}
     studies |= {"everything": everything}
     return functools.cache(lambda name: build(studies[name](), tmp_path_factory.mktemp("paper")))
 
@@ -195,7 +197,7 @@ def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
     """The chapter is typeset alone, with figures of two machines, one of them without a GPU."""
     host = made_chapters.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
     study = made_up.merge(made_chapters.study(chapter, machine="nvidia-h200"), host)
-    inputs, ceilings = generated(study, tmp_path), drawings.ceilings((study.subject,))
+    inputs, ceilings = write_tables(study, tmp_path), drawings.ceilings((study.subject,))
     (tmp_path / "results/figures").mkdir()
     written = texts_of(study)
     for name in re.findall(r"\\studyfigure\{(\w+)\}", written[f"chapters/{chapter}/text.tex"]):

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published")]  # all is 
 
 
 @pytest.fixture(scope="module")
-def published():
+def published_study():
     """The study of all published machines and campaigns."""
     folders = [*FOLDERS, *CAMPAIGNS]
     names = {name for folder in folders for name in stored.published(folder, "samples")["experiment"].unique()}
@@ -61,8 +61,8 @@ def samples():
 
 
 @pytest.fixture(scope="module")
-def rows(published):
-    return verdicts.rows(published)
+def rows(published_study):
+    return verdicts.rows(published_study)
 
 
 def test_what_is_published_decides_claims_of_most_studies(rows):
@@ -142,18 +142,20 @@ def sizes_of(case):
     return case.workload, *sorted(case.sizes.items())
 
 
-def test_an_undecided_claim_says_what_could_have_been_seen(published, rows):
+def test_an_undecided_claim_says_what_could_have_been_seen(published_study, rows):
     undecided = [
-        claim for *_, claim in chapters_of_the_paper.verdicts(published) if claim.answer.verdict == claims.UNDECIDED
+        claim
+        for *_, claim in chapters_of_the_paper.verdicts(published_study)
+        if claim.answer.verdict == claims.UNDECIDED
     ]
     assert len(undecided) == (rows["verdict"] == claims.UNDECIDED).sum()
     for claim in undecided:
         assert re.search(r"detectable: |too few processes|differ too much", verdict_table.cells(claim)[-1]), claim.key
 
 
-def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(published):
+def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(published_study):
     """The text says that a broadcast is slow, and that phases add up to more than the call."""
-    ask = functions.of_chapter(chapter_study.of_chapter("gemv", published))
+    ask = functions.of_chapter(chapter_study.of_chapter("gemv", published_study))
     assert ask["machine"]("host").endswith(r"\published{}")
     assert ask["slower_broadcast"]()
     assert ask["beyond"](select("hybrid", "ranks, smallest"))

@@ -43,14 +43,14 @@ def types(entity):
     return {entity["@type"]} if isinstance(entity["@type"], str) else {*entity["@type"]}
 
 
-def referenced(value):
+def references_in(value):
     """The identifiers that a property refers to."""
     values = value if isinstance(value, list) else [value]
     return {entry["@id"] for entry in values if isinstance(entry, dict)}
 
 
 def test_every_reference_is_an_entity_or_a_web_address(crate):
-    identifiers = {name for entity in crate.values() for value in entity.values() for name in referenced(value)}
+    identifiers = {name for entity in crate.values() for value in entity.values() for name in references_in(value)}
     assert {name for name in identifiers - {*crate} if not name.startswith("https://")} == set()
 
 
@@ -64,11 +64,11 @@ def test_every_entity_has_what_the_profiles_require(crate):
 
 def test_the_run_made_the_results_with_the_workflow_from_the_configuration(crate):
     root, action = crate["./"], crate[run_crate.RUN]
-    assert referenced(root["conformsTo"]) == {*run_crate.PROFILES}
-    assert referenced(root["mentions"]) == {run_crate.RUN}
-    assert referenced(action["instrument"]) == referenced(root["mainEntity"]) == {"workflow/Snakefile"}
-    assert referenced(action["object"]) == {"configuration.json"}
-    assert referenced(action["result"]) == {*RESULTS}
+    assert references_in(root["conformsTo"]) == {*run_crate.PROFILES}
+    assert references_in(root["mentions"]) == {run_crate.RUN}
+    assert references_in(action["instrument"]) == references_in(root["mainEntity"]) == {"workflow/Snakefile"}
+    assert references_in(action["object"]) == {"configuration.json"}
+    assert references_in(action["result"]) == {*RESULTS}
     assert "ComputationalWorkflow" in types(crate["workflow/Snakefile"])
     assert datetime.fromisoformat(action["endTime"]) <= datetime.now(UTC)
     assert "startTime" not in action  # no run has begun in this folder
@@ -78,13 +78,13 @@ def test_parameters_and_their_values_name_each_other(crate):
     parameters = [entity for entity in crate.values() if "FormalParameter" in types(entity)]
     assert {entry["name"] for entry in parameters} == {"configuration", "paper", "report"}
     for entry in parameters:
-        (value,) = referenced(entry["workExample"])
-        assert referenced(crate[value]["exampleOfWork"]) == {entry["@id"]}
+        (value,) = references_in(entry["workExample"])
+        assert references_in(crate[value]["exampleOfWork"]) == {entry["@id"]}
 
 
 def test_every_file_is_there_as_described(crate):
     files = {name: entity for name, entity in crate.items() if "File" in types(entity)}
-    assert {*files, "tables/"} == referenced(crate["./"]["hasPart"])
+    assert {*files, "tables/"} == references_in(crate["./"]["hasPart"])
     assert crate["tables/"]["description"] == "1 file"
     for name, entity in files.items():
         content = Path("results", name).read_bytes()

@@ -35,7 +35,7 @@ def folder(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def published():
+def published_folders():
     """A machine with three variants at one size and one at another, and a campaign of two of them."""
     rows = rows_of(gemv_case("openmp", threads=1), SLOW) + rows_of(gemv_case("openmp", threads=2), FAST)
     rows += rows_of(gemv_case("blas", threads=2), MIDDLE) + rows_of(
@@ -49,7 +49,7 @@ def published():
     publish("box-a", campaign, "2026-01-02")
 
 
-def ranked(**options):
+def rankings_of(**options):
     return ranking.rankings(results.load("gemv", ["box-a"])["box-a"], **options)
 
 
@@ -58,8 +58,8 @@ def show(capsys, *options):
     return capsys.readouterr().out
 
 
-def test_variants_are_ranked_within_each_set_of_sizes_with_their_best_tuning(published):
-    small, large = ranked()
+def test_variants_are_ranked_within_each_set_of_sizes_with_their_best_tuning(published_folders):
+    small, large = rankings_of()
     assert [entry.case.variant for entry in small.entries] == ["openmp", "blas", "c_openmp"]
     assert [entry.case.tuning["threads"] for entry in small.entries] == [2, 2, 2]
     assert small.entries[0].tunings == 2
@@ -72,12 +72,12 @@ def test_variants_are_ranked_within_each_set_of_sizes_with_their_best_tuning(pub
 def test_the_best_tuning_counts_wherever_it_is_listed(order):
     times = {1: SLOW, 2: FAST}
     publish("box-a", [row for threads in order for row in rows_of(gemv_case(threads=threads), times[threads])])
-    (only,) = ranked()
+    (only,) = rankings_of()
     assert [entry.case.tuning for entry in only.entries] == [{"threads": 2}]
 
 
-def test_a_case_that_campaigns_measured_has_only_their_samples(published):
-    small, _ = ranked()
+def test_a_case_that_campaigns_measured_has_only_their_samples(published_folders):
+    small, _ = rankings_of()
     first, second, third = small.entries
     assert first.seconds.value == pytest.approx(1.5 * 0.0105, rel=0.02)
     assert second.over_fastest.spread.campaigns == 2
@@ -86,11 +86,11 @@ def test_a_case_that_campaigns_measured_has_only_their_samples(published):
     assert len(first.rows["process"].unique()) == 2 * len(FAST)
 
 
-def test_a_record_of_this_machine_replaces_what_is_published(published, monkeypatch):
+def test_a_record_of_this_machine_replaces_what_is_published(published_folders, monkeypatch):
     calls = results.load("gemv", ["box-a"])["box-a"].calls
     own_calls = calls[calls["variant"] == "blas"].assign(seconds=1.0, phase="total", experiment="")
     monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own_calls)])
-    small, _ = ranked()
+    small, _ = rankings_of()
     seconds = {entry.case.variant: entry.seconds.value for entry in small.entries}
     assert seconds["blas"] == 1.0
     assert seconds["openmp"] < 1.0
@@ -99,17 +99,17 @@ def test_a_record_of_this_machine_replaces_what_is_published(published, monkeypa
 def test_samples_that_several_experiments_repeat_count_once():
     rows = rows_of(gemv_case(), FAST) + rows_of(gemv_case(), FAST, experiment="other")
     publish("box-a", rows)
-    (only,) = ranked()
+    (only,) = rankings_of()
     assert len(only.entries[0].rows) == sum(map(len, FAST))
 
 
-def test_every_tuning_and_filters(published):
-    small, _ = ranked(every_tuning=True)
+def test_every_tuning_and_filters(published_folders):
+    small, _ = rankings_of(every_tuning=True)
     assert len(small.entries) == 4
-    (ranked_sizes,) = ranked(filters={"n": "2048"})
+    (ranked_sizes,) = rankings_of(filters={"n": "2048"})
     assert ranked_sizes.sizes["n"] == 2048
-    assert ranked(filters={"schedule": "static"})[0].entries[0].case.variant == "c_openmp"
-    assert ranked(filters={"schedule": "guided"}) == []
+    assert rankings_of(filters={"schedule": "static"})[0].entries[0].case.variant == "c_openmp"
+    assert rankings_of(filters={"schedule": "guided"}) == []
 
 
 def test_shares_refer_to_the_ceiling_that_is_closest():
@@ -117,14 +117,14 @@ def test_shares_refer_to_the_ceiling_that_is_closest():
     publish(
         "box-a", rows_of(gemv_case(), FAST) + rows_of(gemv_case(cache="warm"), FAST) + rows_of(stream, [[1e-3]] * 4)
     )
-    cold, warm = ranked()
+    cold, warm = rankings_of()
     assert cold.entries[0].bound == ranking.MEMORY
     # The product moves more bytes in a second than the stream, and so raises the ceiling to its own rate.
     assert cold.entries[0].share == pytest.approx(1, abs=0.02)
     assert warm.entries[0].share is None
 
 
-def test_what_is_printed(published, capsys):
+def test_what_is_printed(published_folders, capsys):
     text = show(capsys, "--machine", "box-a")
     lines = text.splitlines()
     assert lines[0].startswith("gemv on box-a: ")
@@ -175,7 +175,7 @@ def test_what_a_case_runs_on_is_said(capsys):
     assert re.search(r"2  cublas +GPU ", text)
 
 
-def test_below_a_ranking_are_the_files_of_the_fastest_and_the_command_that_measures_it_again(published, capsys):
+def test_below_a_ranking_are_the_files_of_the_fastest_and_the_command_that_measures_it_again(published_folders, capsys):
     lines = show(capsys, "--machine", "box-a", "--size", "n=512").splitlines()
     start = lines.index("The samples of openmp are in")
     paths = [f"  results/published/campaigns/2026-01-0{day}/samples.csv.gz" for day in (1, 2)]
@@ -199,7 +199,7 @@ def test_a_machine_without_the_day_says_when_it_was_published(capsys):
     assert "ranks=2 --launcher mpiexec\n" in text
 
 
-def test_rungs_that_were_not_measured_are_named_in_the_order_of_the_ladder(published, capsys):
+def test_rungs_that_were_not_measured_are_named_in_the_order_of_the_ladder(published_folders, capsys):
     text = " ".join(show(capsys, "--machine", "box-a").split())
     assert "Not measured at these sizes: openmp, c_openmp." in text
     (never,) = re.findall("Never measured on box-a: ([^.]*)", text)
@@ -221,7 +221,7 @@ def test_the_fastest_is_marked_where_a_machine_with_gpus_measured_none(capsys):
     assert "‡" not in show(capsys, "--machine", "box-b")
 
 
-def test_ratios_of_campaigns_elsewhere_are_pointed_to(published, capsys):
+def test_ratios_of_campaigns_elsewhere_are_pointed_to(published_folders, capsys):
     pair = rows_of(gemv_case("openmp"), FAST) + rows_of(gemv_case("blas"), SLOW)
     publish("box-c", pair)
     text = show(capsys, "--machine", "box-c", "--size", "n=512")
@@ -239,8 +239,8 @@ def test_ratios_of_campaigns_elsewhere_are_pointed_to(published, capsys):
 @pytest.mark.parametrize(
     ("ratio", "note"), [((0.8, 0.75, 0.85), "†: the fastest was chosen"), ((1.2, 0.0, math.inf), "unknown: too few")]
 )
-def test_words_instead_of_a_ratio_have_a_note(published, ratio, note):
-    small, _ = ranked()
+def test_words_instead_of_a_ratio_have_a_note(published_folders, ratio, note):
+    small, _ = rankings_of()
     assert not [line for line in ranking_text.marks([small]) if line.startswith(note)]
     first, second, *_ = small.entries
     changed = replace(small, entries=[first, replace(second, over_fastest=Ratio(*ratio))])
@@ -252,14 +252,14 @@ def test_an_interval_of_a_time_that_has_no_ends_is_unknown(capsys):
     assert "10.5 ms [unknown]" in show(capsys)
 
 
-def test_all_machines_are_summarised(published, capsys):
+def test_all_machines_are_summarised(published_folders, capsys):
     text = show(capsys)
     assert "gemv on box-a" in text
     assert "gemv on box-b" in text
     assert re.search(r"Rankings: .*ladder show gemv --machine box-a", text)
 
 
-def test_json_has_what_is_printed_and_more(published, capsys):
+def test_json_has_what_is_printed_and_more(published_folders, capsys):
     document = json.loads(show(capsys, "--machine", "box-a", "--size", "n=512", "--json"))
     assert {name: document[name] for name in ("verb", "workload")} == {"verb": "show", "workload": "gemv"}
     (result,) = document["results"]
@@ -282,7 +282,7 @@ def test_json_has_what_is_printed_and_more(published, capsys):
         (["--size", "n=7"], "There are no stored results of gemv with n=7 on box-a or box-b"),
     ],
 )
-def test_what_is_not_stored_is_a_sentence(published, capsys, options, words):
+def test_what_is_not_stored_is_a_sentence(published_folders, capsys, options, words):
     with pytest.raises(SystemExit):
         show(capsys, *options)
     assert words in capsys.readouterr().err
@@ -325,7 +325,7 @@ def test_records_of_this_folder_are_results_too(capsys):
     assert entry["seconds"]["low"] is entry["seconds"]["high"] is None  # of a single process
 
 
-def test_records_of_this_folder_are_marked(published, capsys, monkeypatch):
+def test_records_of_this_folder_are_marked(published_folders, capsys, monkeypatch):
     text = show(capsys, "--machine", "box-a", "--size", "n=512")
     assert "°" not in text
     own_calls = pd.DataFrame(rows_of(gemv_case("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)

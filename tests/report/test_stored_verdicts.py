@@ -24,7 +24,7 @@ def folder(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def published(folder):
+def published_folders(folder):
     """A machine that measured two variants, and three campaigns of them in which one takes twice as long."""
     rows = rows_of(OPENMP, times(0.5)) + rows_of(BLAS, times(0.1))
     rows += rows_of(gemv_case("blas", 2048, threads=2), times(0.3)) + rows_of(
@@ -48,7 +48,7 @@ def document_of(capsys, *options):
     return json.loads(capsys.readouterr().out)
 
 
-def test_a_verdict_rests_on_the_campaigns_that_measured_both(published, capsys):
+def test_a_verdict_rests_on_the_campaigns_that_measured_both(published_folders, capsys):
     text = compare(capsys, BLAS.key, OPENMP.key, "--machine", "box-a")
     assert "× slower than B: A takes 2.0" in text
     assert "(3 campaigns: 2026-01-01, 2026-01-02, 2026-01-03)" in text
@@ -61,7 +61,7 @@ def test_a_verdict_rests_on_the_campaigns_that_measured_both(published, capsys):
     assert result["campaigns"] == ["2026-01-01", "2026-01-02", "2026-01-03"]
 
 
-def test_a_variant_stands_for_its_best_tuning_at_every_common_size(published, capsys):
+def test_a_variant_stands_for_its_best_tuning_at_every_common_size(published_folders, capsys):
     text = compare(capsys, "gemv/openmp", "gemv/blas", "--machine", "box-a")
     assert "the best of 2 tunings" in text
     assert "× faster than B" in text
@@ -93,7 +93,7 @@ def test_a_few_campaigns_say_for_what_their_interval_holds(folder, capsys):
     assert "With fewer than 3 campaigns, the interval holds only for" in compare(capsys, BLAS.key, OPENMP.key)
 
 
-def test_machines_are_compared_by_medians_alone(published, capsys):
+def test_machines_are_compared_by_medians_alone(published_folders, capsys):
     machines = ["--machine", "box-a", "--machine", "box-b"]
     text = compare(capsys, BLAS.key, BLAS.key, *machines)
     assert text.startswith("No verdict between machines: they were measured in different campaigns")
@@ -119,7 +119,7 @@ def test_machines_are_compared_by_medians_alone(published, capsys):
         (["gemv/blas/thread=2", "gemv/openmp"], "has no results with 'thread'. Did you mean 'threads'?"),
     ],
 )
-def test_what_cannot_be_compared_is_a_sentence(published, capsys, options, words):
+def test_what_cannot_be_compared_is_a_sentence(published_folders, capsys, options, words):
     with pytest.raises(SystemExit):
         compare(capsys, *options)
     assert words in capsys.readouterr().err

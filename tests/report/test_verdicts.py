@@ -102,7 +102,7 @@ def test_rungs_that_no_campaign_has_need_one(study):
     assert needs(made_chapters.study("descent", machine="here", drop=is_persistent)) == "both rungs"
 
 
-def in_campaigns(study, count, copies):
+def split_into_campaigns(study, count, copies):
     """The study with its processes, copied so many times, in each of so many campaigns."""
 
     def samples(table):
@@ -123,12 +123,12 @@ def in_campaigns(study, count, copies):
 )
 def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(count, copies, cores, is_replaced):
     """The chapter's machine has more campaigns, but none of ten processes; the other one takes twice as long."""
-    study_here = in_campaigns(made_chapters.study("descent", machine="here (published)"), 4, 1)
+    study_here = split_into_campaigns(made_chapters.study("descent", machine="here (published)"), 4, 1)
     slow = made_chapters.study(
         "descent", machine="there (published)", factor=lambda case: 1 + (case.variant in FUSED_CASE)
     )
     slow = replace(slow, descriptions={"there (published)": made_up.description() | {"cores": cores}})
-    merged_study = made_up.merge(study_here, in_campaigns(slow, count, copies))
+    merged_study = made_up.merge(study_here, split_into_campaigns(slow, count, copies))
     rows = [verdicts.rows(each_study).set_index("claim").loc["one-launch"] for each_study in (merged_study, study_here)]
     assert (rows[0]["machines"], rows[0]["campaigns"]) == (("there", 3) if is_replaced else ("here", 4))
     assert rows[0]["now"] == pytest.approx((1 + is_replaced) * rows[1]["now"])

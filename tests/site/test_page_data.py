@@ -271,7 +271,7 @@ def test_the_example_of_an_opposite_is_a_plain_comparison():
     assert last.striptags().endswith("“a_b” is claimed to be faster than “c”; here it is 1.2 × [1.1, 1.4] slower.")
 
 
-def with_cases(row, low, high, *variants, machines="here"):
+def claim_row(row, low, high, *variants, machines="here"):
     keys = " ".join(f"gemm/{variant}/n=8,threads={threads}" for variant, threads in variants)
     return row | {"low": low, "high": high, "cases": keys, "machines": machines}
 
@@ -309,7 +309,7 @@ def test_a_claim_of_every_kind_has_an_explanation_of_every_verdict():
 
 
 def test_a_verdict_leads_to_its_cases_by_what_tells_them_apart():
-    row = with_cases(claim("as claimed", 2.0), 1.9, 2.1, ("blas", 1), ("blas", 4), ("gone", 4))
+    row = claim_row(claim("as claimed", 2.0), 1.9, 2.1, ("blas", 1), ("blas", 4), ("gone", 4))
     index = {("here (published)", "gemm", "blas", "n=8,threads=1"): 7, ("here", "gemm", "blas", "n=8,threads=4"): 9}
     (explanation,) = explanations.rows([row], index)
     assert explanation["links"] == [("blas, threads=1", 7), ("blas, threads=4", 9)]

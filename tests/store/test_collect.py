@@ -94,12 +94,12 @@ def other_machine(real_record):
     return Machine(real_record, "there")
 
 
-def tables(plan, *published):
-    collect.collect(plan, "tables", published)
+def tables(plan, *published_folders):
+    collect.collect(plan, "tables", published_folders)
     return stored.load("tables")
 
 
-def published(name):
+def published_table(name):
     """A published table of `here`."""
     return stored.published("published/here", name)
 
@@ -281,10 +281,10 @@ def test_what_was_published_without_traces_is_shown_and_kept(local):
     assert frames["samples"]["threads"].unique().tolist() == [1]
     assert frames["traces"].empty
     local.forget().add(case_of(2), trace=trace).publish(keep=True)
-    assert published("traces")["threads"].tolist() == [2]
-    assert published("samples")["threads"].unique().tolist() == [1, 2]
+    assert published_table("traces")["threads"].tolist() == [2]
+    assert published_table("samples")["threads"].unique().tolist() == [1, 2]
     local.forget().add(case_of(4)).publish(keep=True)
-    assert published("traces")["threads"].tolist() == [2]
+    assert published_table("traces")["threads"].tolist() == [2]
 
 
 def test_the_traces_of_a_case_are_asked_of_the_study(local):
@@ -439,21 +439,21 @@ def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(local):
     local.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
     local.add(case_of(2), commit="a", samples=[5.0, 6.0, 7.0], curve=curve * 2)
     local.add(case_of(4), recorded=False).publish()
-    before = {name: published(name) for name in ("samples", "checks", "curves")}
+    before = {name: published_table(name) for name in ("samples", "checks", "curves")}
     local.forget().add(case_of(2), commit="b", samples=[2 / 3]).add(case_of(4), commit="b", samples=[1e-7])
     local.add(case_of(1), recorded=False).add(case_of(8), recorded=False).publish(keep=True)
     for name, old in before.items():
-        new = published(name)
+        new = published_table(name)
         expected = old[old["threads"] == 1].reset_index(drop=True)
         pd.testing.assert_frame_equal(new[new["threads"] == 1][list(old)], expected, check_exact=True)
-    assert published("samples")[["threads", "commit", "seconds"]].values.tolist() == [
+    assert published_table("samples")[["threads", "commit", "seconds"]].values.tolist() == [
         *([1, "a", seconds] for seconds in (0.1 + 0.2, 1 / 3)),
         [2, "b", 2 / 3],
         [4, "b", 1e-7],
     ]
-    assert published("checks")["threads"].unique().tolist() == [1, 2, 4]
-    assert published("curves")["threads"].tolist() == [1], "the other's new record has no curve"
-    assert published("missing")["threads"].tolist() == [8], "neither the kept case nor the measured one"
+    assert published_table("checks")["threads"].unique().tolist() == [1, 2, 4]
+    assert published_table("curves")["threads"].tolist() == [1], "the other's new record has no curve"
+    assert published_table("missing")["threads"].tolist() == [8], "neither the kept case nor the measured one"
     assert [(source["commit"], source["cases"]) for source in published_description()["sources"]] == [
         ("a", 1),
         ("b", 2),
@@ -464,24 +464,26 @@ def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(local):
 def test_values_of_replaced_cases_go_with_them(local):
     by_rank = [{"compute": [0.5, 0.25]}]
     local.add(case_of(1)).add(case_of(2), phases=[{"compute": 0.5}], by_rank=by_rank).publish()
-    assert published("samples")["imbalance"].notna().any()
+    assert published_table("samples")["imbalance"].notna().any()
     local.forget().add(case_of(2)).publish(keep=True)
-    assert published("samples")["imbalance"].isna().all()
+    assert published_table("samples")["imbalance"].isna().all()
 
 
 def test_not_keeping_replaces_all(local):
     local.add(case_of(1)).publish()
     local.forget().add(case_of(2)).publish()
-    assert published("samples")["threads"].unique().tolist() == [2]
+    assert published_table("samples")["threads"].unique().tolist() == [2]
 
 
 def test_an_experiment_that_is_no_longer_planned_is_kept(local):
     """New measurements replace its cases too, and its missing cases stay missing."""
     local.add(case_of(1), commit="a").add(case_of(2), commit="a").add(case_of(4), recorded=False).publish("other")
     local.forget().add(case_of(2), commit="b").publish("small", keep=True)
-    samples = published("samples")[["experiment", "threads", "commit"]].drop_duplicates()
+    samples = published_table("samples")[["experiment", "threads", "commit"]].drop_duplicates()
     assert sorted(samples.values.tolist()) == [["other", 1, "a"], ["other", 2, "b"], ["small", 2, "b"]]
-    assert published("missing")[["experiment", "threads", "why"]].values.tolist() == [["other", 4, "not measured"]]
+    assert published_table("missing")[["experiment", "threads", "why"]].values.tolist() == [
+        ["other", 4, "not measured"]
+    ]
     assert [(source["commit"], source["cases"]) for source in published_description()["sources"]] == [
         ("a", 1),
         ("b", 1),
@@ -491,7 +493,7 @@ def test_an_experiment_that_is_no_longer_planned_is_kept(local):
 def test_the_reason_of_the_present_plan_is_reported(local):
     local.add(case_of(1)).add(case_of(64), recorded=False).publish()
     local.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
-    assert published("missing")["why"].tolist() == ["needs 64 cores, 2 available"]
+    assert published_table("missing")["why"].tolist() == ["needs 64 cores, 2 available"]
 
 
 def test_keeping_twice_gives_the_same_bytes(local):
@@ -535,7 +537,7 @@ def test_what_was_published_without_commits_is_not_kept(local):
     """It can be replaced as a whole, and it is still shown."""
     local.add(case_of(1)).publish()
     path = Path("published/here/samples.csv.gz")
-    published("samples").drop(columns="commit").to_csv(path, index=False)
+    published_table("samples").drop(columns="commit").to_csv(path, index=False)
     before = table_bytes()
     local.forget().add(case_of(2))
     assert tables(local.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
@@ -543,7 +545,7 @@ def test_what_was_published_without_commits_is_not_kept(local):
         local.publish(keep=True)
     assert table_bytes() == before
     local.add(case_of(1)).publish(keep=True)
-    assert published("samples")["commit"].notna().all()
+    assert published_table("samples")["commit"].notna().all()
 
 
 def test_a_torn_publication_is_not_kept(local):
@@ -648,11 +650,11 @@ def test_two_machines_that_share_the_results_keep_their_records_apart(local, oth
         ]
     plan = {"experiment": "small", "cases": local.cases + other_machine.cases}
     publish.publish([plan], "here", "published/here")
-    assert published("samples")[["machine", "threads", "seconds"]].values.tolist() == [
+    assert published_table("samples")[["machine", "threads", "seconds"]].values.tolist() == [
         ["here", 1, 1.0],
         ["here", 2, 2.0],
     ]
-    assert published("missing")[["machine", "threads"]].values.tolist() == [["here", 4]]
+    assert published_table("missing")[["machine", "threads"]].values.tolist() == [["here", 4]]
     assert (published_description()["cases"], published_description()["samples"]) == (2, 2)
     for path in Path("results/records/here").rglob("*.json"):
         path.unlink()

@@ -29,13 +29,13 @@ def rows(monkeypatch):
     """Every published table has these rows; `machine` is the folder's."""
     cases = [("gemm", "cublas", "n=1", "f3"), ("gemm", "blas", "n=1", None), ("gemv", "nccl", "n=1", "f3 e2")]
 
-    def published(folder, table, experiment=None):
+    def published_rows(folder, table, experiment=None):
         machine = json.loads((folder / "machine.json").read_text())["machine"]
         frame = pd.DataFrame(cases, columns=["workload", "variant", "case", "gpu"])
         frame = frame if table == "samples" else frame.drop(columns="gpu")
         return frame.assign(machine=machine, experiment=experiment, process=0)
 
-    monkeypatch.setattr(stored, "published", published)
+    monkeypatch.setattr(stored, "published", published_rows)
 
 
 @pytest.fixture(autouse=True)

@@ -128,10 +128,10 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
     samples = pd.concat([samples, with_gpus])
     for table in TABLES:
         write_table(tmp_path / "one", table, samples if table == "samples" else pd.DataFrame())
-    published = samples[samples["machine"] == "there (published)"].assign(machine="there")
-    published = published.assign(seconds=published["seconds"] / 2)
+    faster_samples = samples[samples["machine"] == "there (published)"].assign(machine="there")
+    faster_samples = faster_samples.assign(seconds=faster_samples["seconds"] / 2)
     (tmp_path / "there").mkdir()
-    published.to_csv(tmp_path / "there/samples.csv.gz", index=False)
+    faster_samples.to_csv(tmp_path / "there/samples.csv.gz", index=False)
     (tmp_path / "there/machine.json").write_text(json.dumps({"machine": "there", "description": made_up.description()}))
     main(
         ["roofs", str(tmp_path / "one"), "--published", str(tmp_path / "there"), "--out", str(tmp_path / "roofs.json")]
@@ -151,7 +151,7 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
 
 
 @pytest.fixture(scope="module", params=PUBLISHED, ids=lambda path: path.parent.name)
-def published(request):
+def published_study(request):
     """The study of a published machine, with only the columns and rows that shares of ceilings need."""
     samples = pd.read_csv(request.param, usecols=lambda name: name in COLUMNS, low_memory=False)
     samples = samples[samples["phase"] == "total"]
@@ -176,18 +176,22 @@ def test_some_published_machine_has_work_with_a_ceiling():
 
 @pytest.mark.parametrize("workload", ["gemm", "gemv"])
 @pytest.mark.parametrize("device", ["host", "cuda"])
-def test_no_published_share_of_a_ceiling_exceeds_one(published, workload, device):
-    if not len(published.samples("all", workload=workload, device=device)):
+def test_no_published_share_of_a_ceiling_exceeds_one(published_study, workload, device):
+    if not len(published_study.samples("all", workload=workload, device=device)):
         pytest.skip("nothing of it was measured there")
     shares = []
-    for case in medians(published, workload, device).itertuples():
+    for case in medians(published_study, workload, device).itertuples():
         threads = int(case.threads) if device == "host" else None
         if workload == "gemm":
             name = case.precision
-            top = roofs.arithmetic(published, name, threads) if threads else roofs.gpu_arithmetic(published, name)
+            top = (
+                roofs.arithmetic(published_study, name, threads)
+                if threads
+                else roofs.gpu_arithmetic(published_study, name)
+            )
             assert top, "a product sets a ceiling itself"
         else:
-            top = roofs.bandwidth(published, threads) if threads else roofs.gpu_bandwidth(published)
+            top = roofs.bandwidth(published_study, threads) if threads else roofs.gpu_bandwidth(published_study)
         if top:
             shares.append(getattr(case, ceilings.work_column(workload)) / case.seconds / top)
     assert 0.3 < max(shares, default=1.0) <= MAX_SHARE

@@ -58,7 +58,7 @@ def require_no_differences(differences):
 
 
 @pytest.fixture
-def translated(tmp_path):
+def translated_programs(tmp_path):
     """A folder of programs that answer in German except in the C locale, as translated ones do."""
     folder = tmp_path / "translated"
     folder.mkdir()
@@ -74,7 +74,7 @@ def translated(tmp_path):
 
 
 @pytest.mark.parametrize("name", cells.LOCALES)
-def test_a_locale(name, baseline, translated, tmp_path):
+def test_a_locale(name, baseline, translated_programs, tmp_path):
     variables, sources = cells.LOCALES[name]
     if sources:
         if not (LOCALE_SOURCES / sources[0]).exists() or not shutil.which("localedef"):
@@ -83,7 +83,7 @@ def test_a_locale(name, baseline, translated, tmp_path):
         variables = variables | {"LOCPATH": str(tmp_path)}
     measured = ["--measure", "blas"] if sources else []
     answer = matrix_study.run_probe(
-        baseline[0], "--figure", matrix_study.FIGURE, *measured, variables=variables, path=[translated]
+        baseline[0], "--figure", matrix_study.FIGURE, *measured, variables=variables, path=[translated_programs]
     )
     assert not answer.status, answer.text
     require_same(answer, baseline)

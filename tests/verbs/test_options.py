@@ -45,11 +45,11 @@ def call_of(monkeypatch):
     def call_of(module, name, *line):
         calls = []
 
-        def called(*arguments, **options):
+        def record_call(*arguments, **options):
             calls.append((arguments, options))
             return argparse.Namespace(was_interrupted=False)
 
-        monkeypatch.setattr(importlib.import_module(module), name, called)
+        monkeypatch.setattr(importlib.import_module(module), name, record_call)
         main(list(line))
         return calls[0]
 

@@ -18,7 +18,7 @@ PATH="$OF_IMAGE:$PATH" exec "$@"
 """
 
 
-def with_methods(*names, **changes):
+def workflow_with(*names, **changes):
     """Snakemake's workflow under `--sdm` with these methods."""
     return snakemake_workflow(deployment_settings=SimpleNamespace(deployment_method=set(names)), **changes)
 
@@ -46,26 +46,26 @@ def runtime(tmp_path, monkeypatch):
 )
 def test_what_lacks_its_packages_is_refused(runtime, methods, image, sentence):
     with pytest.raises(LadderError, match=f"^{sentence}"):
-        deployment.require_usable(with_methods(*methods), {"container": image})
+        deployment.require_usable(workflow_with(*methods), {"container": image})
 
 
 def test_without_a_runtime_the_run_ends_with_a_sentence_and_a_node_is_not_asked(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LadderError, match="requires the program apptainer or singularity, and neither is installed"):
-        deployment.require_usable(with_methods("apptainer"), {"container": "x.sif"})
-    deployment.require_usable(with_methods("apptainer", is_main_process=False), {"container": "x.sif"})
+        deployment.require_usable(workflow_with("apptainer"), {"container": "x.sif"})
+    deployment.require_usable(workflow_with("apptainer", is_main_process=False), {"container": "x.sif"})
 
 
 @pytest.mark.parametrize("methods", [(), ("conda",)])
 def test_without_apptainer_the_image_is_not_used(methods):
-    deployment.require_usable(with_methods(*methods), {"container": "nowhere.sif"})
-    assert deployment.image(with_methods(*methods), {"container": "nowhere.sif"}) is None
+    deployment.require_usable(workflow_with(*methods), {"container": "nowhere.sif"})
+    assert deployment.image(workflow_with(*methods), {"container": "nowhere.sif"}) is None
 
 
 @pytest.mark.parametrize("image", ["x.sif", "docker://registry.example.org/ladder:0.1.0"])
 def test_a_file_and_an_address_are_images(runtime, image):
-    deployment.require_usable(with_methods("apptainer"), {"container": image})
-    assert deployment.image(with_methods("apptainer"), {"container": image}) == image
+    deployment.require_usable(workflow_with("apptainer"), {"container": image})
+    assert deployment.image(workflow_with("apptainer"), {"container": image}) == image
 
 
 @pytest.mark.workflow

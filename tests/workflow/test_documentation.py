@@ -51,7 +51,7 @@ def text(name):
     return (ROOT / name).read_text()
 
 
-def fenced(name, language):
+def code_blocks(name, language):
     """The code blocks of a language in a document."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text(name), re.MULTILINE | re.DOTALL)
 
@@ -232,8 +232,8 @@ def test_the_cases_that_are_compared_are_written_out():
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["nn", "tn", "nt"])
 def test_the_example_of_a_variant_measures(form, tmp_path):
-    (module,) = fenced("README.md", "python")
-    (line,) = fenced("README.md", "yaml")
+    (module,) = code_blocks("README.md", "python")
+    (line,) = code_blocks("README.md", "yaml")
     ((variant, tuning),) = yaml.safe_load(line).items()
     assert variant == Path(EXAMPLE).stem
     assert f"`{EXAMPLE}`" in text("README.md")

@@ -111,7 +111,7 @@ def machine(tmp_path):
     return Machine(tmp_path)
 
 
-def refused(result):
+def error_of(result):
     """The error sentence of a script that stopped."""
     assert result.returncode == 1
     assert result.stdout == ""
@@ -124,28 +124,28 @@ def test_old_or_absent_python_is_named(machine, old):
     if old:
         pretend = "import sys; sys.version_info = (3, 10, 99); exec(sys.argv[2])"
         machine.command("python3.10", f"exec {PYTHON} -c '{pretend}' \"$@\"")
-    sentence = refused(machine.setup(PYTHON="python3.10"))
+    sentence = error_of(machine.setup(PYTHON="python3.10"))
     assert "Python 3.11 or newer" in sentence
     assert "python3.10" in sentence
 
 
 def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path):
     machine = Machine(tmp_path / os.fsdecode(b"caf\xe9"))
-    assert "isn't UTF-8" in refused(machine.setup())
+    assert "isn't UTF-8" in error_of(machine.setup())
     assert machine.installations() == 0
 
 
 @pytest.mark.parametrize(("name", "sign"), [("in {braces}", "brace"), ("at 12:30", "colon")])
 def test_a_folder_that_cannot_have_an_environment_is_refused_before_anything_is_begun(tmp_path, name, sign):
     machine = Machine(tmp_path / name)
-    assert f"has a {sign} in its name" in refused(machine.setup(PATH=os.environ["PATH"]))  # which a colon splits
+    assert f"has a {sign} in its name" in error_of(machine.setup(PATH=os.environ["PATH"]))  # which a colon splits
     assert machine.installations() == 0
 
 
 def test_missing_latex_is_one_command_for_a_plain_user_and_nothing_is_begun(machine):
     machine.command("kpsewhich", 'test "$2" != siunitx.sty')
     machine.command("apt-get", "echo only root may do this >&2; exit 100")
-    sentence = refused(machine.setup("latex"))
+    sentence = error_of(machine.setup("latex"))
     assert "sudo apt-get install --no-install-recommends texlive-science'" in sentence
     assert machine.installations() == 0
     assert not (machine.folder / ".venv").exists()
@@ -154,7 +154,7 @@ def test_missing_latex_is_one_command_for_a_plain_user_and_nothing_is_begun(mach
 def test_latex_is_asked_for_only_where_it_is_needed(machine):
     (machine.folder / "bin/latexmk").unlink()
     assert machine.setup().returncode == 0
-    assert "latexmk" in refused(machine.setup("latex"))
+    assert "latexmk" in error_of(machine.setup("latex"))
 
 
 @pytest.mark.parametrize(("works", "code"), [(True, 0), (False, 1)])
@@ -294,11 +294,11 @@ def test_what_a_gpu_needs_is_installed_where_it_is_asked_for_and_stays(machine):
     (packages / "cupy").mkdir()
     assert machine.setup().returncode == 0
     assert machine.installations() == 0
-    assert "GPU=yes" in refused(machine.setup(GPU="yes"))
+    assert "GPU=yes" in error_of(machine.setup(GPU="yes"))
 
 
 def test_packages_come_from_a_folder_alone(machine):
-    sentence = refused(machine.setup(WHEELHOUSE="my wheels"))
+    sentence = error_of(machine.setup(WHEELHOUSE="my wheels"))
     assert "WHEELHOUSE=my wheels: there is no such folder" in sentence
     assert not (machine.folder / ".venv").exists()
     (machine.folder / "my wheels").mkdir()
@@ -355,7 +355,7 @@ def test_packages_are_for_this_machine_by_default_and_without_those_of_a_gpu(mac
     ],
 )
 def test_packages_for_no_known_machine_are_refused(machine, variable):
-    sentence = refused(machine.wheelhouse(**dict([variable.split("=")])))
+    sentence = error_of(machine.wheelhouse(**dict([variable.split("=")])))
     assert variable in sentence
     assert machine.installations() == 0
 
@@ -406,7 +406,7 @@ def source_archive(folder):
     return path
 
 
-def without_network():
+def network_isolation():
     """The command that runs another one without a network."""
     command = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*command, "true"], capture_output=True).returncode:
@@ -417,7 +417,7 @@ def without_network():
 @pytest.mark.exhaustive
 def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
     """The real pip downloads from a folder in place of the network, and installs without a network."""
-    cut_off = without_network()
+    cut_off = network_isolation()
     shutil.rmtree(machine.folder / "pip")
     machine.command("python3", f'exec {PYTHON} "$@"')
     index = tmp_path_factory.mktemp("index")

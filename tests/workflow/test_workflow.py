@@ -286,7 +286,7 @@ def test_records_stay_without_ceilings_once_snakemake_has_forgotten_how_they_wer
     ]
 
 
-def compiled(study):
+def compiled_counts(study):
     """The distinct numbers of functions that Numba compiled in the processes that measured."""
     return {process["compiled"] for path in study.records().values() for process in record.read(path)["processes"]}
 
@@ -300,7 +300,7 @@ def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
     assert status == 0, out
     assert out.count("rule precompile:") == 2
     assert len(study.records()) == 4
-    assert compiled(study) == {0}
+    assert compiled_counts(study) == {0}
     del study.config["experiments"]["types"]
 
     # Compiled code that was deleted, or is of another text, makes no record old, and measuring still compiles nothing.
@@ -317,7 +317,7 @@ def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
         assert status == 0, out
         assert f"Of {before + 3} cases, 3 were measured now and {before} before" in out
         assert "rule precompile:" not in out
-        assert compiled(study) == {0}
+        assert compiled_counts(study) == {0}
 
     # Other code is compiled ahead again.
     openmp.write_text(text.replace("total = a.dtype.type(0)", "total = 0 * a.dtype.type(0)"))

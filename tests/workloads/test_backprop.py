@@ -50,17 +50,17 @@ def complete(**changes):
 
 
 @pytest.fixture(scope="module")
-def exact(digits):
+def compute_reference(digits):
     """References by sizes, each computed once."""
     references = {}
 
-    def exact(sizes):
+    def compute_reference(sizes):
         key = tuple(backprop.reference_sizes(sizes).items())
         if key not in references:
             references[key] = reference.compute(sizes, digits)
         return references[key]
 
-    return exact
+    return compute_reference
 
 
 def tuning_of(variant):
@@ -73,7 +73,7 @@ def problem_of(sizes, variant="blas"):
     return make_problem(backprop, Case("backprop", variant, sizes, tuning_of(variant)), emulator.guarded_host())
 
 
-def failures(sizes, digits, exact, run, problem, before=lambda round: None):
+def failures(sizes, digits, compute_reference, run, problem, before=lambda round: None):
     """Run all epochs of a problem by `run`; returns the names of the checks that fail."""
     failed = []
     for round in range(backprop.rounds(sizes)):
@@ -82,18 +82,18 @@ def failures(sizes, digits, exact, run, problem, before=lambda round: None):
         validation.poison(problem.outputs)
         run()
         validation.require_finite(problem.outputs, problem.output_kinds)
-        arguments = problem.inputs, problem.outputs, round, digits, exact(sizes), sizes["dtype"]
+        arguments = problem.inputs, problem.outputs, round, digits, compute_reference(sizes), sizes["dtype"]
         failed += [check.name for check in backprop.check(sizes, *arguments)[0] if not check.passed]
     return failed
 
 
-def failures_of(sizes, digits, exact, variant, **tuning):
+def failures_of(sizes, digits, compute_reference, variant, **tuning):
     """The names of the checks that a variant fails."""
     problem = problem_of(sizes, variant)
     module = workloads.load_variant("backprop", variant)
     backprop.fill(problem.inputs, sizes, 0, digits)
     steps = Steps.of(module.setup(problem, **tuning_of(variant), **tuning))
-    failed = failures(sizes, digits, exact, steps.timed(), problem)
+    failed = failures(sizes, digits, compute_reference, steps.timed(), problem)
     assert emulator.are_intact(problem.device.guards), "a variant writes behind an array"
     return failed
 
@@ -124,9 +124,9 @@ def test_sequential_sums_of_nearly_equal_terms_have_larger_errors_than_random_ro
         assert np.abs(errors).max() > validation.CONFIDENCE * random
 
 
-def test_the_error_falls_in_every_epoch(digits, exact):
+def test_the_error_falls_in_every_epoch(digits, compute_reference):
     sizes = complete(images=1000, epochs=6, rate=0.001)
-    error = exact(sizes)["error"]
+    error = compute_reference(sizes)["error"]
     assert (np.diff(error) < 0).all()
 
 
@@ -134,9 +134,9 @@ def test_the_error_falls_in_every_epoch(digits, exact):
 @pytest.mark.parametrize("layers", [LAYERS[-1], *map(exhaustive, LAYERS[:-1])])
 @pytest.mark.parametrize("images", [17, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 1000))])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_follows_the_trajectory(digits, exact, variant, layers, images, dtype):
+def test_every_variant_follows_the_trajectory(digits, compute_reference, variant, layers, images, dtype):
     sizes = complete(layers=layers, images=images, dtype=dtype, rate=1 / images, epochs=2)
-    assert failures_of(sizes, digits, exact, variant) == []
+    assert failures_of(sizes, digits, compute_reference, variant) == []
 
 
 @NEEDS_GCC
@@ -145,8 +145,8 @@ def test_every_variant_follows_the_trajectory(digits, exact, variant, layers, im
     "variant",
     ["before", *map(exhaustive, (*IN_C[1:], "openmp", "tuned"))],
 )
-def test_flags_keep_the_trajectory(digits, exact, variant, flags):
-    assert failures_of(complete(), digits, exact, variant, flags=flags) == []
+def test_flags_keep_the_trajectory(digits, compute_reference, variant, flags):
+    assert failures_of(complete(), digits, compute_reference, variant, flags=flags) == []
 
 
 @NEEDS_GCC
@@ -188,10 +188,10 @@ def weight_change_over_the_rest(sizes, variant):
 @pytest.mark.parametrize(
     ("vector", "block"), [(32, 17), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in [(64, 4096), (16, 1)])]
 )
-def test_tiles_and_blocks_of_any_size_are_right(digits, exact, vector, block, flags, dtype):
+def test_tiles_and_blocks_of_any_size_are_right(digits, compute_reference, vector, block, flags, dtype):
     """With layers of several column strips of tiles, and layers that don't fill a vector."""
     sizes = complete(layers="784-129-3-65-10", dtype=dtype)
-    assert failures_of(sizes, digits, exact, "tuned", vector=vector, block=block, flags=flags) == []
+    assert failures_of(sizes, digits, compute_reference, "tuned", vector=vector, block=block, flags=flags) == []
 
 
 @NEEDS_GCC
@@ -209,16 +209,16 @@ def test_results_do_not_depend_on_which_thread_takes_which_part(digits):
 @NEEDS_TORCH
 @pytest.mark.parametrize("gradients", ["autograd", "by_hand"])
 @pytest.mark.parametrize("block", [17, 65536])
-def test_pytorch_is_right_in_every_form(digits, exact, gradients, block):
-    assert failures_of(complete(), digits, exact, "pytorch", gradients=gradients, block=block) == []
+def test_pytorch_is_right_in_every_form(digits, compute_reference, gradients, block):
+    assert failures_of(complete(), digits, compute_reference, "pytorch", gradients=gradients, block=block) == []
 
 
 @NEEDS_TORCH
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "block"), [("float64", 17), ("float32", 65536)])
-def test_pytorch_is_right_if_compiled(digits, exact, dtype, block, torch_compiler):
+def test_pytorch_is_right_if_compiled(digits, compute_reference, dtype, block, torch_compiler):
     tuning = {"gradients": "by_hand", "compiled": "on", "block": block}
-    assert failures_of(complete(dtype=dtype), digits, exact, "pytorch", **tuning) == []
+    assert failures_of(complete(dtype=dtype), digits, compute_reference, "pytorch", **tuning) == []
 
 
 @NEEDS_TORCH
@@ -231,13 +231,13 @@ def test_pytorch_refuses_to_compile_autograd(digits):
 @pytest.mark.parametrize("simd", [0, 1])
 @pytest.mark.parametrize("update", ["accumulators", "owner", "atomic"])
 @pytest.mark.parametrize("error", ["reduction", "atomic"])
-def test_every_way_to_sum_over_patterns_is_right(digits, exact, error, update, simd):
-    assert failures_of(complete(), digits, exact, "openmp", error=error, update=update, simd=simd) == []
+def test_every_way_to_sum_over_patterns_is_right(digits, compute_reference, error, update, simd):
+    assert failures_of(complete(), digits, compute_reference, "openmp", error=error, update=update, simd=simd) == []
 
 
 @pytest.mark.parametrize("block", [1, 17, 130, 4096])
-def test_blocks_of_any_size_are_right_in_blas(digits, exact, block):
-    assert failures_of(complete(), digits, exact, "blas", block=block) == []
+def test_blocks_of_any_size_are_right_in_blas(digits, compute_reference, block):
+    assert failures_of(complete(), digits, compute_reference, "blas", block=block) == []
 
 
 def test_no_size_or_tuning_has_the_name_of_a_column_of_the_curve():
@@ -300,10 +300,10 @@ FAULTS = {
     ("fault", "dtype"),
     [(fault, dtype) for fault in FAULTS for dtype in DTYPES if (fault, dtype) != ("float32 as float64", "float32")],
 )
-def test_a_fault_is_detected(digits, exact, fault, dtype, images):
+def test_a_fault_is_detected(digits, compute_reference, fault, dtype, images):
     sizes = complete(images=images, rate=1 / images, dtype=dtype)
     problem = problem_of(sizes)
-    failed = failures(sizes, digits, exact, lambda: faulty_epoch(fault)(problem, sizes), problem)
+    failed = failures(sizes, digits, compute_reference, lambda: faulty_epoch(fault)(problem, sizes), problem)
     assert FAULTS[fault] <= set(failed)
     assert bool(failed) == bool(fault)
 

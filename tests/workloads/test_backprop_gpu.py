@@ -30,7 +30,7 @@ def kernels(variant, dtype, names=(), **tuning):
 
 
 @pytest.fixture
-def fused(monkeypatch):
+def emulate_fused(monkeypatch):
     """A function that emulates the kernels of `cuda_fused` for a dtype, a tiling and a `math`."""
 
     def emulate(dtype, tiling, math="default"):
@@ -61,11 +61,11 @@ def make_launch(kernel, grid, block, arguments, shared):
     ],
 )
 @emulator.needs_compiler
-def test_three_fused_kernels_are_right_in_emulation(fused, dtype, math, layers, images):
+def test_three_fused_kernels_are_right_in_emulation(emulate_fused, dtype, math, layers, images):
     case = backprop_epochs.case_of(
         "cuda_fused", {"math": math, "graph": "off"}, layers=layers, images=images, dtype=dtype
     )
-    fused(dtype, cuda_fused.default_tiling(case.sizes), math)
+    emulate_fused(dtype, cuda_fused.default_tiling(case.sizes), math)
     assert backprop_epochs.emulated_failures(case) == []
 
 

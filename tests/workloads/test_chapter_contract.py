@@ -42,7 +42,7 @@ def text_and_missing(workload):
     """The text of a chapter for a study of all its cases, and the calls in it that had no measurement."""
     missing = []
 
-    def recorded(name, function):
+    def record_missing(name, function):
         def call(*arguments, **options):
             with contextlib.suppress(chapter_study.NotMeasured):
                 if (value := function(*arguments, **options)) is not None:
@@ -52,7 +52,7 @@ def text_and_missing(workload):
 
         return call if callable(function) else function
 
-    recording = {name: recorded(name, value) for name, value in chapter.text_functions(workload).items()}
+    recording = {name: record_missing(name, value) for name, value in chapter.text_functions(workload).items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(functions, "of_chapter", lambda study: recording)
         return gapless_text(workload, full_study(workload)), [call for call in missing if call[0] not in CONDITIONAL]

@@ -51,14 +51,14 @@ def problem_of(sizes, round=0):
 
 
 @cache
-def exact(channels):
+def compute_reference(channels):
     return reference.compute(sizes_of(1, channels), None)
 
 
 def has_failed(problem, round=0, precision="float32"):
     """Whether a check of the pictures fails."""
     sizes = problem.sizes
-    checks, _ = dcgan.check(sizes, {}, problem.outputs, round, None, exact(sizes["channels"]), precision)
+    checks, _ = dcgan.check(sizes, {}, problem.outputs, round, None, compute_reference(sizes["channels"]), precision)
     return not all(check.passed for check in checks)
 
 
@@ -93,7 +93,7 @@ def draw(network_values, latents, channels, layer=by_definition, swapped=()):
 @pytest.mark.parametrize("channels", [8, pytest.param(16, marks=pytest.mark.slow)])
 def test_the_reference_follows_the_definition(channels):
     expected = draw(network.random(channels, 1), network.latents(1), channels)
-    assert np.abs(exact(channels)["pictures"] - expected).max() < 1e-12
+    assert np.abs(compute_reference(channels)["pictures"] - expected).max() < 1e-12
 
 
 def test_a_network_of_the_earlier_study_has_as_many_numbers_as_its_file():
@@ -114,7 +114,7 @@ def test_random_networks_hide_nothing(channels):
         assert variance.min() > 0.1
         assert np.median(np.abs(mean)) > 0.1
         assert np.abs(beta[:, None] - gamma).min() > 0.5
-    pictures = exact(channels)["pictures"]
+    pictures = compute_reference(channels)["pictures"]
     assert 0.2 < np.median(np.abs(np.arctanh(pictures))) < 0.8
     assert (
         np.abs(pictures[:, None, :, :, 0] - pictures[None, :, :, :, 0])
@@ -341,9 +341,9 @@ def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math,
     latents, weights, bias = (normal(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
     out = np.full((images + 1, 4, 4, 8), 7, kind)
     gpu.Operations(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
-    exact = round_to_tf32(latents[:images]).astype(np.float64) @ round_to_tf32(weights)
+    product = round_to_tf32(latents[:images]).astype(np.float64) @ round_to_tf32(weights)
     values = out if math == "tf32" else (out.astype(np.uint32) << 16).view(np.float32)
-    error = np.abs(values[:images].reshape(images, -1) - np.maximum(exact + bias, 0))
+    error = np.abs(values[:images].reshape(images, -1) - np.maximum(product + bias, 0))
     assert error.max() < {"tf32": 0.005, "bfloat16": 0.15}[math]
     assert (out[images] == 7).all()
 

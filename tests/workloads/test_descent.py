@@ -493,7 +493,7 @@ def cublas_call(name, handle, n, *operands):
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
+def compiled_kernels(tmp_path_factory):
     return {dtype: Kernels(tmp_path_factory.mktemp(dtype), dtype) for dtype in DTYPES}
 
 
@@ -508,7 +508,7 @@ def compiled(tmp_path_factory):
         ),
     ],
 )
-def test_the_calls_of_cublas_solve_the_system(monkeypatch, compiled, dtype, batch, product):
+def test_the_calls_of_cublas_solve_the_system(monkeypatch, compiled_kernels, dtype, batch, product):
     from ladder.workloads.descent import cublas
 
     def multiply(matrix, v, out):
@@ -521,7 +521,7 @@ def test_the_calls_of_cublas_solve_the_system(monkeypatch, compiled, dtype, batc
     replacements |= dict.fromkeys(("device_scalar_handle", "host_scalar_handle", "use_current_stream"), do_nothing)
     for name, replacement in replacements.items():
         monkeypatch.setattr(cublas, name, replacement)
-    monkeypatch.setattr(cublas.cuda, "kernel", compiled[dtype].get)
+    monkeypatch.setattr(cublas.cuda, "kernel", compiled_kernels[dtype].get)
     monkeypatch.setattr(cublas.gemv, "product", multiply)
     monkeypatch.setattr(cublas.gemv, "multiply", lambda calls, arrays: calls[0]())
     monkeypatch.setattr(cublas, "BLOCK", 32)

@@ -52,12 +52,12 @@ def program(folder, index, changes=()):
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
+def programs(tmp_path_factory):
     return functools.partial(program, tmp_path_factory.mktemp("tma"))
 
 
 @pytest.fixture
-def encoded(monkeypatch):
+def tensor_map_encoding(monkeypatch):
     """Have tensor maps encoded as the program reads them: axes, shape, strides and box."""
 
     def encode(address, dtype, shape, strides, box):
@@ -106,8 +106,8 @@ def faults(main, index, form):
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(len(TILINGS)))
 @pytest.mark.parametrize("form", FORMS)
-def test_products_are_right_at_every_edge_and_split(compiled, encoded, index, form):
-    assert faults(compiled(index), index, form) == []
+def test_products_are_right_at_every_edge_and_split(programs, tensor_map_encoding, index, form):
+    assert faults(programs(index), index, form) == []
 
 
 FAULTS = {
@@ -122,13 +122,13 @@ FAULTS = {
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_in_the_kernel_is_noticed(compiled, encoded, fault):
-    main = compiled(0, (FAULTS[fault],))
+def test_a_fault_in_the_kernel_is_noticed(programs, tensor_map_encoding, fault):
+    main = programs(0, (FAULTS[fault],))
     assert any(faults(main, 0, form) for form in FORMS)
 
 
-def test_lanes_read_their_elements_from_different_banks(compiled):
-    lines = subprocess.run([compiled(0), "offsets"], capture_output=True, check=True, text=True).stdout.splitlines()
+def test_lanes_read_their_elements_from_different_banks(programs):
+    lines = subprocess.run([programs(0), "offsets"], capture_output=True, check=True, text=True).stdout.splitlines()
     read, stored = np.array([line.split() for line in lines], int).T
     np.testing.assert_array_equal(read, stored)
     for half in read.reshape(-1, 16):  # the lanes that one access of 128 bytes serves

@@ -235,27 +235,27 @@ def whole_numbers(n, m):
 
 
 @pytest.fixture(scope="module", params=EMULATED_KERNELS)
-def emulated(request, tmp_path_factory):
+def run_kernel(request, tmp_path_factory):
     """A function that runs the kernels of a source on the CPU, in blocks of 4 threads: y and the transpose."""
     tile = {"TILE": 4} if request.param == "cuda_coalesced" else {}
     kernels = compile_for_cpu(tmp_path_factory.mktemp("emulated"), request.param, BLOCK=4, **tile)
 
-    def emulate(matrix, x):
+    def run(matrix, x):
         n, m = matrix.shape
         y, transposed = (np.full(count + 8, np.nan) for count in (n, n * m))
         operand = np.ascontiguousarray(matrix.T) if request.param == "cuda_shared" else matrix
         kernels.emulate(*pointers(operand, x, y, transposed), n, m)
         return y, transposed if tile else None
 
-    return emulate
+    return run
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 17), (17, 1), (4, 4), (5, 3), (17, 13), (8, 12)])
-def test_indices_are_right_at_every_edge_and_nothing_beyond_is_written(emulated, n, m):
+def test_indices_are_right_at_every_edge_and_nothing_beyond_is_written(run_kernel, n, m):
     matrix, x = whole_numbers(n, m)
-    y, transposed = emulated(matrix, x)
+    y, transposed = run_kernel(matrix, x)
     np.testing.assert_array_equal(y[:n], matrix @ x)
     assert np.isnan(y[n:]).all()
     if transposed is not None:

@@ -41,17 +41,17 @@ def digits(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def exact(digits):
+def compute_reference(digits):
     """The reference of some sizes, computed once per sizes."""
     references = {}
 
-    def exact(sizes):
+    def compute_reference(sizes):
         key = Case("mlp", "reference", mlp.reference_sizes(sizes), {}).slug
         if key not in references:
             references[key] = reference.compute(sizes, digits)
         return references[key]
 
-    return exact
+    return compute_reference
 
 
 def complete(**changes):
@@ -74,10 +74,16 @@ class Training:
         validation.poison(self.problem.outputs)
         (run or self.run)()
 
-    def failed(self, round, exact):
+    def failed(self, round, compute_reference):
         """The names of the checks that fail after an epoch."""
         checks, point = mlp.check(
-            self.sizes, self.problem.inputs, self.problem.outputs, round, self.digits, exact, self.sizes["dtype"]
+            self.sizes,
+            self.problem.inputs,
+            self.problem.outputs,
+            round,
+            self.digits,
+            compute_reference,
+            self.sizes["dtype"],
         )
         assert point["epoch"] == round + 1
         assert 0 <= point["accuracy"] <= 1
@@ -89,10 +95,10 @@ class Training:
         return [(self.problem.inputs[f"w{layer}"], self.problem.inputs[f"b{layer}"]) for layer in range(1, count)]
 
 
-def assert_right(training, exact):
+def assert_right(training, compute_reference):
     for round in range(mlp.rounds(training.sizes)):
         training.epoch(round)
-        assert training.failed(round, exact) == set(), round
+        assert training.failed(round, compute_reference) == set(), round
 
 
 # The reference
@@ -138,8 +144,8 @@ def test_orders_and_weights_follow_the_seed():
         assert not bias.any()
 
 
-def test_the_reference_learns(exact):
-    losses = exact(complete())["loss"].mean(axis=1)
+def test_the_reference_learns(compute_reference):
+    losses = compute_reference(complete())["loss"].mean(axis=1)
     assert losses[-1] < losses[0] < np.log(10) * 1.2
 
 
@@ -171,10 +177,10 @@ def test_one_step_is_the_reference_gradient(digits, product, activation):
         ("blas", "float32"),
     ],
 )
-def test_trajectories_are_within_the_bound(digits, exact, product, dtype):
+def test_trajectories_are_within_the_bound(digits, compute_reference, product, dtype):
     sizes = complete(dtype=dtype)
     assert sizes["images"] % sizes["batch"]
-    assert_right(Training(digits, sizes, product=product), exact(sizes))
+    assert_right(Training(digits, sizes, product=product), compute_reference(sizes))
 
 
 @pytest.mark.parametrize(
@@ -188,16 +194,16 @@ def test_trajectories_are_within_the_bound(digits, exact, product, dtype):
     ],
 )
 @pytest.mark.parametrize("product", [TILED, "blas"])
-def test_odd_trainings(digits, exact, product, changes):
+def test_odd_trainings(digits, compute_reference, product, changes):
     sizes = complete(**changes)
-    assert_right(Training(digits, sizes, product=product), exact(sizes))
+    assert_right(Training(digits, sizes, product=product), compute_reference(sizes))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("product", [*PRODUCTS, "c_openmp"])
-def test_the_deep_network_of_the_claims_is_trained_right(digits, exact, product):
+def test_the_deep_network_of_the_claims_is_trained_right(digits, compute_reference, product):
     sizes = complete(layers="784-1000-1000-1000-10", activation="relu", images=20, batch=20, epochs=1, rate=0.1)
-    assert_right(Training(digits, sizes, product=product), exact(sizes))
+    assert_right(Training(digits, sizes, product=product), compute_reference(sizes))
 
 
 class Resident(np.ndarray):
@@ -226,7 +232,7 @@ def batch_on_the_host(problem, multiply):
 
 
 @pytest.mark.parametrize("batch", [40, 130])
-def test_copies_take_every_batch_there_and_all_parameters_back(digits, exact, batch, monkeypatch):
+def test_copies_take_every_batch_there_and_all_parameters_back(digits, compute_reference, batch, monkeypatch):
     """The last of the four batches is smaller."""
     monkeypatch.setattr(cuda, "empty", lambda shape, dtype: np.zeros(shape, dtype).view(Resident))
     monkeypatch.setattr(cuda, "capture", lambda run, stream: run)
@@ -236,15 +242,15 @@ def test_copies_take_every_batch_there_and_all_parameters_back(digits, exact, ba
     monkeypatch.setattr(products, "of", lambda product: None)
     sizes = complete(batch=batch)
     training = Training(digits, sizes, "cuda_copies", product="cublas")
-    assert_right(training, exact(sizes))
+    assert_right(training, compute_reference(sizes))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])
 @pytest.mark.parametrize("variant", PEERS)
-def test_peers_follow_the_same_trajectory(digits, exact, variant, activation, dtype):
+def test_peers_follow_the_same_trajectory(digits, compute_reference, variant, activation, dtype):
     sizes = complete(dtype=dtype, activation=activation)
-    assert_right(Training(digits, sizes, variant), exact(sizes))
+    assert_right(Training(digits, sizes, variant), compute_reference(sizes))
 
 
 @NEEDS_TORCH
@@ -252,12 +258,12 @@ def test_peers_follow_the_same_trajectory(digits, exact, variant, activation, dt
 @pytest.mark.parametrize(
     "changes", [{"activation": "relu", "layers": "784-13-5-10"}, {"dtype": "float32"}, {"images": 41}]
 )
-def test_the_compiled_peer_is_right_and_compiles_in_its_set_up(digits, exact, changes, torch_compiler):
+def test_the_compiled_peer_is_right_and_compiles_in_its_set_up(digits, compute_reference, changes, torch_compiler):
     """The last batch is smaller."""
     sizes = complete(**changes)
     training = Training(digits, sizes, "pytorch", compiled="on")
     with torch_compiler.set_stance("fail_on_recompile"):
-        assert_right(training, exact(sizes))
+        assert_right(training, compute_reference(sizes))
 
 
 def test_a_run_repeats_from_the_same_state(digits):
@@ -289,26 +295,26 @@ def test_every_epoch_has_the_same_images_in_another_order(digits):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_skipped_last_batch_is_detected(digits, exact, dtype):
+def test_a_skipped_last_batch_is_detected(digits, compute_reference, dtype):
     sizes = complete(dtype=dtype)
     training = Training(digits, sizes, product="blas")
     steps = workloads.load_variant("mlp", "host").setup(training.problem, product="blas", threads=1)
     steps_of_batch = len(steps) // mlp.steps(sizes)
     training.epoch(0, in_order(steps[:-steps_of_batch]))
-    assert "loss" in training.failed(0, exact(sizes)), "its loss is unwritten"
-    training.problem.loss[-1] = exact(sizes)["loss"][0, -1]
-    assert {"w1", "b1", "w2", "b2"} == training.failed(0, exact(sizes))
+    assert "loss" in training.failed(0, compute_reference(sizes)), "its loss is unwritten"
+    training.problem.loss[-1] = compute_reference(sizes)["loss"][0, -1]
+    assert {"w1", "b1", "w2", "b2"} == training.failed(0, compute_reference(sizes))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_wrong_rate_is_detected(digits, exact, dtype):
+def test_a_wrong_rate_is_detected(digits, compute_reference, dtype):
     training = Training(digits, complete(rate=0.5 * 1.001, dtype=dtype), product="blas")
     training.epoch(0)
-    assert {"w1", "w2", "loss"} <= training.failed(0, exact(complete(dtype=dtype)))
+    assert {"w1", "w2", "loss"} <= training.failed(0, compute_reference(complete(dtype=dtype)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_wrong_order_is_detected(digits, exact, dtype):
+def test_a_wrong_order_is_detected(digits, compute_reference, dtype):
     sizes = complete(dtype=dtype)
     training = Training(digits, sizes, product="blas")
 
@@ -317,10 +323,10 @@ def test_a_wrong_order_is_detected(digits, exact, dtype):
         training.run()
 
     training.epoch(0, in_file_order)
-    assert {"w1", "w2", "loss"} <= training.failed(0, exact(sizes))
+    assert {"w1", "w2", "loss"} <= training.failed(0, compute_reference(sizes))
 
 
-def test_an_exchange_of_two_images_of_different_batches_is_detected(digits, exact):
+def test_an_exchange_of_two_images_of_different_batches_is_detected(digits, compute_reference):
     sizes = complete()
     training = Training(digits, sizes, product="blas")
 
@@ -329,28 +335,28 @@ def test_an_exchange_of_two_images_of_different_batches_is_detected(digits, exac
         training.run()
 
     training.epoch(0, exchange)
-    assert "loss" in training.failed(0, exact(sizes))
+    assert "loss" in training.failed(0, compute_reference(sizes))
 
 
-def test_training_in_float32_under_the_name_of_float64_is_detected(digits, exact):
+def test_training_in_float32_under_the_name_of_float64_is_detected(digits, compute_reference):
     low, high = (
         Training(digits, complete(dtype="float32"), product="blas"),
         Training(digits, complete(), product="blas"),
     )
     low.epoch(0)
     high.epoch(0)
-    assert high.failed(0, exact(complete())) == set()
+    assert high.failed(0, compute_reference(complete())) == set()
     for name, array in low.problem.inputs.items():
         high.problem.inputs[name][...] = array
     high.problem.loss[...] = low.problem.loss
-    assert {"w1", "w2", "loss"} <= high.failed(0, exact(complete()))
+    assert {"w1", "w2", "loss"} <= high.failed(0, compute_reference(complete()))
 
 
-def test_a_forgotten_epoch_is_detected(digits, exact):
+def test_a_forgotten_epoch_is_detected(digits, compute_reference):
     training = Training(digits, complete(), product="blas")
     training.epoch(0)
     training.epoch(2)
-    assert {"w1", "w2", "loss"} <= training.failed(1, exact(complete()))
+    assert {"w1", "w2", "loss"} <= training.failed(1, compute_reference(complete()))
 
 
 # Elementwise operations at their edges
@@ -367,9 +373,9 @@ def test_pixels_are_scaled_to_the_rounded_quotient(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_sigmoid_is_within_a_few_units_in_the_last_place(dtype):
     z = np.linspace(-85, 40, 65 * 17).reshape(17, 65).astype(dtype)
-    exact = 1 / (1 + np.exp(-z.astype(np.longdouble)))
+    compute_reference = 1 / (1 + np.exp(-z.astype(np.longdouble)))
     elementwise.sigmoid(z, np.zeros(65, dtype))
-    assert (abs(z - exact) <= 4 * np.spacing(exact.astype(dtype))).all()
+    assert (abs(z - compute_reference) <= 4 * np.spacing(compute_reference.astype(dtype))).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -66,7 +66,7 @@ def gpu(monkeypatch):
 
 
 @functools.cache
-def exact(sizes):
+def compute_reference(sizes):
     """The reference of sizes, given as pairs."""
     return reference.compute(dict(sizes), digits())
 
@@ -78,7 +78,7 @@ def train(dtype="float32", tile=DEFAULT_TILE, device=None, **changes):
     problem = make_problem(mlp, Case("mlp", "cuda_persistent", sizes, {}), device)
     staged = device.staging(problem.inputs)
     run = cuda_persistent.setup(problem, **tile)
-    references, failed = exact(tuple(mlp.reference_sizes(sizes).items())), set()
+    references, failed = compute_reference(tuple(mlp.reference_sizes(sizes).items())), set()
     for round in range(sizes["epochs"]):
         written = mlp.fill(staged, sizes, round, digits())
         device.upload({name: staged[name] for name in written}, {name: problem.inputs[name] for name in written})

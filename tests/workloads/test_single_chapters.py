@@ -117,11 +117,11 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
 
 
 def test_first_touch_is_not_tested_where_no_memory_is_far():
-    def of_nodes(study, count):
+    def with_nodes(study, count):
         cpu = made_up.description()["cpu"] | {"NUMA node(s)": count}
         return replace(study, descriptions={study.subject: made_up.description() | {"cpu": cpu}})
 
-    one_node, two_nodes = (of_nodes(full_study("gemv"), count) for count in "12")
+    one_node, two_nodes = (with_nodes(full_study("gemv"), count) for count in "12")
     for untested in chapter.answers("gemv", one_node, "sockets", "binding").values():
         assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several NUMA nodes")
     assert [text_functions("gemv", study)["binding_alone"]() for study in (one_node, two_nodes)] == [
@@ -129,7 +129,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
         None,
     ]
     assert verdicts("gemv", two_nodes, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
-    unmeasured = of_nodes(made_chapters.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
+    unmeasured = with_nodes(made_chapters.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
     assert verdict_table.cause(chapter.answers("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
 
 

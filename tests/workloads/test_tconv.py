@@ -80,7 +80,7 @@ def failed_checks(problem, precision=None):
     return {check.name for check in tconv.check(problem.sizes, *arguments)[0] if not check.passed}
 
 
-def by_definition(image, weights, bias, before=3, between=2, flip=True):
+def defined_result(image, weights, bias, before=3, between=2, flip=True):
     """The result by the definition: zeros between and around pixels, and a correlation with the filter reversed."""
     images, h, _, c = image.shape
     inserted = np.zeros((images, 2 * h + 4, 2 * h + 4, c))
@@ -94,7 +94,7 @@ def by_definition(image, weights, bias, before=3, between=2, flip=True):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_check_follows_the_definition(shape):
     problem = problem_of(shape, "float64")
-    problem.out[...] = by_definition(problem.image, problem.filter, problem.bias)
+    problem.out[...] = defined_result(problem.image, problem.filter, problem.bias)
     assert failed_checks(problem) == set()
 
 
@@ -132,26 +132,26 @@ def round_to_tf32(values):
 
 
 def drop_channel(image, weights, bias):
-    result = by_definition(image, weights, bias)
+    result = defined_result(image, weights, bias)
     result[..., 2] = 0
     return result
 
 
 def drop_last_image(image, weights, bias):
-    result = by_definition(image, weights, bias)
+    result = defined_result(image, weights, bias)
     result[-1] = result[0]
     return result
 
 
 FAULTS = {
-    "filter not reversed": lambda *inputs: by_definition(*inputs, flip=False),
-    "padding of 2 and 3": lambda *inputs: by_definition(*inputs, before=2),
-    "rows and columns swapped": lambda image, weights, bias: by_definition(image, weights.swapaxes(0, 1), bias),
+    "filter not reversed": lambda *inputs: defined_result(*inputs, flip=False),
+    "padding of 2 and 3": lambda *inputs: defined_result(*inputs, before=2),
+    "rows and columns swapped": lambda image, weights, bias: defined_result(image, weights.swapaxes(0, 1), bias),
     "third channel dropped": drop_channel,
     "last image missing": drop_last_image,
-    "images in another order": lambda image, *inputs: by_definition(image[::-1], *inputs),
-    "no bias": lambda image, weights, bias: by_definition(image, weights, 0 * bias),
-    "TF32": lambda image, weights, bias: by_definition(round_to_tf32(image), round_to_tf32(weights), bias),
+    "images in another order": lambda image, *inputs: defined_result(image[::-1], *inputs),
+    "no bias": lambda image, weights, bias: defined_result(image, weights, 0 * bias),
+    "TF32": lambda image, weights, bias: defined_result(round_to_tf32(image), round_to_tf32(weights), bias),
 }
 
 
@@ -160,7 +160,7 @@ FAULTS = {
 def test_a_fault_is_noticed(fault, shape):
     problem = problem_of(shape)
     inputs = problem.image, problem.filter, problem.bias
-    problem.out[...] = by_definition(*inputs)
+    problem.out[...] = defined_result(*inputs)
     assert failed_checks(problem) == set()
     problem.out[...] = FAULTS[fault](*inputs)
     assert failed_checks(problem)
@@ -168,7 +168,7 @@ def test_a_fault_is_noticed(fault, shape):
 
 def test_every_element_of_a_large_result_takes_part():
     problem = problem_of(LARGE)
-    right = by_definition(problem.image, problem.filter, problem.bias)
+    right = defined_result(problem.image, problem.filter, problem.bias)
     generator = np.random.default_rng(1)
     for _ in range(20):
         problem.out[...] = right
@@ -283,7 +283,7 @@ def test_layers_by_explicit_products_apply_the_activation(monkeypatch, variant, 
     for _, step in layer.prepare:
         step()
     layer.run(problem.image[:3], problem.out[:3])
-    expected = by_definition(problem.image[:3], problem.filter, problem.bias)
+    expected = defined_result(problem.image[:3], problem.filter, problem.bias)
     expected = {"none": expected, "relu": np.maximum(expected, 0), "tanh": np.tanh(expected)}[activation]
     np.testing.assert_allclose(problem.out[:3], expected, atol=1e-4)
     assert np.isnan(problem.out[3:]).all()
@@ -435,5 +435,5 @@ def test_a_lower_precision_than_declared_is_noticed(precision, bits):
     problem = problem_of((4, 3, 33, 5))
     cut = np.uint32(2**32 - 2 ** (24 - bits))
     image, weights = ((array.view(np.uint32) & cut).view(np.float32) for array in (problem.image, problem.filter))
-    problem.out[...] = by_definition(image, weights, problem.bias)
+    problem.out[...] = defined_result(image, weights, problem.bias)
     assert failed_checks(problem, precision)
