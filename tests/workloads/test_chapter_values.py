@@ -8,6 +8,7 @@ import pytest
 import chapter
 from ladder.report import assumptions
 from ladder.report.telling import chapter_study
+from ladder.store import rates
 
 # {chapter: {an expression of a template: how its text begins}}, without claims' ratios (test_chapter_claims.py).
 VALUES = {
@@ -193,9 +194,9 @@ FLOORS = {"mlp": 0.01, "backprop": 2e9 / 1e11 + 2 * IMAGE_BYTES / 4e12, "descent
 @pytest.mark.parametrize("workload", PREDICTED)
 def test_a_model_charges_what_limits_a_rung(workload, has_rates, monkeypatch):
     """Without the rates it predicts nothing of a GPU. The floor is the work at the best rates."""
-    rates = {"gpu_bandwidth": 4e12, "link": 50e9, "products": 1e11, "multiply_adds": 6e13} if has_rates else {}
+    known_rates = {"gpu_bandwidth": 4e12, "link": 50e9, "products": 1e11, "multiply_adds": 6e13} if has_rates else {}
     for name in ("gpu_bandwidth", "link", "products", "multiply_adds"):
-        monkeypatch.setattr(rates, name, lambda *_, name=name, **__: rates.get(name))
+        monkeypatch.setattr(rates, name, lambda *_, name=name, **__: known_rates.get(name))
     monkeypatch.setattr(rates, "bandwidths", lambda study: {1: 25e9, 4: 100e9})
     model, (default, *rows) = chapter_study.module(workload, "model"), PREDICTED[workload]
     for row, seconds in ((default | row, seconds) for row, seconds in rows):
