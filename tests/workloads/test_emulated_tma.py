@@ -1,7 +1,7 @@
 """gemm/cuda_tma on the CPU, except its instructions: copies, schedule, index arithmetic and barriers.
 
-As in `test_emulated_gemm.py`, g++ compiles the source with `emulated/device.h`. Copies fill a buffer as the Tensor Memory
-Accelerator does, from the tensor maps that the launch encodes.
+As in `test_emulated_gemm.py`, g++ compiles the source with `emulated/device.h`. Copies fill a buffer as the Tensor
+Memory Accelerator does, from the tensor maps that the launch encodes.
 """
 
 import functools
