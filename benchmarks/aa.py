@@ -41,7 +41,7 @@ DEFAULTS = {
 }
 # Fifty samples take 35 ms, little compared with the start of a process, and cover more of a machine's noise than ten.
 SAMPLES = 50
-REQUIRED_SHARE = 0.95
+REQUIRED_SHARE = 0.95  # of equal cases
 
 
 def outcome(verdict):
@@ -53,10 +53,10 @@ def outcome(verdict):
     return "undecidable" if verdict.detectable > SLOWDOWN_PERCENT / 100 else "missed though detectable"
 
 
-def verdicts(a, b, count, **stop):
-    """Yield the verdicts of `count` comparisons and print each; `stop` has arguments that limit its pairs."""
+def verdicts(a, b, count, **limits):
+    """Yield the verdicts of `count` comparisons and print each; `limits` has arguments that limit its pairs."""
     for i in range(1, count + 1):
-        comparison = compare_cases(a, b, samples=SAMPLES, **stop)
+        comparison = compare_cases(a, b, samples=SAMPLES, **limits)
         verdict = comparison.verdict
         print(
             f"{i:4} {verdict.outcome:10} {verdict.ratio:.4f} [{verdict.low:.4f}, {verdict.high:.4f}], "
@@ -85,19 +85,21 @@ def judge(plain, slower, same, planted, pairs, min_pairs):
     """Run the comparisons, print a summary, and exit with 1 if too many equal cases came out different."""
     start = time.monotonic()
     print(f"The same case twice: {plain.key}")
-    same = list(verdicts(plain, plain, same, pairs=pairs, max_pairs=pairs))
+    equal_verdicts = list(verdicts(plain, plain, same, pairs=pairs, max_pairs=pairs))
     print(f"A slowdown of {SLOWDOWN_PERCENT} % planted: {slower.key}")
-    planted = list(verdicts(slower, plain, planted, pairs=min_pairs, detect=SLOWDOWN_PERCENT / 100))
+    slowed_verdicts = list(verdicts(slower, plain, planted, pairs=min_pairs, detect=SLOWDOWN_PERCENT / 100))
 
-    correct = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in same)
-    for name, results in (("equal cases", same), ("slowdowns", planted)):
+    correct = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in equal_verdicts)
+    for name, results in (("equal cases", equal_verdicts), ("slowdowns", slowed_verdicts)):
         if results:
             detectable = median(verdict.detectable for verdict in results)
             print(f"{name}: the median comparison detects changes from {100 * detectable:.1f} %")
-    print(f"equal cases: {correct} of {len(same)} came out equal or undecided (required: {REQUIRED_SHARE:.0%})")
-    print(f"slowdowns: {dict(Counter(map(outcome, planted)))}")
+    print(
+        f"equal cases: {correct} of {len(equal_verdicts)} came out equal or undecided (required: {REQUIRED_SHARE:.0%})"
+    )
+    print(f"slowdowns: {dict(Counter(map(outcome, slowed_verdicts)))}")
     print(f"{time.monotonic() - start:.0f} s in all")
-    sys.exit(correct < REQUIRED_SHARE * len(same))
+    sys.exit(correct < REQUIRED_SHARE * len(equal_verdicts))
 
 
 if __name__ == "__main__":
