@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_tconv import by_definition, emulated_kernel, round_to_tf32
+from test_tconv import defined_result, emulated_kernel, round_to_tf32
 
 import emulator
 import kernel_cases
@@ -68,7 +68,7 @@ def run(problem, variant="host", **tuning):
     in_order([*steps.prepare, *steps.run])()
 
 
-def draw(network_values, latents, channels, layer=by_definition, swapped=()):
+def draw(network_values, latents, channels, layer=defined_result, swapped=()):
     """Pictures by the definition alone; `network_values` are in the order of a network's file."""
     numbers = iter(network_values)
 
@@ -181,17 +181,17 @@ def test_pytorch_is_right_if_compiled(turned, torch_compiler):
 
 
 def drop_channel(image, weights, bias):
-    result = by_definition(image, weights, bias)
+    result = defined_result(image, weights, bias)
     result[..., 2 % result.shape[-1]] = 0
     return result
 
 
 FAULTS = {
-    "filter not reversed": {"layer": lambda *arguments: by_definition(*arguments, flip=False)},
-    "padding of 2 and 3": {"layer": lambda *arguments: by_definition(*arguments, before=2)},
+    "filter not reversed": {"layer": lambda *arguments: defined_result(*arguments, flip=False)},
+    "padding of 2 and 3": {"layer": lambda *arguments: defined_result(*arguments, before=2)},
     "third channel dropped": {"layer": drop_channel},
     "beta and gamma swapped": {"swapped": ("beta", "gamma")},
-    "TF32": {"layer": lambda image, weights, bias: by_definition(tf32(image), tf32(weights), bias)},
+    "TF32": {"layer": lambda image, weights, bias: defined_result(tf32(image), tf32(weights), bias)},
 }
 
 
