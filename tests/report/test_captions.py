@@ -28,7 +28,7 @@ def of_code():
     rungs = [*backprop_lines.LINES.values()]
     at_o2 = [rung for rung in rungs if rung.tuning == {"flags": "O2"}]
     assert rungs[: len(at_o2)] == at_o2, "the first ones"
-    assert pytest.approx(1.2) == chapter_study.CLOSE
+    assert pytest.approx(1.2) == chapter_study.PHASES_TOLERANCE
     first, *_ = splits.WAYS
     return {
         "backprop_host": [MEDIAN],

@@ -202,7 +202,7 @@ def shares():
 
 def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(shares):
     """1 GFLOP/s is a tenth of the ceiling of one thread, and a ninetieth of that of 24 threads."""
-    products = chapter_study.of_chapter("gemm", shares)
+    products = chapter_study.study_of_chapter("gemm", shares)
     (cells,) = cells_of(gemm_tables.threads(products), code("nn"), code("tiled"))
     assert cells[4:6] == [percent(1 / 90), "24"]
     cells = cells_of(gemm_tables.square(products), code("tiled"))[0]

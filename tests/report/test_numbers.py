@@ -103,7 +103,7 @@ def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
     expected = rows["flops"].iloc[0] / queries.middle(rows) / best
     line = next(
         line
-        for line in gemm_tables.square(chapter_study.of_chapter("gemm", full_study)).splitlines()
+        for line in gemm_tables.square(chapter_study.study_of_chapter("gemm", full_study)).splitlines()
         if line.startswith(latex.code("blas"))
     )
     assert line.split(" & ")[4] == latex.percent(expected)

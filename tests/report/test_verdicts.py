@@ -131,7 +131,7 @@ def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(cou
     name = r"\texttt{there}" if is_replaced else None
     assert kinds_table.numbers(both)["study/verdicts/replaced"] == name
     assert (r"\texttt{here}" in kinds_table.table(both)) == is_replaced
-    descent = chapter_study.of_chapter("descent", both)
+    descent = chapter_study.study_of_chapter("descent", both)
     if is_replaced:
         assert name in functions.verdict_machine(descent, "host")
     else:

@@ -54,7 +54,7 @@ def text_and_missing(workload):
 
     recording = {name: recorded(name, value) for name, value in chapter.text_functions(workload).items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(functions, "of_chapter", lambda study: recording)
+        patch.setattr(functions, "template_names", lambda study: recording)
         return gapless_text(workload, whole(workload)), [call for call in missing if call[0] not in CONDITIONAL]
 
 
@@ -90,7 +90,7 @@ def test_tables_have_a_row_for_each_claim_and_each_case_of_a_line(workload):
     study = chapter.study(workload)
     cases = {tuple(study.find(key)[["variant", "case"]].iloc[0]) for keys in study.table for key in keys}
     assert rows["ladder"] == len(cases)
-    drawn = [key for keys in ladders.groups_of(study).values() for key, _ in ladders.distinct_cases(study, keys)]
+    drawn = [key for keys in ladders.lines_by_panel(study).values() for key, _ in ladders.distinct_cases(study, keys)]
     methods = {ladders.rung(study, key, study.find(key), ()).method for key in drawn}
     lines = map(study.line, study.figure)
     assert [line for line in lines if not {line.variant, line.tuning.get("product")} & methods] == []

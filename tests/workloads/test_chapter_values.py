@@ -29,7 +29,7 @@ VALUES = {
     "mlp": {
         'sum_of_operations(select("small/cublas", graph="off"))': "36 micro second",
         'time("small/cublas")': "36 micro second",  # of a batch
-        'speedup(*(claims.one_by_one(name).part("tn") for name in ("cuda_naive", "cuda_shared")))': "1.5 x",
+        'speedup(*(claims.one_by_one(name).phase("tn") for name in ("cuda_naive", "cuda_shared")))': "1.5 x",
         # `nt` takes 0.2 of the products' time and `nn` 0.5, for 2.01e6 and 2.794e6 multiply-adds per image.
         'per_flop(claims.one_by_one("cuda_naive"), "nt", "nn")': "0.56 x",
         'speedup("copies/cublas", select("copies/cublas", memory="pinned"))': "3.8 x",
@@ -38,15 +38,15 @@ VALUES = {
         "epochs_to_error()": "3",  # by the rule 1 / epoch
         'time_to_error(select("numpy_loop", "learning"))': "94 milli second",
         # The gain by code is over the earlier study's last program. Its time is for an unknown number of images.
-        "speedup(earlier.THEN[0].theirs, earlier.THEN[0].best)": "5.7 x",
-        "earlier.THEN[0].seconds": "None",
+        "speedup(earlier.EARLIER_TIMES[0].program, earlier.EARLIER_TIMES[0].best)": "5.7 x",
+        "earlier.EARLIER_TIMES[0].seconds": "None",
     },
     "descent": {
         'time("cuda_persistent")': "2.0 micro second",
         # One call of each kernel takes 2 us and 4 ps per element of a matrix, of which `product` and `reduction` have
         # 512 x 512. Two products take 20.2 us in all, in the earlier study 813 us.
         "seconds(kernels_now(earlier.calls(1)), 2)": "14 micro second",
-        "factor(THEN[0].seconds / kernels_now(earlier.calls(2)))": "40 x",
+        "factor(EARLIER_TIMES[0].seconds / kernels_now(earlier.calls(2)))": "40 x",
         'factor(kernels_now(earlier.calls(2)) / median("cuda_persistent"))': "10 x",
         # 50 steps of 107 GB each at 4.3 TB/s, where the ceiling is 4.4 TB/s.
         'share(select("cuda_fused", "largest"))': "97 percent",
@@ -81,7 +81,7 @@ VALUES = {
         'pays("ranks-then", 2)': "pay off from 10 ",
         'pays("ranks-then", 2, with_start=True)': "pay off at no measured number of pictures, from 10 to 5248",
         'time(lines.cold_start(lines.on_gpus("ranks-then", "ranks", 2, earlier.NUMBERS[0])))': "700 milli second",
-        "[digits(median(side)) for side in (earlier.THEN[0].theirs, earlier.THEN[0].best)]": "['0.962', '0.716']",
+        "[digits(median(side)) for side in (earlier.EARLIER_TIMES[0].program, earlier.EARLIER_TIMES[0].best)]": "['0.962', '0.716']",
         'efficiency_on("tapered", "most GPUs", most_gpus())': "50 percent",
         'efficiency_on("graph", "most GPUs", 4, weak=True)': "80 percent",
         # In half precision an 8-bit picture takes 0.6 us; copying one in float32 takes 1.4 us.
@@ -198,7 +198,7 @@ def test_a_model_charges_what_limits_a_rung(workload, has_rates, monkeypatch):
     for name in ("gpu_bandwidth", "link", "products", "multiply_adds"):
         monkeypatch.setattr(rates, name, lambda *_, name=name, **__: known.get(name))
     monkeypatch.setattr(rates, "bandwidths", lambda study: {1: 25e9, 4: 100e9})
-    model, (default, *rows) = chapter_study.module(workload, "model"), PREDICTED[workload]
+    model, (default, *rows) = chapter_study.chapter_module(workload, "model"), PREDICTED[workload]
     for row, seconds in ((default | row, seconds) for row, seconds in rows):
         if has_rates or "cuda" in row["device"]:
             expected = seconds if has_rates else None

@@ -132,9 +132,9 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
     study = chapter.study("gemv")
     sent, staying = select("ship", "ranks"), select("resident", "ranks")
     rows, phases = study.rows(sent), study.phases(sent)
-    assert list(chapter_study.parts(rows, phases)) == list(PHASES)
-    assert chapter_study.parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
-    assert "scatter" not in chapter_study.parts(study.rows(staying), study.phases(staying))
+    assert list(chapter_study.phase_times_of_call(rows, phases)) == list(PHASES)
+    assert chapter_study.phase_times_of_call(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
+    assert "scatter" not in chapter_study.phase_times_of_call(study.rows(staying), study.phases(staying))
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_shares_of_blocks_are_those_of_the_phases():
     study = chapter.study("backprop")
     blocks = {"7 first change": "weight change", "2 output products": "products", "something else": OTHER}
     assert [*part_of(pd.Series([*blocks]))] == [*blocks.values()]
-    kernels = chapter_study.parts(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
+    kernels = chapter_study.phase_times_of_call(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
     assert set(kernels) == {"products", "weight change", "update", OTHER}  # not what flattens
     assert "flatten" not in all_tables("backprop")["kernels"]
 
@@ -176,7 +176,7 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     samples = whole("backprop").tables["backprop_openmp"]["samples"]
     fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 24))
     other = changed("backprop", "backprop_openmp", fewer)
-    remaining = measured_changes(chapter_study.of_chapter("backprop", other), "openmp")
+    remaining = measured_changes(chapter_study.study_of_chapter("backprop", other), "openmp")
     assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
     assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
 
@@ -265,7 +265,7 @@ def traced(machines, ways):
 def test_timelines_are_of_every_machine_that_was_traced():
     every = traced(("a", "b"), splits.WAYS.values())
     some = every[(every["machine"] == "b") | (every["split"] == 2)]
-    study = chapter_study.of_chapter("dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
+    study = chapter_study.study_of_chapter("dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
     titled = study.traces(lines.SPLITS, splits.WAYS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
     assert {len(rows) for rows in titled.values()} == {1}  # of one process

@@ -202,7 +202,7 @@ def module(chapter, name):
 
     path = chapter.folder / f"{name}.py"
     try:
-        return chapter_study.module(chapter.workload, name)
+        return chapter_study.chapter_module(chapter.workload, name)
     except blame.MISTAKES as error:
         sentence = f"{blame.sentence(error, f'The import of {path}', path)}.{blame.advice_on_keyword(error)}"
         raise LadderError(f"{sentence} See docs/contracts.md.") from error

@@ -54,7 +54,7 @@ class Chapter:
         """The argument of the chapter's functions: its ChapterStudy, or the study if it has no lines."""
         from ladder.report.telling import chapter_study  # here, because planning doesn't need pandas
 
-        return chapter_study.of_chapter(self.workload, study) if self.has_lines else study
+        return chapter_study.study_of_chapter(self.workload, study) if self.has_lines else study
 
     def table(self, name, study):
         """The LaTeX of a table. Raises LadderError if it has no data, and `tables.py` has no function of its name."""
@@ -68,7 +68,7 @@ class Chapter:
 
         if (self.folder / DATA_TABLES.get(name, "")).is_file():
             return ladder.table(study) if name == "ladder" else verdict_table.table(*claims.verdicts(study).values())
-        function = getattr(chapter_study.module(self.workload, "tables"), name, None)
+        function = getattr(chapter_study.chapter_module(self.workload, "tables"), name, None)
         if not callable(function):
             raise LadderError(
                 f"{self.folder}/__init__.py says TABLES = {self.tables}, "

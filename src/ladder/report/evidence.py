@@ -15,7 +15,7 @@ from ladder.store import PUBLISHED
 CAMPAIGN = "a campaign"  # what a claim needs both of whose sides were measured
 
 
-def measured(chapter, claim):
+def measured_ratio(chapter, claim):
     """The ratio of a claim in a chapter's study, or None without measurements, and what testing it needs."""
     try:
         return claim.ratio(chapter) if claim.ratio else chapter.ratio(claim.slower, claim.faster), claim.needs
@@ -36,7 +36,7 @@ def of_own_campaigns(chapter):
 
     Measurements of ordinary runs are in no campaign there.
     """
-    study = without_runs(chapter.study)
+    study = study_without_runs(chapter.study)
     replaced = {note["machine"] for note in study.campaigns.values()}
     names = {role: machine.subject for role, machine in chapter.machines.items()}
     names = {role: name + PUBLISHED if name in replaced else name for role, name in names.items()}
@@ -53,16 +53,16 @@ def replicated_machine(chapter, role):
     with as many cores and GPUs that has so many of all replaces it. A case of which no machine has a full campaign,
     because its processes take too long, doesn't count.
     """
-    own = chapter.machines[role]
+    role_machine = chapter.machines[role]
     machines = [chapter.study.of(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]
-    alike = [machine for machine in machines if machine.description and size(machine) == size(own)]
+    alike = [machine for machine in machines if machine.description and size(machine) == size(role_machine)]
     candidates = chapter.needs[role].machines(alike, chapter.sources)
     counts_of = {machine.subject: full_campaigns(chapter, role, machine) for machine in candidates}
     cases = {case for counts in counts_of.values() for case in counts}
     replication = {name: min((counts[case] for case in cases), default=0) for name, counts in counts_of.items()}
     best = max(replication, key=replication.get, default=None)
-    is_replaced = replication.get(own.subject, 0) < REPLICATED <= replication.get(best, 0)
-    return best if is_replaced else own.subject
+    is_replaced = replication.get(role_machine.subject, 0) < REPLICATED <= replication.get(best, 0)
+    return best if is_replaced else role_machine.subject
 
 
 def size(machine):
@@ -81,14 +81,14 @@ def full_campaigns(chapter, role, machine):
     return counts
 
 
-def without_runs(study):
+def study_without_runs(study):
     """The study with no campaign for measurements of ordinary runs; made once for a study."""
-    if without_runs not in study.answers:
+    if study_without_runs not in study.answers:
         tables = {
-            name: tables | {"samples": outside_campaigns(tables["samples"])} for name, tables in study.tables.items()
+            name: tables | {"samples": mask_ordinary_runs(tables["samples"])} for name, tables in study.tables.items()
         }
-        study.answers[without_runs] = replace(study, tables=tables) if is_changed(study.tables, tables) else study
-    return study.answers[without_runs]
+        study.answers[study_without_runs] = replace(study, tables=tables) if is_changed(study.tables, tables) else study
+    return study.answers[study_without_runs]
 
 
 def is_changed(tables, others):
@@ -96,7 +96,7 @@ def is_changed(tables, others):
     return any(tables[name]["samples"] is not others[name]["samples"] for name in tables)
 
 
-def outside_campaigns(samples):
+def mask_ordinary_runs(samples):
     """Samples with no campaign in the rows of ordinary runs; the same object without such rows."""
     if "campaign" not in samples:
         return samples

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ladder.report import chapter_code, chapters, ratios
 from ladder.report.figures import layout, scales, theme
 from ladder.report.figures.theme import Line2D, sns
-from ladder.report.telling.chapter_study import of_chapter
+from ladder.report.telling.chapter_study import study_of_chapter
 from ladder.report.telling.ladder import distinct_cases, label_of
 from ladder.statistics.quotients import Ratio
 from ladder.store.study import Study
@@ -32,7 +32,7 @@ def panels(study):
         if not chapter.has_lines:
             continue
         for machine in study.machines():
-            of_machine = of_chapter(chapter.workload, only(study, machine))
+            of_machine = study_of_chapter(chapter.workload, only(study, machine))
             if of_machine.unit is None:
                 continue
             for keys in ladders(of_machine):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from ladder.report import chapter_code, chapters, overview, ratios
-from ladder.report.telling.chapter_study import of_chapter
+from ladder.report.telling.chapter_study import study_of_chapter
 from ladder.report.telling.ladder import distinct_cases, label_of, shows_parallelism
 from ladder.report.telling.lines import parallelism
 from ladder.site import cases
@@ -112,7 +112,7 @@ def ladders(study, index):
             continue
         by_place = {}
         for machine, of_machine in studies.items():
-            chapter_study = of_chapter(chapter.workload, of_machine)
+            chapter_study = study_of_chapter(chapter.workload, of_machine)
             if chapter_study.unit is None:
                 continue
             for number, keys in enumerate(overview.ladders(chapter_study)):

@@ -123,7 +123,7 @@ def draw(name, **inputs):
             from ladder.store import study as queries
 
             study = queries.Study(inputs.pop("tables"), None, roofs=inputs.pop("ceilings", None))
-            inputs["study"] = chapter_study.of_chapter(workload(name), study)
+            inputs["study"] = chapter_study.study_of_chapter(workload(name), study)
         return module(name).draw(**inputs)
 
 

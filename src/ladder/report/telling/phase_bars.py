@@ -2,7 +2,7 @@
 
 from ladder.report.figures import bars, formats, layout, medians, theme
 from ladder.report.figures.theme import Line2D, Patch
-from ladder.report.telling.chapter_study import parts
+from ladder.report.telling.chapter_study import phase_times_of_call
 from ladder.report.telling.lines import parallelism
 from ladder.store import study as queries
 
@@ -47,6 +47,6 @@ def bar(study, name, selection, with_before):
         "low": 1e3 * case.low,
         "high": 1e3 * case.high,
         "converged": case.converged,
-        "times": parts(rows, study.phases(selection)),
+        "times": phase_times_of_call(rows, study.phases(selection)),
         "text": formats.time(case.median) + (f" + {formats.time(queries.middle(before))}" if len(before) else ""),
     }

@@ -7,11 +7,11 @@ import pandas as pd
 
 from ladder.report.figures import by_threads, layout, medians
 from ladder.report.figures.theme import Line2D
-from ladder.report.telling.chapter_study import selection_of
+from ladder.report.telling.chapter_study import as_selection
 from ladder.report.telling.lines import MAX, count_or_one
 
 HEIGHT = 2.3  # inches of a panel
-AROUND = 0.7  # inches of it above and below its axes
+MARGIN = 0.7  # inches of it above and below its axes
 UNITS = {"bytes": "GB/s", "flops": "GFLOP/s"}
 
 
@@ -33,7 +33,7 @@ def figure(study, panels, work, ceiling, empty):
     groups = {}
     for panel in panels:
         if len(summaries := summaries_of(study, panel, work)):
-            arguments = study, panel, summaries, UNITS[work], HEIGHT - AROUND
+            arguments = study, panel, summaries, UNITS[work], HEIGHT - MARGIN
             groups.setdefault(study.machine(panel.role).subject, []).append(arguments)
     if not groups:
         return layout.empty(empty)
@@ -48,7 +48,7 @@ def summaries_of(study, panel, work):
     rates = []
     for selection, look in panel.lines:
         if len(rows := rows_by_count(study, selection)):
-            rows = rows.assign(method=look.label, at=[width(row) for row in rows.to_dict("records")])
+            rows = rows.assign(method=look.label, at=[processor_count(row) for row in rows.to_dict("records")])
             summaries = medians.first_cases(medians.summaries(rows, ("method", "at")), ("method", "at"))
             rates.append(medians.rates(summaries, rows[work].iloc[0] / 1e9))
     return pd.concat(rates or [pd.DataFrame()])
@@ -56,15 +56,15 @@ def summaries_of(study, panel, work):
 
 def rows_by_count(study, selection):
     """The rows of a selection at every measured value of its tunings that are MAX, a case for each."""
-    selection = selection_of(selection)
+    selection = as_selection(selection)
     varying = [name for name, value in study.line(selection).tuning.items() if value == MAX]
     frame = study.frame(study.source_of(selection))
     counts = {tuple(row) for row in frame[varying].dropna().to_numpy()} if {*varying} <= {*frame.columns} else ()
-    cases = [study.find(selection.changed(**dict(zip(varying, count, strict=True)))) for count in counts]
+    cases = [study.find(selection.with_tuning(**dict(zip(varying, count, strict=True)))) for count in counts]
     return pd.concat([rows for rows in cases if len(rows)] or [pd.DataFrame()])
 
 
-def width(row):
+def processor_count(row):
     """The number of GPUs of a case with a GPU for each rank, or else of its cores, threads times ranks."""
     return count_or_one(row, "ranks") * (1 if row["device"] == "mpi_cuda" else count_or_one(row, "threads"))
 

@@ -3,8 +3,8 @@
 from functools import partial
 from itertools import pairwise
 
-from ladder.report.telling.claims import at_floor, several, share_of_floor
-from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
+from ladder.report.telling.claims import floor_claim, join_causes, share_of_floor
+from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, equals, select
 from ladder.workloads.backprop.paper import earlier
 from ladder.workloads.backprop.paper.lines import TECHNIQUES, changed
 
@@ -30,10 +30,10 @@ NAME = "the name of the schedule, which the study does not give"
 THREADS = OPENMP | {"needs": "both on one machine"}
 # The time of the block over that of the rest: "about 220 of more than 250 s", a share of 0.87 or so.
 SHARE = {end: share / (1 - share) for end, share in (("min", 0.82), ("max", 0.92))}
-WHOLE, ORDER, BLOCK = map(exactly, (earlier.WHOLE_GAIN, earlier.ORDER_GAIN, earlier.BLOCK_GAIN))
+WHOLE, ORDER, BLOCK = map(equals, (earlier.WHOLE_GAIN, earlier.ORDER_GAIN, earlier.BLOCK_GAIN))
 unoptimised, with_flags = (partial(Cause, f"{words}:") for words in ("unoptimised", "with its flags"))
-CHANGE_AND_REST, THEIRS = ((program.part(CHANGE), program.rest(CHANGE)) for program in (FIRST[0], UNOPTIMISED[0]))
-BLOCK_FIRST, BLOCK_UNOPTIMISED = ([side.part(CHANGE) for side in sides] for sides in (FIRST, UNOPTIMISED))
+CHANGE_AND_REST, THEIRS = ((program.phase(CHANGE), program.without(CHANGE)) for program in (FIRST[0], UNOPTIMISED[0]))
+BLOCK_FIRST, BLOCK_UNOPTIMISED = ([side.phase(CHANGE) for side in sides] for sides in (FIRST, UNOPTIMISED))
 SHARE_THEN, ORDER_THEN = unoptimised(*THEIRS, **SHARE), unoptimised(*UNOPTIMISED, **ORDER)
 BLOCK_THEN, WHOLE_THEN = unoptimised(*BLOCK_UNOPTIMISED, **BLOCK), unoptimised(UNOPTIMISED[0], "last", **WHOLE)
 ATOMIC_ERROR, ATOMIC = (changed("openmp", **{name: "atomic"}) for name in ("error", "update"))
@@ -60,7 +60,7 @@ EARLIER = [
     kernels("texture", "Textures are very fast", "tables", "global", "texture", **ON_GPU),
     kernels("emulated", "Block sums beat emulated atomics", "error", "emulated", "block", **ON_GPU),
 ]
-LOOPS_AND_TILES = several(Cause("loops, flags:", BEFORE, "last"), Cause("tiles:", "last", ONE_THREAD))
+LOOPS_AND_TILES = join_causes(Cause("loops, flags:", BEFORE, "last"), Cause("tiles:", "last", ONE_THREAD))
 peer = partial(Claim, needs="both")
 OWN = [
     Claim("rows", "Rows in the forward pass gain", "loop_order", "contiguous"),
@@ -76,6 +76,6 @@ OWN = [
     shared("guided", "`guided` ties with `static`", "schedule", "static", "guided", **EQUAL),
     flat("index", "Offsets beat walking the layers", "index", "walk", "offsets"),
     peer("fused", "`cuda_fused` beats PyTorch", "pytorch_cuda", "cuda_fused"),
-    at_floor("floor", "`cuda_fused` reaches its floor", "cuda_fused", cause=share_of_floor("the floor is {} of it")),
+    floor_claim("floor", "`cuda_fused` reaches its floor", "cuda_fused", cause=share_of_floor("the floor is {} of it")),
 ]
 CLAIMS = {"earlier": EARLIER, "own": OWN}

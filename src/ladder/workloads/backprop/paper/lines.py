@@ -90,7 +90,7 @@ CHANGES = {
 
 def changed(line, **tuning):
     """The Selection of a base with some tunings changed."""
-    return BASES[line].changed(**tuning)
+    return BASES[line].with_tuning(**tuning)
 
 
 def part_of(phases):

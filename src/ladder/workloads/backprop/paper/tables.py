@@ -7,7 +7,7 @@ import pandas as pd
 from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.report.telling.claims import with_code
+from ladder.report.telling.claims import render_code
 from ladder.report.telling.lines import LATEX_TIMES, parallelism
 from ladder.workloads.backprop.paper.claims import ATOMIC, ATOMIC_ERROR, ONE_THREAD
 from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed
@@ -42,7 +42,7 @@ def programs(study):
         if len(cases):
             images, where = int(cases["images"].iloc[0]), parallelism(cases.iloc[0], LATEX_TIMES)
             time = median(cases.assign(seconds=cases["seconds"] * IMAGES / images))
-            rows.append([with_code(name), where, latex.num(images), time])
+            rows.append([render_code(name), where, latex.num(images), time])
     return latex.table("llrr", ["Program", "Where", "Images", f"Per {latex.num(IMAGES)} images"], rows)
 
 
@@ -73,7 +73,7 @@ def measured_changes(study, line):
     changes = []
     for name, value in [(name, value) for name, options in CHANGES[line].items() for value in options]:
         with contextlib.suppress(NotMeasured):
-            sides = study.paired(changed(line, **{name: value}), changed(line))
+            sides = study.resolve_common(changed(line, **{name: value}), changed(line))
             changes.append((name, value, *map(study.rows, sides)))
     return changes
 

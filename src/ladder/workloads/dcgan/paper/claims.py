@@ -1,7 +1,7 @@
 """The claims about the generator, of the earlier study and our own."""
 
-from ladder.report.telling.claims import at_floor
-from ladder.report.telling.lines import Cause, Claim, exactly, select
+from ladder.report.telling.claims import floor_claim
+from ladder.report.telling.lines import Cause, Claim, equals, select
 from ladder.store.study import middle
 from ladder.workloads.dcgan.paper import earlier
 from ladder.workloads.dcgan.paper.lines import cold_start, on_gpus
@@ -21,7 +21,7 @@ def best_number_claim(images):
 
 def hidden_claim(math, line, kernels, words):
     """The claim that a call takes no longer than its kernels or its copies, whichever are slower."""
-    link = select(kernels).part("to host")
+    link = select(kernels).phase("to host")
 
     def ratio(study):
         return study.ratio(line, max(kernels, link, key=lambda side: middle(study.rows(side))))
@@ -41,7 +41,7 @@ def copied(memory, copies):
 
 
 TWO, THREE, FOUR = (select("split", split=first) for first in (2, 3, 4))  # first layers as products
-LAST_LAYER = FOUR.part("layer 4"), THREE.part("layer 4")
+LAST_LAYER = FOUR.phase("layer 4"), THREE.phase("layer 4")
 ALONE, PAGEABLE, PINNED = select("columns", batch=1), copied("pageable", "after"), copied("pinned", "after")
 HIDDEN, UNSTAGED = staged("staged", "hidden"), staged("pinned", "hidden")
 OUR_HIDDEN, OUR_UNSTAGED = copied("staged", "hidden"), copied("pinned", "hidden")
@@ -53,7 +53,7 @@ THREADS = on_gpus("host-threads", "ranks", 2)
 COPY, OUR_COPY = "The host's copy out of the buffer costs nothing", "The host's copy costs nothing, our kernels"
 BATCHES, SPLITS, MEMORIES = ({"needs": f"both {things}"} for things in ("batches", "splits", "memories"))
 EARLIER = [
-    Claim("parity", "Loops at the right parity", "naive", "gpu-parity", **exactly(earlier.PARITY_GAIN), place="2.2.1"),
+    Claim("parity", "Loops at the right parity", "naive", "gpu-parity", **equals(earlier.PARITY_GAIN), place="2.2.1"),
     Claim("registers", "Products with an operand in a register", "tiles", "columns", place="2.3.2"),
     Claim("batch", f"Batches of {earlier.BATCH} images over one", ALONE, "columns", **BATCHES, place="2.3.3"),
     Claim("two", "3 + 1 over 2 + 2, 16 images", TWO, THREE, **SPLITS, place="2.4"),
@@ -70,7 +70,7 @@ OWN = [
     Claim("host-peer/compiled", "`tuned` over PyTorch, compiled", "pytorch-compiled", "tuned", needs="both"),
     # One element in UPSAMPLING of the im2col matrix is a pixel.
     Claim("implicit", "Implicit products over im2col", "columns", "implicit", UPSAMPLING, cause="no zeros"),
-    at_floor("ceiling", "`window` at the model's time", "window", needs="the rung"),
+    floor_claim("ceiling", "`window` at the model's time", "window", needs="the rung"),
     Claim("half", "Tensor cores over `window`", "window", "tma"),
     hidden_claim("float32", "home", "window", "float32"),
     hidden_claim("float16", "home-tma", "tma", "half"),

@@ -117,7 +117,7 @@ def on_gpus(line, source, count, images=IMAGES):
 
 def cold_start(selection):
     """A selection's set-up and first call in each process, if they were recorded."""
-    return selection.in_column("cold_start")
+    return selection.with_column("cold_start")
 
 
 def per_unit(rows):

@@ -6,9 +6,9 @@ from functools import partial
 
 from ladder.report import latex, ratios
 from ladder.report.telling import functions
-from ladder.report.telling.chapter_study import required
+from ladder.report.telling.chapter_study import require_measured
 from ladder.report.telling.claims import share_of_floor
-from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, exactly, select
+from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, equals, select
 from ladder.store.study import cases, middle
 from ladder.workloads.descent.paper.earlier import KERNELS, seconds
 from ladder.workloads.descent.paper.lines import MATERIALISED, kernel
@@ -57,7 +57,7 @@ def together(rows):
 def over(study, slower, faster):
     """The time of some selections together over that of others."""
     sides = [[study.rows(selection) for selection in side] for side in (slower, faster)]
-    return replace(required(ratios.of(*map(together, sides))), cases=cases(*itertools.chain(*sides)))
+    return replace(require_measured(ratios.of(*map(together, sides))), cases=cases(*itertools.chain(*sides)))
 
 
 def group_gains(study):
@@ -120,7 +120,7 @@ MOVED = sum(traffic(name, MATERIALISED) for name in ("product", "reduction")) / 
 TRAFFIC = {"ratio": partial(over, slower=WRITING, faster=[FUSED]), "cause": shares(*WRITING, FUSED)}
 OWN = [
     latency("exchanged", "Launching as the study did costs time", "cuda_version2", "cuda_version2/right"),
-    Claim("materialised", "Writing products costs their traffic", **exactly(MOVED), **TRAFFIC),
+    Claim("materialised", "Writing products costs their traffic", **equals(MOVED), **TRAFFIC),
     latency("launches", "A CUDA graph beats single launches", "cuda_fused/launched", "cuda_fused"),
     latency("one-launch", "One launch per solve beats a graph", "cuda_fused", "cuda_persistent"),
     # The model: memory-bound, so that reading twice takes twice as long, and reading half takes half as long.

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ladder.report.telling.chapter_study import required
+from ladder.report.telling.chapter_study import require_measured
 from ladder.store import collect
 from ladder.store.study import first_case, where
 from ladder.workloads.descent.paper.lines import CONVERGENCE
@@ -45,7 +45,7 @@ def curves_of(study):
 
 def curve_of(study, method, kappa):
     """The curve at a condition number of a method, an algorithm with the suffix RECOMPUTED if its residual is."""
-    return required(where(curves_of(study), method=method, kappa=kappa))
+    return require_measured(where(curves_of(study), method=method, kappa=kappa))
 
 
 def rate(study, method, kappa):
@@ -66,7 +66,7 @@ def reported(study, method, kappa):
 def true(study, method, kappa):
     """An upper bound of the true residual over |b|: the reported one plus the largest distance of the checks."""
     curve = curve_of(study, method, kappa)
-    checks = required(study.machine("convergence").of_case("checks", curve, check="true residual"))
+    checks = require_measured(study.machine("convergence").of_case("checks", curve, check="true residual"))
     return curve["relative"].iloc[-1] + checks["error"].max() / math.sqrt(curve["residual"].iloc[0])
 
 

@@ -5,8 +5,8 @@ from functools import partial
 from ladder.report import latex
 from ladder.report.latex import num
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import required
-from ladder.report.telling.lines import Then, select
+from ladder.report.telling.chapter_study import require_measured
+from ladder.report.telling.lines import EarlierTime, select
 from ladder.store.study import middle, values
 from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
@@ -30,8 +30,8 @@ def kernels_now(study, counts):
 
 
 # The study timed first launches, ours are warm. Our iteration also has dot products and waits between kernels.
-THEN = [
-    Then(words, earlier.total(counts), partial(kernels_now, counts=counts), "cuda_cluster")
+EARLIER_TIMES = [
+    EarlierTime(words, earlier.total(counts), partial(kernels_now, counts=counts), "cuda_cluster")
     for words, counts in (("an iteration", earlier.calls(2)), ("one with a single product", earlier.calls(1)))
 ]
 
@@ -40,7 +40,7 @@ def largest_solved(study, device="cuda"):
     """The largest size that all algorithms solved."""
     solves = study.frame("solves")
     sizes = [n for n in values(solves, "n") if all(len(rows_of(solves, device, name, n)) for name in ALGORITHMS)]
-    return required(max(sizes, default=None))
+    return require_measured(max(sizes, default=None))
 
 
 def solve(study, algorithm, line=None, n=None):
@@ -51,7 +51,7 @@ def solve(study, algorithm, line=None, n=None):
 
 def overtakes(study, device, algorithm):
     """A predicate: from which n on an algorithm is faster than Cholesky."""
-    return amortisation.crossing(
+    return amortisation.crossing_text(
         points(study.frame("solves"), device, algorithm),
         "is faster than Cholesky from $n = {}$ on",
         "is faster than Cholesky at every measured size, from $n = {first}$ to {last}",
@@ -64,7 +64,7 @@ def condition(study, column):
     """The kappa or the tolerance that all iterative solves have in common; NotMeasured if they differ."""
     solves = study.frame("solves")
     known = values(solves[solves["algorithm"] != "direct"], column) if len(solves) else []
-    return required(known[0] if len(known) == 1 else None)
+    return require_measured(known[0] if len(known) == 1 else None)
 
 
 def steps_to_tolerance(study, method, kappa):
@@ -83,7 +83,7 @@ def steps_of(study, method, kappa):
 def more_steps(study):
     """The ratio of the steps of CG at LARGE_KAPPA to those at the solves' condition."""
     easy = condition(study, "kappa")
-    few, many = (required(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, LARGE_KAPPA))
+    few, many = (require_measured(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, LARGE_KAPPA))
     return many / few
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from ladder.report.latex import percent
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.report.telling.claims import at_floor
+from ladder.report.telling.claims import floor_claim
 from ladder.report.telling.lines import SEVERAL, Cause, Claim, select
 from ladder.store.study import phase_times
 
@@ -13,9 +13,9 @@ SHIP, RESIDENT = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resid
 ONE = select("resident", "ranks", ranks=1)  # which sends nothing
 HYBRID = select("hybrid-ship", "ranks")
 # The communication and the computation of a product: on the ranks of one host, on several hosts, in hybrid ranks.
-SENDING, COMPUTING = (SHIP.part(*phases) for phases in (COMMUNICATE, [COMPUTE]))
-OVER_NODES = [select("ship", "nodes").part(*phases) for phases in (COMMUNICATE, [COMPUTE])]
-HYBRID_SENDING = HYBRID.part(*COMMUNICATE)
+SENDING, COMPUTING = (SHIP.phase(*phases) for phases in (COMMUNICATE, [COMPUTE]))
+OVER_NODES = [select("ship", "nodes").phase(*phases) for phases in (COMMUNICATE, [COMPUTE])]
+HYBRID_SENDING = HYBRID.phase(*COMMUNICATE)
 NODES, RANKS = "several hosts, linked by a network", "one rank and several"
 FEWER_RANKS, CALLS = "Threads in ranks reduce communication, in one host", Cause("whole product:", SHIP, HYBRID)
 
@@ -49,14 +49,14 @@ EARLIER = [
     Claim("shared", "`cuda_shared` over `cuda_coalesced`", "coalesced", "shared", place="slides 18, 19"),
 ]
 OWN = [
-    at_floor("memory", "`openmp_bound` reads as fast as memory permits", "spread"),
-    at_floor("warp", "`cuda_warp` reads as fast as memory permits", "warp"),
+    floor_claim("memory", "`openmp_bound` reads as fast as memory permits", "spread"),
+    floor_claim("warp", "`cuda_warp` reads as fast as memory permits", "warp"),
     Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1),
     Claim("in-memory", "Communication beyond computation, in one host", SENDING, COMPUTING, needs="the phases"),
     Claim("travelling", "Ranks lose when the matrix is sent", SHIP, ONE, needs=RANKS, cause=scatter_share),
     Claim("staying", "Ranks gain when the matrix stays", ONE, RESIDENT, needs=RANKS),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
-    at_floor("link", "`nccl_cublas` sends as fast as a link permits", "nccl-ship"),
+    floor_claim("link", "`nccl_cublas` sends as fast as a link permits", "nccl-ship"),
     # The model divides the bytes by the bandwidth of the memory of all GPUs.
     Claim("gpus/2", "Two GPUs over one, matrix resident", *TWO_GPUS, 2, 2, needs="one GPU and two"),
 ]

@@ -1,7 +1,7 @@
 """Functions for this chapter's text only; `report/telling/functions.py` has those for every chapter."""
 
 from ladder.report import ratios
-from ladder.report.telling.lines import MAX, SECOND, select
+from ladder.report.telling.lines import MAX, SECOND_LARGEST, select
 from ladder.workloads.gemv import cost
 from ladder.workloads.gemv.paper import claims, lines
 
@@ -17,6 +17,6 @@ def binding_alone(study):
 
 def slower_broadcast(study):
     """The broadcast's time on the most ranks over that on fewer, if it exceeds any proportion."""
-    all_ranks, fewer = (select("resident", "ranks", ranks=count).part("broadcast") for count in (MAX, SECOND))
+    all_ranks, fewer = (select("resident", "ranks", ranks=count).phase("broadcast") for count in (MAX, SECOND_LARGEST))
     ratio = study.ratio(all_ranks, fewer).value
     return ratios.short(ratio) if ratio > UNEXPLAINED and study.rows(fewer)["ranks"].iloc[0] > 1 else None

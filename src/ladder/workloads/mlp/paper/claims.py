@@ -6,9 +6,9 @@
 from functools import partial
 
 from ladder.report.latex import percent
-from ladder.report.telling.chapter_study import NotMeasured, parts, required, selection_of
-from ladder.report.telling.claims import several
-from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
+from ladder.report.telling.chapter_study import NotMeasured, as_selection, phase_times_of_call, require_measured
+from ladder.report.telling.claims import join_causes
+from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, equals, select
 from ladder.workloads.mlp.paper import model
 from ladder.workloads.mlp.paper.lines import BEST, EPOCHS, FORMS, LEVEL, LINES, THREADS
 
@@ -30,12 +30,12 @@ def one_by_one(product):
 
 def by_form(slower, faster):
     """The ratio of two trainings by form, as a cause."""
-    return several(*(Cause(f"`{form}`", slower.part(form), faster.part(form)) for form in FORMS.values()))
+    return join_causes(*(Cause(f"`{form}`", slower.phase(form), faster.phase(form)) for form in FORMS.values()))
 
 
 def by_threads(key, words, slower, faster, form=WHOLE, product="openmp", cause=None, place="2.1", **ends):
     """The claim about a training, or its products of a form, on two numbers of threads."""
-    sides, blas = ([deep(name, count).part(*PARTS[form]) for count in (slower, faster)] for name in (product, "blas"))
+    sides, blas = ([deep(name, count).phase(*PARTS[form]) for count in (slower, faster)] for name in (product, "blas"))
     cause = cause or (by_form(*sides) if form == WHOLE else Cause("with `blas`:", *blas))
     return Claim(key, words, *sides, needs=f"{faster} cores", cause=cause, place=place, **ends)
 
@@ -43,7 +43,7 @@ def by_threads(key, words, slower, faster, form=WHOLE, product="openmp", cause=N
 def evens_out(form):
     """The claim that more threads than LEVEL change nothing, with the gain up to there as the cause."""
     words = "The training" if form == WHOLE else f"`{form}`"
-    gain = Cause(f"from 1 to {LEVEL}:", *(deep("openmp", count).part(*PARTS[form]) for count in (1, LEVEL)))
+    gain = Cause(f"from 1 to {LEVEL}:", *(deep("openmp", count).phase(*PARTS[form]) for count in (1, LEVEL)))
     return by_threads(f"even/{form}", f"{words} evens out at {LEVEL} threads", LEVEL, BEST, form, cause=gain, **EQUAL)
 
 
@@ -61,9 +61,9 @@ def rises(product):
 
 def products_over_the_rest(study, selection):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
-    selection = selection_of(selection)
-    required(parts(study.rows(selection), study.phases(selection)))
-    return study.ratio(selection.part(*FORMS.values()), selection.rest(*FORMS.values()))
+    selection = as_selection(selection)
+    require_measured(phase_times_of_call(study.rows(selection), study.phases(selection)))
+    return study.ratio(selection.phase(*FORMS.values()), selection.without(*FORMS.values()))
 
 
 def share_of(ratio):
@@ -75,7 +75,7 @@ def share_claim(key, words, loops, blas, **place):
     """The claim that products take SHARE of a training by plain loops, as their ratio to the rest."""
 
     def cause(study, ratio):
-        share = percent(share_of(required(ratio)))
+        share = percent(share_of(require_measured(ratio)))
         try:
             return f"{share}; with `blas` {percent(share_of(products_over_the_rest(study, blas)), 2)}"
         except NotMeasured:
@@ -103,9 +103,9 @@ SPLIT = by_form(one_by_one("cuda_naive"), one_by_one("cuda_shared"))
 EARLIER = [
     *(by_threads(f"falls/{form}", f"`{form}` falls with threads", 1, LEVEL, form) for form in FORMS.values()),
     *map(evens_out, (*FORMS.values(), WHOLE)),
-    by_threads("half/openmp", "`openmp`: half the time on two threads", 1, 2, **ON_LOOPS, **exactly(2)),
+    by_threads("half/openmp", "`openmp`: half the time on two threads", 1, 2, **ON_LOOPS, **equals(2)),
     by_threads("on/openmp", f"`openmp`: falls on to {BEST} threads", LEVEL, BEST, **ON_LOOPS),
-    by_threads("half/blas", "`blas`: half the time on two threads", 1, 2, **ON_BLAS, **exactly(2)),
+    by_threads("half/blas", "`blas`: half the time on two threads", 1, 2, **ON_BLAS, **equals(2)),
     by_threads("on/blas", f"`blas`: falls on to {BEST} threads", LEVEL, BEST, **ON_BLAS),
     *map(rises, ("openmp", "blas")),
     claim("blas/1", "BLAS over plain loops, one thread", *ON_ONE, by_form(*ON_ONE), place="2.2.4"),

@@ -3,7 +3,7 @@
 from ladder.report import latex
 from ladder.report.cells import NONE, median, share
 from ladder.report.latex import code, digits
-from ladder.report.telling.ladder import with_rules
+from ladder.report.telling.ladder import insert_rules
 from ladder.report.telling.lines import select_rows
 from ladder.store import rates, study
 from ladder.workloads.mlp.paper import earlier as then
@@ -29,7 +29,7 @@ def peers(chapter):
                 of_ceiling = share(case, rates.products(host, DTYPE, count), 2)
                 group.append([str(batch), code(name), str(count), median(case), of_ceiling])
         groups.append(group)
-    return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], with_rules(groups))
+    return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], insert_rules(groups))
 
 
 def gpu(chapter):
@@ -42,7 +42,7 @@ def gpu(chapter):
                 words = code(name) + (", TF32" if rows["precision"].iloc[0] == "tf32" else "")
                 times = (median(study.where(rows, graph=graph)) for graph in ("off", "on"))
                 groups[-1].append([words, code(dtype), *times])
-    return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], with_rules(groups))
+    return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], insert_rules(groups))
 
 
 def earlier(chapter):
@@ -52,18 +52,18 @@ def earlier(chapter):
         groups.append([])
         for number, form in enumerate(then.FORMS):
             seconds = [times[count][number] for count in THREADS]
-            now = [study.middle(chapter.find(deep(product, count).part(*PARTS[form]))) for count in THREADS]
+            now = [study.middle(chapter.find(deep(product, count).phase(*PARTS[form]))) for count in THREADS]
             if any(now):
                 groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
                 groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
-    return latex.table("lllrrrrrr", ["Product", "Form", "", *map(str, THREADS)], with_rules(groups))
+    return latex.table("lllrrrrrr", ["Product", "Form", "", *map(str, THREADS)], insert_rules(groups))
 
 
 def earlier_gpu(chapter):
     """The same on a GPU by kernel, with the speed-up over the naive one."""
     rows = []
     for number, form in enumerate(then.FORMS):
-        now = [study.middle(chapter.find(one_by_one(product).part(*PARTS[form]))) for product in then.ON_GPU]
+        now = [study.middle(chapter.find(one_by_one(product).phase(*PARTS[form]))) for product in then.ON_GPU]
         if any(now):
             rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
     names = [*map(code, then.ON_GPU)]

@@ -46,7 +46,7 @@ def draw(study):
 def summaries(study, product):
     """The times of all forms, and of the whole training, on all numbers of threads."""
     rows = [
-        study.find(deep(product, count).part(*PARTS[name])).assign(method=name, threads=count)
+        study.find(deep(product, count).phase(*PARTS[name])).assign(method=name, threads=count)
         for count in values(study.frame("deep"), "threads")
         for name in LOOKS
     ]
