@@ -69,7 +69,9 @@ def rates_drawn(monkeypatch):
 def test_a_panel_stands_under_the_ceiling_of_its_own_machine(rates_drawn):
     study = SimpleNamespace(machine={"host": 1e9, "widest": 5e9}.get)
     panel = scaling.Panel("widest", [], "threads", lambda rate: {1: rate, 2: 2 * rate})
-    scaling.fill(layout.new(1).subplots(), study, panel, pd.DataFrame({"at": [1], "method": ["x"]}), "GB/s", 1)
+    scaling.fill(
+        layout.new_figure(1).subplots(), study, panel, pd.DataFrame({"count": [1], "method": ["x"]}), "GB/s", 1
+    )
     assert rates_drawn == [{1: 5.0}]
 
 

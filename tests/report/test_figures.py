@@ -34,7 +34,7 @@ HOLLOW = "hollow: not converged"
 def require_in_bounds(figure):
     """No text is smaller than the minimum, and none is cut off."""
     assert figure.get_figwidth() == theme.WIDTH
-    assert figure.get_figheight() <= theme.TALLEST
+    assert figure.get_figheight() <= theme.MAX_HEIGHT
     assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= theme.SMALL
     box = figure.get_tightbbox()
     assert box.x0 >= -0.02
@@ -56,7 +56,7 @@ def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
     require_in_bounds(figure)
     text = " ".join(" ".join(words(figure)).split())
     for machine in MACHINES[:1] if figures.workload(name) in CHOOSING else MACHINES:
-        name = layout.marked(machine)
+        name = layout.mark_published(machine)
         assert name in text or name.replace("-", "- ") in text
     assert HOLLOW not in text
     colours = {look.label: look.colour for look in map(looks.look, methods.looks())}
@@ -94,7 +94,7 @@ def test_two_chapters_that_show_a_method_differently_are_refused(monkeypatch):
 
 def test_methods_stand_in_the_order_of_every_chapter():
     order = list(methods.looks())
-    for _, given in methods.of_chapters("LOOKS"):
+    for _, given in methods.literals_of_chapters("LOOKS"):
         assert sorted(given, key=order.index) == list(given)
 
 
@@ -153,7 +153,7 @@ def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(
     path.write_bytes(b"old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with theme.context():
-        figure = layout.new(1)
+        figure = layout.new_figure(1)
         before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
         try:

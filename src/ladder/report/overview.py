@@ -96,7 +96,7 @@ def draw(study):
     looks = {name: (colours[i], MARKERS[i % len(MARKERS)]) for i, name in enumerate(machines)}
     columns = balanced(all_panels)
     height = max(sum(AROUND + ROW * len(panel.rungs) for panel in column) for column in columns)
-    figure = layout.new(height + 0.2)
+    figure = layout.new_figure(height + 0.2)
     for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
         ratios_of_heights = [AROUND + ROW * len(panel.rungs) for panel in column]
         axes = part.subplots(len(column), 1, squeeze=False, height_ratios=ratios_of_heights)[:, 0]

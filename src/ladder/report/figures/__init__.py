@@ -98,7 +98,9 @@ def fingerprint(name):
     code = sources.digest(
         *chapters.data_modules(workload, path.parent), module_name(workload, path), f"{__name__}:write"
     )
-    return hashlib.sha256(f"{code} {methods.looks()} {methods.of_chapters('METHOD')}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{code} {methods.looks()} {methods.literals_of_chapters('METHOD')}".encode()).hexdigest()[
+        :16
+    ]
 
 
 def module_name(workload, path):

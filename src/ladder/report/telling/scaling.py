@@ -28,7 +28,7 @@ class Panel:
     ceiling: Callable
 
 
-def figure(study, panels, work, ceiling, empty):
+def figure(study, panels, work, ceiling, missing):
     """The figure of the panels with measurements; `work` is bytes or flops, `ceiling` the label of the wide line."""
     groups = {}
     for panel in panels:
@@ -36,7 +36,7 @@ def figure(study, panels, work, ceiling, empty):
             arguments = study, panel, summaries, UNITS[work], HEIGHT - MARGIN
             groups.setdefault(study.machine(panel.role).subject, []).append(arguments)
     if not groups:
-        return layout.empty(empty)
+        return layout.empty(missing)
     figure, _ = layout.panels(groups, fill, HEIGHT, 0.55)
     converged = all(summaries["converged"].all() for group in groups.values() for _, _, summaries, *_ in group)
     layout.legend(figure, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
@@ -44,12 +44,12 @@ def figure(study, panels, work, ceiling, empty):
 
 
 def summaries_of(study, panel, work):
-    """Rates of all lines of a panel in 1e9 per second: a row for each line and number of cores or GPUs, `at`."""
+    """Rates of all lines of a panel in 1e9 per second: a row for each line and number of cores or GPUs, `count`."""
     rates = []
     for selection, look in panel.lines:
         if len(rows := rows_by_count(study, selection)):
-            rows = rows.assign(method=look.label, at=[processor_count(row) for row in rows.to_dict("records")])
-            summaries = medians.first_cases(medians.summaries(rows, ("method", "at")), ("method", "at"))
+            rows = rows.assign(method=look.label, count=[processor_count(row) for row in rows.to_dict("records")])
+            summaries = medians.first_cases(medians.summaries(rows, ("method", "count")), ("method", "count"))
             rates.append(medians.rates(summaries, rows[work].iloc[0] / 1e9))
     return pd.concat(rates or [pd.DataFrame()])
 
@@ -71,9 +71,9 @@ def processor_count(row):
 
 def fill(axes, study, panel, summaries, unit, inches):
     """Draw the lines of a panel, with their names at their ends, and the ceiling."""
-    kinds = {look.label: look for _, look in panel.lines}
-    counts = set(summaries["at"])
-    ceiling = panel.ceiling(study.machine(panel.role)).items()
-    by_threads.fill_rates(axes, summaries, "at", kinds, {n: rate / 1e9 for n, rate in ceiling if n in counts}, inches)
+    looks_by_name, counts = {look.label: look for _, look in panel.lines}, set(summaries["count"])
+    rates = panel.ceiling(study.machine(panel.role)).items()
+    ceiling = {count: rate / 1e9 for count, rate in rates if count in counts}
+    by_threads.fill_rates(axes, summaries, "count", looks_by_name, ceiling, inches)
     axes.set_title(unit)
     axes.set_xlabel(panel.words)

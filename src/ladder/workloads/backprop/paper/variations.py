@@ -50,15 +50,15 @@ def changes(study, *lines):
 
 def fill(axes, rows):
     """The changes of a panel, top to bottom."""
-    rows = rows.assign(at=range(len(rows)))
+    rows = rows.assign(y=range(len(rows)))
     axes.axvline(1, color=theme.DARK, linewidth=0.9, zorder=1)
-    marks.points(axes, rows, "median", "at", along="x", kinds={name: looks.look(name) for name in CHANGES}, size=12)
-    axes.set_yticks(rows["at"], rows["label"])
+    marks.points(axes, rows, "median", "y", "x", {name: looks.look(name) for name in CHANGES}, size=12)
+    axes.set_yticks(rows["y"], rows["label"])
     axes.tick_params(axis="y", length=0)
-    low, high = scales.extent(rows, reach=REACH)
+    low, high = scales.extent(rows, max_factor=REACH)
     scales.log_axis(axes.xaxis, (min(low, 1 / MIN), max(high, MIN)), max_ticks=3)
     for row in rows.itertuples():
-        text = f"{formats.three(row.median)} ×"
+        text = f"{formats.three_digits(row.median)} ×"
         axes.annotate(text, (1, row.at), (3, 0), **bars.TEXT, xycoords=("axes fraction", "data"))
     axes.set(ylim=(len(rows) - 0.4, -0.6), title=rows["base"].iloc[0], xlabel="times as long")
     axes.grid(axis="x")

@@ -40,7 +40,7 @@ def draw(study):
     panels = [panel for group in groups.values() for panel in group]
     for axes, *_ in bands.values():
         axes.set_ylabel("time of a solve")
-    entries = [layout.entry(looks.Look(ALGORITHMS[name], colour, "o")) for name, colour in COLOURS.items()]
+    entries = [layout.look_handle(looks.Look(ALGORITHMS[name], colour, "o")) for name, colour in COLOURS.items()]
     if any(sizes for *_, sizes in panels):
         entries.append(Line2D([], [], **CROSSING, label="less than Cholesky from here on"))
     layout.legend(figure, entries, all(cases["converged"].all() for _, _, cases, _ in panels))
@@ -53,7 +53,7 @@ def fill(axes, device, rows, cases, sizes):
     kinds = looks_of(cases)
     marks.curves(axes, cases, "n", kinds, size=9)
     scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
-    scales.time_axis(axes.yaxis, scales.extent(cases, reach=1.5))
+    scales.time_axis(axes.yaxis, scales.extent(cases, max_factor=1.5))
     ends.label_lines(axes, cases, "n", kinds, PANEL)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")

@@ -16,7 +16,7 @@ the dot is shown.
 EXPERIMENTS = ("mlp_deep",)
 OPERATIONS = {"nn": "blue", "tn": "green", "nt": "pink", "activation": "orange", "update": "red", "bias": "brown"}
 OPERATIONS |= {"gather": "yellow", "loss": "sky"}
-COLOURS = {name: looks.lighter(looks.COLOURS[colour], 0.1) for name, colour in OPERATIONS.items()}
+COLOURS = {name: looks.lighten(looks.COLOURS[colour], 0.1) for name, colour in OPERATIONS.items()}
 ON_HOST = {"openmp": "plain loops", "blas": "OpenBLAS"}
 ON_GPU = {"cuda_naive": "naive", "cuda_shared": "shared memory", "cublas": "cuBLAS"}
 

@@ -22,7 +22,7 @@ def draw(data):
     for label in range(10):
         for row, image in enumerate(digits.train_images[digits.train_labels == label][:EACH]):
             sheet[row * side : (row + 1) * side, label * side : (label + 1) * side] = image
-    figure = layout.new(2.85)
+    figure = layout.new_figure(2.85)
     layout.headline(figure, f"{NAMES.get(name, name)}: {formats.plain(len(digits.train_images))} images for training")
     axes = figure.subplots()
     axes.imshow(sheet, cmap="gray_r", vmin=0, vmax=255)
