@@ -226,7 +226,7 @@ def test_validation_tells_the_worst_of_every_variant():
     parts = study.tables["gemm_square"]
     parts["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
     row = parts["checks"].loc[7]
-    table = validation_table.nearest(study)
+    table = validation_table.nearest_comparisons(study)
     worst = table[(table["variant"] == row["variant"]) & (table["dtype"] == row["dtype"])].iloc[0]
     assert worst["error"] == 0.9
     assert worst["margin"] == pytest.approx(1 / 0.9)

@@ -40,7 +40,7 @@ def test_data_hold_no_latex(study):
     frame = verdicts.rows(made_chapters.whole("backprop"))
     for column in ("text", "cause"):
         assert not frame[column].str.contains(r"[\\{}$]").any(), column
-    assert verdicts.plain(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
+    assert verdicts.plain_text(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
 
 
 def test_the_tally_counts_every_claim(study):

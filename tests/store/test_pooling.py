@@ -53,7 +53,7 @@ OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
         "sustained": (study.middle(study.sustained(ONE)), 1.0),
         "fastest": (study.middle(study.fastest(ONE)), 1.0),
         "best_and_test_rows": (study.middle(study.best_and_test_rows(study.by_threads(ONE))[1]), 1.0),
-        "over": (ratios.over(ONE, 2.0).value, 0.5),
+        "over": (ratios.over_seconds(ONE, 2.0).value, 0.5),
         "of, above": (ratios.of(ONE, OTHER).value, 0.5),
         "of, below": (ratios.of(OTHER, ONE).value, 2.0),
         "of_best": (ratios.of_best(OTHER, {1: ONE}).value, 2.0),
@@ -65,7 +65,7 @@ def test_what_takes_one_case_takes_the_first_of_the_plan(found, due):
 
 
 def test_a_ratio_rests_on_the_case_that_it_is_of():
-    assert len(ratios.of(ONE, OTHER).cases) == len(ratios.over(ONE, 1.0).cases) == 1
+    assert len(ratios.of(ONE, OTHER).cases) == len(ratios.over_seconds(ONE, 1.0).cases) == 1
 
 
 def test_cells_of_tables_have_the_time_of_one_case():

@@ -174,7 +174,7 @@ def test_validation_tells_the_check_that_uses_most_of_its_bound():
     numbers = about.validation(machine)
     assert (numbers["checks"], numbers["worst-share"]) == (r"\num{3}", r"\qty{50.0}{\percent}")
     assert numbers["worst-case"] == r"\texttt{tiled} of \texttt{gemm} in \texttt{float64}"
-    nearest = validation_table.nearest(machine).set_index("variant")
+    nearest = validation_table.nearest_comparisons(machine).set_index("variant")
     assert nearest.loc["tiled", ["cases", "comparisons", "error", "bound", "margin"]].tolist() == [1, 1, 0.25, 0.5, 2.0]
     assert nearest.loc["blas", ["cases", "comparisons", "check", "margin"]].tolist() == [1, 2, "c0", 2.5]
     (line,) = [line for line in validation_table.by_workload(machine).splitlines() if "texttt" in line]

@@ -7,7 +7,7 @@ from ladder.errors import LadderError
 
 
 @contextlib.contextmanager
-def guarded(what, path):
+def explain_mistakes(what, path):
     """Raise mistakes in a chapter's code as LadderError; `what`, such as a figure, is made by its file `path`."""
     try:
         yield

@@ -11,26 +11,26 @@ from ladder.store import data_package, results, study
 from ladder.terminal import wrapped
 
 
-def below(ranking):
+def footer(ranking):
     """Yield the lines below a full ranking."""
     if ranking.unmeasured:
         yield from wrapped(f"Not measured at these sizes: {', '.join(ranking.unmeasured)}.")
     fastest = ranking.entries[0]
     yield f"The samples of {fastest.case.variant} are in"
-    yield from (f"  {file}" for file in files(ranking.machine, fastest))
+    yield from (f"  {file}" for file in sample_files(ranking.machine, fastest))
     yield "To measure it again:"
     yield f"  {command(fastest)}"
 
 
-def files(machine, entry):
+def sample_files(machine, entry):
     """The files of an entry's samples, each with words on when they were measured."""
     if entry.rows["origin"].iloc[0] == results.RECORDED:
         return [record.path_of(machine, entry.case.key)]
     folders = [campaigns.PUBLISHED / name for name in study.by_campaign(entry.rows) if name]
-    return [file(folder) for folder in folders or [data_package.ROOT / machine]]
+    return [samples_file(folder) for folder in folders or [data_package.ROOT / machine]]
 
 
-def file(folder):
+def samples_file(folder):
     """The file of a published folder's samples, with words on when they were measured."""
     when = data_package.when(data_package.about(folder))
     return f"{folder.as_posix()}/samples.csv.gz" + (f" ({when})" if when else "")

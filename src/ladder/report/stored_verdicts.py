@@ -76,7 +76,11 @@ def compare(stored, a, b, is_selected):
                 f"{hint(stored, side)}"
             )
     is_same = a == b
-    verdicts = [] if is_same else [verdict for machine, both in sides.items() for verdict in on_machine(machine, *both)]
+    verdicts = (
+        []
+        if is_same
+        else [verdict for machine, both in sides.items() for verdict in verdicts_on_machine(machine, *both)]
+    )
     across = across_machines(sides) if is_selected or is_same else []
     if not (verdicts or across):
         reason = "are the same case: name two machines" if is_same else "have no set of sizes in common on one machine"
@@ -98,7 +102,7 @@ def select(results, side):
     return {ranking.sizes_of(each.entries[0].case): each.entries[0] for each in rankings}
 
 
-def on_machine(machine, a, b):
+def verdicts_on_machine(machine, a, b):
     """The verdicts on the sides' entries: for all common sizes, or of a single entry of each."""
     if len(a) == len(b) == 1:
         return [verdict_on(machine, *a.values(), *b.values())]
@@ -108,7 +112,7 @@ def on_machine(machine, a, b):
 def verdict_on(machine, a, b):
     """The StoredVerdict on two entries. A best tuning is tested on other processes than it was chosen on."""
     is_chosen = a.tunings > 1 or b.tunings > 1
-    times = [study.by_campaign(entry.tested if is_chosen else entry.rows) for entry in (a, b)]
+    times = [study.by_campaign(entry.test_rows if is_chosen else entry.rows) for entry in (a, b)]
     ratio = ratios.between(*times, study.cases(a.rows, b.rows))
     verdict = None
     if ratio.spread:

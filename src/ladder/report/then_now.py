@@ -13,16 +13,16 @@ def table(study):
     rows = []
     for chapter in chapters.chapters():
         modules = [chapter_module(chapter.workload, name) for name in ("earlier", "text")] if chapter.has_lines else []
-        entries = [then for data in modules for then in getattr(data, "EARLIER_TIMES", ())]
-        rows += [row(chapter.title, chapter.study(study), then) for then in entries]
+        entries = [time for data in modules for time in getattr(data, "EARLIER_TIMES", ())]
+        rows += [row(chapter.title, chapter.study(study), entry) for entry in entries]
     return latex.table(r"ll*{5}{r}", HEAD, rows)
 
 
-def row(title, study, then):
+def row(title, study, entry):
     """The cells of an EarlierTime."""
-    program, best = (seconds_of(study, side) for side in (then.program, then.best))
-    times = [latex.seconds(time, 2) if time else NONE for time in (then.seconds, program, best)]
-    return [latex.escape(title), then.words, *times, gain(then.seconds, program), gain(program, best)]
+    program, best = (seconds_of(study, side) for side in (entry.program, entry.best))
+    times = [latex.seconds(time, 2) if time else NONE for time in (entry.seconds, program, best)]
+    return [latex.escape(title), entry.words, *times, gain(entry.seconds, program), gain(program, best)]
 
 
 def gain(before, after):

@@ -11,7 +11,7 @@ from ladder.store.study import CASE
 COLUMNS = ("machine", *CASE, "process", "check", "error", "bound")
 
 
-def nearest(study):
+def nearest_comparisons(study):
     """Per workload, variant, product and dtype, the comparison that came nearest to its bound, as a frame.
 
     `product` is a tuning of trainings: the variant of `gemm` that computes their products.
@@ -35,8 +35,8 @@ def nearest(study):
 
 
 def latex_table(study):
-    """The table of `nearest`."""
-    frame, rows = nearest(study), []
+    """The table of `nearest_comparisons`."""
+    frame, rows = nearest_comparisons(study), []
     for _, part in frame.groupby("workload") if len(frame) else ():
         rows += [None] if rows else []
         rows += [
@@ -71,8 +71,8 @@ def by_workload(study):
 
 
 def page(study):
-    """The table of `nearest` as an HTML page, for the report."""
-    frame = nearest(study)
+    """The table of `nearest_comparisons` as an HTML page, for the report."""
+    frame = nearest_comparisons(study)
     table = frame.to_html(index=False, float_format="%.3g", border=0, justify="left", na_rep="")
     style = "body{font-family:sans-serif} td,th{padding:.2em .8em;text-align:left} tr:nth-child(even){background:#eee}"
     return (

@@ -11,7 +11,7 @@ from ladder.errors import pluralize
 from ladder.report import chapters, ratios
 from ladder.report.figures import formats
 from ladder.report.telling import lines
-from ladder.report.verdict_table import SENTENCES
+from ladder.report.verdict_table import PREDICATES
 from ladder.site.checks import largest_share
 from ladder.statistics import claims, verdicts
 from ladder.statistics.quotients import Ratio
@@ -56,7 +56,7 @@ def of_group(claim_rows, group, whose):
         return None
     words = [word for word in claims.WORDS if counts[word] and word != claims.NOT_TESTED]
     parts = enumeration(
-        [link(f"{counts[word]} {SENTENCES.get(word, word)}", verdict=word, group=group) for word in words]
+        [link(f"{counts[word]} {PREDICATES.get(word, word)}", verdict=word, group=group) for word in words]
     )
     every, were = f"{pluralize(len(claim_rows), 'claim')} {whose}", "1 was" if tested == 1 else f"{tested} were"
     return Markup("{}, {} tested: {}").format(every, were, parts)

@@ -105,7 +105,7 @@ class Ladder:
 
 def ladders(study, index):
     """All ladders with at least two measured rungs, by chapter, ladder and machine; `index` is `cases.index_of`."""
-    studies = {machine: overview.only(study, machine) for machine in study.machines()}
+    studies = {machine: overview.study_of_machine(study, machine) for machine in study.machines()}
     all_ladders = []
     for chapter in chapters.chapters():
         if not chapter.has_lines:
@@ -116,7 +116,9 @@ def ladders(study, index):
             if chapter_study.unit is None:
                 continue
             for number, keys in enumerate(overview.ladders(chapter_study)):
-                with chapter_code.guarded(f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"):
+                with chapter_code.explain_mistakes(
+                    f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"
+                ):
                     ladder = of_keys(chapter_study, chapter, machine, keys, index)
                 if ladder:
                     by_place.setdefault(number, []).append(ladder)
@@ -131,7 +133,7 @@ def of_keys(study, chapter, machine, keys, index):
         return None
     first, above, rungs = measured[0][1], None, []
     for key, rows in measured:
-        peer = study.rungs.get(study.line(key).variant, "").startswith(chapters.PEER)
+        peer = study.rungs.get(study.line(key).variant, "").startswith(chapters.PEER_PREFIX)
         rungs.append(rung(study, key, rows, peer, None if peer else above, first, index))
         above = above if peer else rows
     device = measured[0][1]["device"].iloc[0]
@@ -141,7 +143,7 @@ def of_keys(study, chapter, machine, keys, index):
 def rung(study, key, rows, is_peer, above, first, index):
     """The rung of a line."""
     line = study.line(key)
-    idea = line.idea or study.rungs.get(line.variant, "").removeprefix(chapters.PEER)
+    idea = line.idea or study.rungs.get(line.variant, "").removeprefix(chapters.PEER_PREFIX)
     return Rung(
         label_of(study, key),
         rows["device"].iloc[0],

@@ -81,7 +81,7 @@ def data(study):
         "groups": verdicts.GROUPS,
         "verdict_order": claims.WORDS,
         "machines": machines_table.descriptions(study),
-        "validation": validation_table.nearest(study).to_dict("records"),
+        "validation": validation_table.nearest_comparisons(study).to_dict("records"),
         "missing": missing.rows(study),
         "cases": case_rows,
         "checks": check_rows,

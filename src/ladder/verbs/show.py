@@ -54,8 +54,8 @@ def lines(workload, of_machine, rankings, is_detailed, is_only):
         yield ""
         rankings = rankings[-1:] if is_only else []
     for each in rankings:
-        yield from ranking_text.full(each)
-        yield from ranking_notes.below(each)
+        yield from ranking_text.details(each)
+        yield from ranking_notes.footer(each)
         yield ""
     if rankings:
         yield from ranking_text.notes(all_rankings)

@@ -119,7 +119,7 @@ def module(name):
 def draw(name, **inputs):
     """The Figure; `inputs` are the arguments that its constants define."""
     _, path = modules()[name]
-    with chapter_code.guarded(f"The figure {name}", path):
+    with chapter_code.explain_mistakes(f"The figure {name}", path):
         if (path.parent / chapters.LINES).is_file() and "tables" in inputs:
             from ladder.report.telling import chapter_study
             from ladder.store import study as queries

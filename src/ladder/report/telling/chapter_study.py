@@ -168,7 +168,7 @@ class ChapterStudy:
     def ratio(self, slower, faster):
         """The time of a selection over that of another, or with FLOOR over its own predicted time, as a Ratio."""
         if faster == FLOOR:
-            return ratios.over(self.rows(slower), self.predicted_seconds(slower))
+            return ratios.over_seconds(self.rows(slower), self.predicted_seconds(slower))
         return ratios.of(*map(self.rows, self.resolve_common(slower, faster)))
 
     def resolve_common(self, *selections):

@@ -210,7 +210,7 @@ def tally(chapter, group):
 
 def template_names(chapter):
     """The names that a chapter's text may use, {name: function, constant or namespace}."""
-    modules = {name: chapter_study.chapter_module(chapter.workload, name) for name in chapters.DATA}
+    modules = {name: chapter_study.chapter_module(chapter.workload, name) for name in chapters.DATA_MODULES}
     text = modules.pop("text")
     if text:
         siblings = inspect.getmembers(text, lambda value: getattr(value, "__package__", "") == text.__package__)

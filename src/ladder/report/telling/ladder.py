@@ -1,7 +1,7 @@
 """The table of a chapter's ladder, and its waterfall, the figure of its times: rung by rung, in the ladder's unit."""
 
 from ladder.report import ladder_table, ratios
-from ladder.report.chapters import PEER
+from ladder.report.chapters import PEER_PREFIX
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
 from ladder.report.telling.chapter_study import phase_times_of_call
@@ -34,7 +34,7 @@ def row(chapter, key):
     """A line's row of the table."""
     line, rows = chapter.line(key), chapter.find(key)
     rung_idea = chapter.rungs.get(line.variant, "")
-    idea = PEER * rung_idea.startswith(PEER) + line.idea if line.idea else rung_idea
+    idea = PEER_PREFIX * rung_idea.startswith(PEER_PREFIX) + line.idea if line.idea else rung_idea
     counts = [parallelism(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_parallelism(chapter, line) else []
     name = ", ".join([code(line.variant), *filter(None, [prose(line.label)]), *counts])
     return ladder_table.Rung(name, idea, line.relieves, chapter.predict(key, rows), rows)
@@ -92,7 +92,7 @@ def label_of(chapter, key):
 def rung(chapter, key, rows, above, colours=None):
     """A line's rung, with its speed-up over the rows `above`; its label omits the variant if METHOD names a method."""
     line = chapter.line(key)
-    is_peer = chapter.rungs.get(line.variant, "").startswith(PEER)
+    is_peer = chapter.rungs.get(line.variant, "").startswith(PEER_PREFIX)
     method = " ".join(line.tuning[name] for name in chapter.method_columns if name in line.tuning)
     counts = [parallelism(rows.iloc[0])] if shows_parallelism(chapter, line) else []
     times = phase_times_of_call(rows, chapter.phases(key)) if colours else {}

@@ -4,7 +4,7 @@ The model charges C loops by what a core does per cycle or by the assumed rate o
 by the rates that the machine has reached. Peers have no model.
 """
 
-from ladder.report.assumptions import LOADS, SECOND_CACHE
+from ladder.report.assumptions import L2_BANDWIDTH, LOADS
 from ladder.report.telling.lines import count_or_one
 from ladder.store import rates
 from ladder.workloads.backprop import reference
@@ -32,7 +32,7 @@ def amounts_of(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
     weights = sum(rows * columns for rows, columns in reference.shapes(row))
-    passes = PASSES * bytes_of(row, weights) / SECOND_CACHE
+    passes = PASSES * bytes_of(row, weights) / L2_BANDWIDTH
     cached = {"seconds": passes / count_or_one(row, "threads_found")}
     scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached

@@ -5,7 +5,7 @@ fraction of them; `interchanged` is bound by an assumed bandwidth of a core's L2
 products and its dependent kernels. Peers have no model.
 """
 
-from ladder.report.assumptions import LOADS, NODE, SECOND_CACHE
+from ladder.report.assumptions import L2_BANDWIDTH, LOADS, NODE
 from ladder.store import rates
 from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
@@ -27,7 +27,7 @@ def predict(machine, row):
     name = row["variant" if is_product else "product"]
     amounts = {resource: factors[name] * flops for resource, factors in FACTORS.items() if name in factors}
     if name == "interchanged":
-        amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE}
+        amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / L2_BANDWIDTH}
     if amounts and not is_product and row["variant"] == "cuda":
         amounts |= {"seconds": kernel_count(row) * NODE}
     return rates.seconds(machine, row, amounts)
