@@ -194,8 +194,8 @@ def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
     chapter = study_of_chapter("gemv", overview.study_of_machine(study, ladder.machine))
     by_label = {label_of(chapter, key): chapter.find(key) for key in chapter.lines}
     for above, rung in zip(ladder.rungs, ladder.rungs[1:], strict=False):
-        assert rung.first == ratios.of(ladder.rungs[0].rows, rung.rows)
-        assert rung.is_peer or above.is_peer or rung.above == ratios.of(above.rows, rung.rows)
+        assert rung.gain_over_first == ratios.of(ladder.rungs[0].rows, rung.rows)
+        assert rung.is_peer or above.is_peer or rung.gain_over_above == ratios.of(above.rows, rung.rows)
         assert len(by_label[rung.label]) == len(rung.rows)
         assert rows[rung.case]["variant"] == rung.rows["variant"].iloc[0]
     assert ladder.best.seconds == min(rung.seconds for rung in ladder.rungs if not rung.is_peer)
@@ -214,9 +214,9 @@ def test_a_ladder_names_its_fastest_rung_and_the_lead_over_the_next(study, rows)
 
 
 def test_a_ladder_marks_rungs_that_are_slower_than_the_one_above(study, rows):
-    rungs = [rung for ladder in ladders(study, cases.index_of(rows)) for rung in ladder.rungs if rung.above]
+    rungs = [rung for ladder in ladders(study, cases.index_of(rows)) for rung in ladder.rungs if rung.gain_over_above]
     assert {rung.is_loss for rung in rungs} == {True, False}
-    assert all(rung.is_loss == (rung.above.high < 1 / 1.01) for rung in rungs)
+    assert all(rung.is_loss == (rung.gain_over_above.high < 1 / 1.01) for rung in rungs)
 
 
 def test_times_per_unit_of_work_are_headed_so_and_stand_beside_those_of_a_call(study, rows):
@@ -332,7 +332,7 @@ def test_without_measurements_there_is_no_sentence_but_a_page():
     [(2.0, 2.0, "2"), (1.0, None, "> 1"), (2.0, None, "≥ 2"), (None, 0.5, "≤ 0.5"), (1.5, 2.0, "1.5 to 2")],
 )
 def test_a_claimed_ratio_in_words(least, most, words):
-    assert findings.claimed(claim("as claimed", least=least, most=most)) == words
+    assert findings.claimed_text(claim("as claimed", least=least, most=most)) == words
 
 
 def test_sentences_of_ladders_name_system_machine_and_interval():
