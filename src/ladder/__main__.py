@@ -33,7 +33,7 @@ def main(arguments=None):
     try:
         require_utf8(Path(__file__).absolute().parents[2], working_folder())
         # Jobs that time nothing share the lock, so that no job of any run works while another one takes samples.
-        with locks.timing_lock(shared=True) if is_job and not options.times else contextlib.nullcontext():
+        with locks.timing_lock(shared=True) if is_job and not options.times_cases else contextlib.nullcontext():
             options.run(options)
     except LadderError as error:
         print(f"ladder {options.verb}: {error}", file=sys.stderr)

@@ -191,16 +191,16 @@ def test_the_page_and_the_paper_in_docs_are_up_to_date():
 
 
 def test_another_measurement_text_or_code_outdates_the_documents(tmp_path, monkeypatch):
-    before = documents.inputs()
+    before = documents.inputs_digest()
     for name in ("results/published/new/samples.csv.gz", "paper/paper.tex"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("changed")
     with monkeypatch.context() as patch:
         patch.setattr(documents, "ROOT", tmp_path)
-        assert documents.inputs() != before
+        assert documents.inputs_digest() != before
     monkeypatch.setattr(documents.page, "fingerprint", lambda: "changed")
-    assert documents.inputs() != before
+    assert documents.inputs_digest() != before
 
 
 def test_another_publication_changes_the_readme(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from ladder.errors import LadderError
 from ladder.planning import slurm, status
 from ladder.records import runs
 from ladder.workflow import interruption, run
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 from planned import CLUSTER, experiment, job_of, planned, snakemake_workflow
 
 BLAS = {"one": experiment({"blas": {"threads": [1, 2]}})}
@@ -194,11 +194,14 @@ def test_another_handler_stays():
 
 
 def test_a_file_that_cannot_be_read_ends_the_run_and_a_defect_does_not():
-    with pytest.raises(SystemExit, match=r"^ladder: nowhere can't be read: No such file or directory.$"), ending_run():
+    with (
+        pytest.raises(SystemExit, match=r"^ladder: nowhere can't be read: No such file or directory.$"),
+        end_run_on_mistake(),
+    ):
         Path("nowhere").read_text(encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"^ladder: nowhere is full: "), ending_run("is full"):
+    with pytest.raises(SystemExit, match=r"^ladder: nowhere is full: "), end_run_on_mistake("is full"):
         Path("nowhere").read_text(encoding="utf-8")
-    with pytest.raises(KeyError), ending_run():
+    with pytest.raises(KeyError), end_run_on_mistake():
         {}["nowhere"]
 
 

@@ -50,15 +50,15 @@ def never_measured(results_of_machine):
         yield from wrapped(f"Never measured on {results_of_machine.machine}: {', '.join(names)}.")
 
 
-def campaigns_elsewhere(full, others):
-    """Yield lines on machines, {machine: Rankings}, whose campaigns have ratios that the full rankings lack."""
-    for ranking in full:
+def campaigns_elsewhere(rankings, others):
+    """Yield lines on machines, {machine: Rankings}, whose campaigns have ratios that these rankings lack."""
+    for ranking in rankings:
         if is_paired(ranking) or len(ranking.entries) == 1:
             continue
-        same = [
-            (name, other) for name, of_machine in others.items() for other in of_machine if other.sizes == ranking.sizes
+        same_sizes = [
+            (name, other) for name, items in others.items() for other in items if other.sizes == ranking.sizes
         ]
-        if names := [name for name, other in same if is_paired(other)]:
+        if names := [name for name, other in same_sizes if is_paired(other)]:
             sizes = " ".join(f"--size {name}={value}" for name, value in ranking.sizes.items())
             yield f"Campaigns on {enumerate_words(names)} measured these sizes in turns, for ratios without ~:"
             show = f"  {programs.own_command()} show {ranking.entries[0].case.workload}"

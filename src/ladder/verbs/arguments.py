@@ -34,12 +34,12 @@ def whole_number(text, minimum):
     return int(text)
 
 
-def at_least(minimum):
+def number_at_least(minimum):
     """The argparse type of numbers of at least `minimum`."""
     return lambda text: number(text, lambda value: value >= minimum, f"of at least {minimum}")
 
 
-def above(limit):
+def number_above(limit):
     """The argparse type of numbers above `limit`."""
     return lambda text: number(text, lambda value: value > limit, f"above {limit}")
 
@@ -141,19 +141,19 @@ def print_json(options, document):
 
     Every document has the verb's name as `verb` and a list `results`; what isn't known or finite is null.
     """
-    text = json.dumps({"verb": options.verb} | finite(document), indent=1, allow_nan=False) + "\n"
+    text = json.dumps({"verb": options.verb} | replace_nonfinite(document), indent=1, allow_nan=False) + "\n"
     if options.json == "-":
         print(text, end="")
     else:
         write_atomically(options.json, text)
 
 
-def finite(value):
+def replace_nonfinite(value):
     """A value for JSON, with None in place of numbers that aren't finite."""
     if isinstance(value, dict):
-        return {name: finite(each) for name, each in value.items()}
+        return {name: replace_nonfinite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
+        return [replace_nonfinite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from ladder.build import binaries, compilation, libraries
 from ladder.machine import nvidia
 from ladder.records import record
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 
 
 class Builds:
@@ -61,13 +61,13 @@ def note_case(wildcards):
     return record.from_path(wildcards.case)
 
 
-@ending_run()
+@end_run_on_mistake()
 def kernel_fingerprint(wildcards):
     """The fingerprint of the sources of a kernel."""
     return binaries.fingerprint(wildcards.workload, wildcards.variant)
 
 
-@ending_run()
+@end_run_on_mistake()
 def library_fingerprint(wildcards):
     """The fingerprint of the sources of a library."""
     return libraries.fingerprint(wildcards.workload, wildcards.variant)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ladder.machine import revision, variables
 from ladder.records import campaigns
 from ladder.workflow import deployment
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 
 # Settings of Bash that a user may have exported would affect every command: with noclobber no log can be overwritten.
 BASH_VARIABLES = ("BASH_ENV", "SHELLOPTS", "BASHOPTS", "CDPATH")
@@ -46,7 +46,7 @@ class Commands:
         return prelude + binding + nodes + self.ladder(verb, "$LADDER_WRAPPER_{resources.kind}")
 
 
-@ending_run()
+@end_run_on_mistake()
 def set_variables(plan, workflow):
     """Set the environment variables of this process that its jobs inherit.
 

@@ -13,7 +13,7 @@ from ladder.records import record
 from ladder.records.case import Case
 from ladder.records.files import require_utf8
 from ladder.workflow import deployment
-from ladder.workflow.mistakes import ending_run, stop
+from ladder.workflow.mistakes import end_run_on_mistake, stop
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def parse_case(workload, variant, path):
     return Case.parse(workload, variant, record.from_path(path))
 
 
-@ending_run("can't be used")
+@end_run_on_mistake("can't be used")
 def read(config, workflow, root):
     """The StudyPlan of a configuration before its defaults and Snakemake's workflow; `root` is the project's folder.
 
