@@ -24,7 +24,7 @@ from ladder.catalogue import traits, workloads
 from ladder.cuda import cublas, dependent_launch, gpus, tensor_map
 from ladder.devices import mpi
 from ladder.harness import environment
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 
 MULTIPROCESSORS = 132
@@ -309,6 +309,6 @@ def lines(case):
         steps = Steps.of(variant.setup(problem, **case.tuning))
         prepare, run = steps.by_phase()
         log += [f"prepares {name}" for name, _ in prepare] + [f"runs {name}" for name, _ in run]
-        in_order(steps.prepare)()
+        chain_steps(steps.prepare)()
         steps.timed()()
     return log

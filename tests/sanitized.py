@@ -20,7 +20,7 @@ from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.harness import validation, worker
 from ladder.harness.comparison import parse_key
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.records.case import Case
 
 DTYPES = ("float64", "float32")
@@ -180,7 +180,7 @@ def solve(case, round=0, data=None):
     begin(round)
     validation.poison(problem.outputs)
     steps = Steps.of(steps)
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
     return problem
 
 

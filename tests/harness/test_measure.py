@@ -346,7 +346,7 @@ def write(out, i):
 @pytest.mark.parametrize("statement", ["setup", pytest.param("run", marks=pytest.mark.slow)])
 def test_a_long_first_call_is_named_once(monkeypatch, capsys, statement):
     monkeypatch.setattr(first_calls, "PATIENCE", 0.2)
-    monkeypatch.setattr(first_calls, "reported", set())
+    monkeypatch.setattr(first_calls, "reported_cases", set())
     name = write_variant(f"slow_{statement}", **{statement: "time.sleep(0.3)"})
     measure_case(case_of(name), changes={"processes": 2, "most_processes": 2})
     sentence = f"gemm/{name} is still in its set-up or first call after 0.2 s: it compiles, computes or hangs."
@@ -569,7 +569,7 @@ def test_every_part_of_a_pass_starts_with_the_caches_of_a_timed_call(cache, expe
     )
     flush = (lambda: calls.append("flush")) if cache == "cold" else lambda: None
     job = SimpleNamespace(phase_passes=2)
-    times = worker.phases(device, [prepare, product, back], lambda: calls.append("reset"), flush, job)
+    times = worker.time_phases(device, [prepare, product, back], lambda: calls.append("reset"), flush, job)
     assert calls == ["reset", *expected, "transpose", *expected, "product", *expected, "back"] * 2
     assert times == {"phases": [{"transpose": 1.0, "product": 1.0, "back": 1.0}] * 2}
 

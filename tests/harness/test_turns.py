@@ -69,7 +69,7 @@ def steps(monkeypatch):
 
     monkeypatch.setattr(turns, "Worker", SimulatedWorker)
     monkeypatch.setattr(turns, "precompile", lambda *arguments: None)
-    monkeypatch.setattr(turns, "SETTLING", 0.0)
+    monkeypatch.setattr(turns, "SETTLING_SECONDS", 0.0)
     return steps
 
 
@@ -123,15 +123,15 @@ def test_the_energy_is_measured_in_the_first_turns_only(steps, monkeypatch):
 @pytest.mark.parametrize(("arrays", "sizes"), [(0, [1, 1, 1]), (1, [1, 1, 1]), (2, [2, 1]), (3, [3])])
 def test_a_group_holds_no_more_than_fits_into_memory(monkeypatch, arrays, sizes):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
-    memory = arrays * turns.ROOM * turns.bytes_of_arrays(CASES[0])
-    assert [len(group) for group in turns.groups(turns.in_turns(CASES, 1), None, memory)] == sizes
+    memory = arrays * turns.MEMORY_FACTOR * turns.bytes_of_arrays(CASES[0])
+    assert [len(group) for group in turns.group_processes(turns.turn_order(CASES, 1), None, memory)] == sizes
 
 
 def test_a_case_whose_launcher_waits_for_others_is_alone_in_its_group(monkeypatch):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
     host = turns.devices.of(CASES[0])
     monkeypatch.setattr(host, "can_start_together", lambda case, launcher: case.variant != "interchanged")
-    assert [*turns.groups(turns.in_turns(CASES, 1), None, 10**9)] == [[(0, case)] for case in CASES]
+    assert [*turns.group_processes(turns.turn_order(CASES, 1), None, 10**9)] == [[(0, case)] for case in CASES]
 
 
 def test_a_record_names_its_campaign_and_its_host(steps):

@@ -59,7 +59,7 @@ def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
         plan_experiment({name: {"threads": 1}})
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
     with pytest.raises(LadderError, match=r"elsewhere.py is 'cpu': it must be"):
-        preconditions.require_met(case, None)
+        preconditions.require_preconditions(case, None)
 
 
 def test_a_variant_that_is_not_utf8_is_refused_by_name(variant, tmp_path):

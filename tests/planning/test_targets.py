@@ -64,7 +64,7 @@ def test_a_case_with_more_cores_than_the_quota_is_skipped(monkeypatch, quota, re
     target = targets.this_machine({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
     assert (target.cores, reason_of(case_of("blas", threads=1), target)) == (1, reason)
     with pytest.raises(LadderError, match=f"uses 2 CPUs, .* a quota of {quota}"):
-        preconditions.require_met(case_of("blas", threads=2), None)
+        preconditions.require_preconditions(case_of("blas", threads=2), None)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ladder.catalogue import setup_arguments, traits, workloads
 from ladder.cuda import dependent_launch
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import dcgan
@@ -65,7 +65,7 @@ def has_failed(problem, round=0, precision="float32"):
 def run(problem, variant="host", **tuning):
     tuning |= {"threads": 2} if "threads" in setup_arguments.tunings("dcgan", variant) else {}
     steps = Steps.of(workloads.load_variant("dcgan", variant).setup(problem, **tuning))
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
 
 
 def draw(network_values, latents, channels, layer=by_definition, swapped=()):
@@ -145,7 +145,7 @@ def test_batches_of_a_group_share_the_first_layer(epilogue, monkeypatch):
     monkeypatch.setattr(on_host, "even_groups", lambda images, batch: groups)
     problem = problem_of(sizes_of(17), round=1)
     steps = on_host.setup(problem, threads=2, epilogue=epilogue)
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
     assert not has_failed(problem, round=1)
     phases = [name for name, _ in steps.run]
     assert [phases.count(name) for name in ("projection", "layer 1", "layer 2", "layer 4")] == [2, 2, 4, 4]
@@ -176,7 +176,7 @@ def test_pytorch_is_right_if_compiled(turned, torch_compiler):
     problem = problem_of(sizes_of(17, 64))
     steps = workloads.load_variant("dcgan", "pytorch").setup(problem, threads=1, batch=16, compiled="on", turned=turned)
     with torch_compiler.set_stance("fail_on_recompile"):
-        in_order([*steps.prepare, *steps.run])()
+        chain_steps([*steps.prepare, *steps.run])()
     assert not has_failed(problem)
 
 

@@ -16,7 +16,7 @@ from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import mlp
@@ -67,7 +67,7 @@ class Training:
         mlp.fill(self.problem.inputs, sizes, 0, digits)
         tuning |= {"threads": 1} if "threads" in setup_arguments.tunings("mlp", variant) else {}
         steps = workloads.load_variant("mlp", variant).setup(self.problem, **tuning)
-        self.run = in_order(Steps.of(steps).run)
+        self.run = chain_steps(Steps.of(steps).run)
 
     def epoch(self, round, run=None):
         mlp.fill(self.problem.inputs, self.sizes, round, self.digits)
@@ -294,7 +294,7 @@ def test_a_skipped_last_batch_is_detected(digits, exact, dtype):
     training = Training(digits, sizes, product="blas")
     steps = workloads.load_variant("mlp", "host").setup(training.problem, product="blas", threads=1)
     steps_of_batch = len(steps) // mlp.steps(sizes)
-    training.epoch(0, in_order(steps[:-steps_of_batch]))
+    training.epoch(0, chain_steps(steps[:-steps_of_batch]))
     assert "loss" in training.failed(0, exact(sizes)), "its loss is unwritten"
     training.problem.loss[-1] = exact(sizes)["loss"][0, -1]
     assert {"w1", "b1", "w2", "b2"} == training.failed(0, exact(sizes))

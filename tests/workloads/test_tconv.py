@@ -16,7 +16,7 @@ from ladder.build import binaries
 from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import tconv
@@ -121,7 +121,7 @@ def test_every_variant_is_right_on_the_host(variant, shape, dtype):
     problem = problem_of(shape, dtype, device=elementary.guarded_host())
     steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **ON_HOST[variant])
     steps = Steps.of(steps)
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
     assert failed_checks(problem) == set()
     assert elementary.are_whole(problem.device.guards)
 
@@ -222,7 +222,7 @@ def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
         shared_bytes = module.geometry(problem.sizes, **macros)[2] if hasattr(module, "geometry") else 0
         monkeypatch.setattr(cuda, "kernel", emulated_kernel(shared_bytes))
         steps = Steps.of(module.setup(problem, **tuning))
-        in_order([*steps.prepare, *steps.run])()
+        chain_steps([*steps.prepare, *steps.run])()
         assert failed_checks(problem, traits.precision(case)) == set(), shape
 
 

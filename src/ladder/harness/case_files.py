@@ -59,7 +59,7 @@ def provide_reference(case, say):
         name = datasets.name_of(case.workload, sizes)
         data = ["--data", f"{datasets.FOLDER}/{name}"] if name else []
         # In a process of its own, since the verb restarts itself in another environment.
-        line = [sys.executable, "-m", "ladder", "reference", case.workload, slug, *data, "--out", str(path)]
-        if processes.run(line).returncode:
+        command = [sys.executable, "-m", "ladder", "reference", case.workload, slug, *data, "--out", str(path)]
+        if processes.run(command).returncode:
             raise LadderError(f"The reference {path} of {case.key} could not be computed: see the sentence above.")
     return str(path)

@@ -17,8 +17,8 @@ from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible
 from ladder.harness.precompile import precompile
-from ladder.harness.preconditions import require_granted, require_met
-from ladder.harness.progress import Silence, percent
+from ladder.harness.preconditions import require_granted, require_preconditions
+from ladder.harness.progress import SilentProgress, percent
 from ladder.harness.workers import Worker
 from ladder.machine import description, identity, revision, variables
 from ladder.records import agreement, campaigns, record
@@ -105,10 +105,10 @@ def measure(
     `granted` is the number of cores that Snakemake grants the job; `prelude` holds the variables that a cluster node's
     prelude has set. `progress` shows the result of each process. Ctrl-C raises Interruption.
     """
-    progress = progress or Silence()
+    progress = progress or SilentProgress()
     require_granted(case, granted)
     soundness.require_sound(case)
-    require_met(case, reference)
+    require_preconditions(case, reference)
     sources, revision_before = fingerprint(case), revision.of_files(code(case))
     job = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them until then.
@@ -126,8 +126,8 @@ def measure(
     if ceilings is not None:
         require_plausible(case, results, cost_of_results(case, results), ceilings)
     source = {"sources": sources, "source": revision.combine(revision_before, revision.of_files(code(case)))}
-    place = {"machine": machine, "campaign": campaigns.of_run(), "description": description.describe()}
-    record.write(out, document | times | source | place)
+    origin = {"machine": machine, "campaign": campaigns.of_run(), "description": description.describe()}
+    record.write(out, document | times | source | origin)
 
 
 def collect(new_results, protocol, progress):

@@ -35,13 +35,15 @@ class RankingProgress(Progress):
             if case not in self.cases and ranking.results[case]:
                 self.cases.add(case)
                 _, label, median, _, rate, share, check = row(ranking, case, self.rate)
-                of_ceiling = f", {share} of the ceiling" * bool(share)
-                on = f" on {pluralize(case.threads, 'thread')}" if "threads" in case.tuning else ""
-                here = " here, but not in its untimed check" * (case in ranking.warnings)
+                share_text = f", {share} of the ceiling" * bool(share)
+                threads_text = f" on {pluralize(case.threads, 'thread')}" if "threads" in case.tuning else ""
+                note = " here, but not in its untimed check" * (case in ranking.warnings)
                 result = (
-                    f"right{on}{here}, with a largest error of {check} of its bound" if check != UNCHECKED else check
+                    f"right{threads_text}{note}, with a largest error of {check} of its bound"
+                    if check != UNCHECKED
+                    else check
                 )
-                self.say(f"{label}: {median}, {rate}{of_ceiling}; {result}.")
+                self.say(f"{label}: {median}, {rate}{share_text}; {result}.")
         if (count := ranking.processes) > self.processes and count > 1:
             self.processes = count
             state, target = ranking.state(ranking.precision()), ranking.state(ranking.limits.detect)

@@ -58,7 +58,7 @@ class Steps:
 
     def timed(self) -> Callable[[], object]:
         """One function that runs all timed steps."""
-        return self.at_once or in_order(self.run)
+        return self.at_once or chain_steps(self.run)
 
     def by_phase(self) -> list[list[tuple[str, Callable[[], object]]]]:
         """The steps that have a phase: two lists, of `prepare` and of `run`."""
@@ -70,7 +70,7 @@ def is_phase(step: Any) -> bool:
     return isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str | None) and callable(step[1])
 
 
-def in_order(steps: Sequence[tuple[str | None, Callable[[], object]]]) -> Callable[[], object]:
+def chain_steps(steps: Sequence[tuple[str | None, Callable[[], object]]]) -> Callable[[], object]:
     """One function that runs all steps in order."""
     calls = [step for _, step in steps]
     if len(calls) == 1:

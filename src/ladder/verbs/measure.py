@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ladder.errors import pluralize
 from ladder.harness.measure import Interruption, measure
-from ladder.harness.progress import Progress, Silence
+from ladder.harness.progress import Progress, SilentProgress
 from ladder.machine import description, processes, programs, variables
 from ladder.planning import configuration
 from ladder.records.case import Case
@@ -48,7 +48,7 @@ def run(options):
             options.granted,
             options.launcher,
             variables.of_prelude() if options.prelude else {},
-            progress=Silence() if is_job else Progress(),
+            progress=SilentProgress() if is_job else Progress(),
         )
     except Interruption as interruption:
         if is_job or not interruption.results:

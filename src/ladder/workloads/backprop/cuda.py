@@ -13,7 +13,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.backprop import reference
 from ladder.workloads.mlp import products
 
@@ -30,7 +30,7 @@ def setup(problem: Problem, *, product: str, graph: Literal["off", "on"] = "on")
     steps = list(Epoch(problem, products.of(product)).steps())
     if graph == "off":
         return steps
-    return Steps(steps, at_once=cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps(steps, at_once=cuda.capture(chain_steps(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
 
 
 class Epoch:

@@ -18,7 +18,7 @@ from ladder import cuda
 from ladder.build import binaries
 from ladder.errors import LadderError
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.backprop import reference
 
 DEVICE = "cuda"
@@ -67,7 +67,7 @@ def setup(
     steps = list(epoch(problem, tiling, "_tf32" if math == "tf32" and problem.error.itemsize == 4 else ""))
     if graph == "off":
         return steps
-    return Steps(steps, at_once=cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps(steps, at_once=cuda.capture(chain_steps(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
 
 
 def default_tiling(sizes):

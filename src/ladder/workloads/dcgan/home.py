@@ -30,7 +30,7 @@ from ladder.cuda.trace import Recorder
 from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.dcgan import gpu
 from ladder.workloads.dcgan.batches import SCHEDULES, images_of, length
 
@@ -176,14 +176,14 @@ class GpuShare:
             group_steps = generator.steps(self.latents[images_of(group)], pictures)
             copy_stream = self.copy_stream if self.is_hidden else stream
             for images, steps, slot in zip(group, group_steps, group_slots, strict=True):
-                yield Batch(images, number, in_order(steps), slot, stream, copy_stream)
+                yield Batch(images, number, chain_steps(steps), slot, stream, copy_stream)
 
     def load(self, network, graph):
         """Copy the network to the GPU, prepare its layers, and capture the call if `graph` is set."""
         with self.device:
             self.network.set(network)
             for generator in self.generators:
-                in_order(generator.prepare)()
+                chain_steps(generator.prepare)()
             cuda.synchronize()
             if graph and self.call == self.enqueue:
                 self.call = cuda.capture(self.enqueue, self.streams[0])

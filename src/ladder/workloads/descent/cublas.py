@@ -17,7 +17,7 @@ from ladder import cuda
 from ladder.cuda.cublas import bind, call, pointer, scalar_pointer, use_current_stream
 from ladder.cuda.cublas import handle as host_scalar_handle
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import in_order
+from ladder.harness.steps import chain_steps
 from ladder.workloads.gemv import cublas as gemv
 
 DEVICE = "cuda"
@@ -121,7 +121,7 @@ def setup(
 
     def in_current_stream(calls):
         functions = [lambda: use_current_stream(device_scalar_handle()), *calls]
-        return in_order([(None, function) for function in functions])
+        return chain_steps([(None, function) for function in functions])
 
     start, iterate = in_current_stream(start_calls), in_current_stream(iteration_calls * per_launch)
     if graph == "on":

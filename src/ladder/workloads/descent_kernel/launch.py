@@ -10,7 +10,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.errors import LadderError
-from ladder.harness.steps import in_order
+from ladder.harness.steps import chain_steps
 from ladder.workloads.descent_kernel import ALPHA
 from ladder.workloads.descent_kernel.passes import lengths, load_of
 
@@ -97,7 +97,7 @@ class LinearIndex:
             arguments = (terms, out, np.uint32(rows), np.uint32(columns))
             passes.append((f"of {columns}", self.launch_threads(rows * length, "reduction", *arguments)))
             terms, columns = out, length
-        return in_order(passes)
+        return chain_steps(passes)
 
     def gemv(self, matrix, x, y):
         """y = matrix x, a block per row."""

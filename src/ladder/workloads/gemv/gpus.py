@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 from ladder import cuda
 from ladder.errors import LadderError
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.gemv.cublas import product
 from ladder.workloads.gemv.ranks import partition
 
@@ -121,7 +121,7 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         run += [*(separate if chunks == 1 else overlapped), ("gather", gather)]
     at_once = None
     if graph == "on":
-        at_once = in_order(synchronized([("graph", cuda.capture(in_order(run), rank.stream))]))
+        at_once = chain_steps(synchronized([("graph", cuda.capture(chain_steps(run), rank.stream))]))
     return Steps(synchronized(run), synchronized(prepare), at_once=at_once)
 
 
