@@ -153,7 +153,7 @@ def test_the_harness_of_every_measurement_counts():
         if isinstance(node, imports.Definition)
         for name in syntax.bound_names(node.node)
     }
-    expected = {"environment.of_worker", "host.Host", "caches.flusher", "worker.sample"}
+    expected = {"environment.of_worker", "host.Host", "caches.flusher", "worker.take_samples"}
     expected |= {
         "validation.compare",
         "validation.poison",
