@@ -170,7 +170,7 @@ def test_the_readme_says_what_was_published():
 
 
 def test_the_readmes_accuracy_is_the_lowest_after_the_last_epoch(tmp_path, monkeypatch):
-    machine, experiment = readme.LEARNING
+    machine, experiment = readme.ACCURACY_SOURCE
     curve = "machine,experiment,layers,epochs,epoch,accuracy\n"
     for epoch, accuracy in ((1, 0.5), (2, 0.95), (2, 0.9321)):
         curve += f"{machine},{experiment},784-10,2,{epoch},{accuracy}\n"

@@ -99,9 +99,9 @@ def draw(study):
     columns = balance_columns(all_panels)
     height = max(sum(MARGIN + ROW_HEIGHT * len(panel.rungs) for panel in column) for column in columns)
     figure = layout.new_figure(height + 0.2)
-    for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
-        ratios_of_heights = [MARGIN + ROW_HEIGHT * len(panel.rungs) for panel in column]
-        axes = part.subplots(len(column), 1, squeeze=False, height_ratios=ratios_of_heights)[:, 0]
+    for subfigure, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
+        height_ratios = [MARGIN + ROW_HEIGHT * len(panel.rungs) for panel in column]
+        axes = subfigure.subplots(len(column), 1, squeeze=False, height_ratios=height_ratios)[:, 0]
         for panel, panel_axes in zip(column, axes, strict=True):
             fill(panel_axes, panel, looks)
     entries = [Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=name) for name, (c, m) in looks.items()]
@@ -122,12 +122,12 @@ def balance_columns(all_panels):
 def fill(axes, panel, looks):
     """A ladder's rungs from the top down, with their intervals."""
     values = []
-    for at, by_machine in enumerate(panel.rungs.values()):
+    for y, by_machine in enumerate(panel.rungs.values()):
         for machine, ratio in by_machine.items():
             colour, marker = looks[machine]
             if ratios.is_bounded(ratio.low, ratio.high):
-                axes.plot([ratio.low, ratio.high], [at, at], color=colour, linewidth=0.8, zorder=1)
-            axes.plot([ratio.value], [at], marker=marker, color=colour, markersize=3.5, linestyle="")
+                axes.plot([ratio.low, ratio.high], [y, y], color=colour, linewidth=0.8, zorder=1)
+            axes.plot([ratio.value], [y], marker=marker, color=colour, markersize=3.5, linestyle="")
             values.append(ratio.value)
     axes.axvline(1, color=theme.GREY, linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(panel.rungs)), list(panel.rungs))

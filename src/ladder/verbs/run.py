@@ -86,10 +86,8 @@ def limits(options):
     from ladder.harness.ranking import QUICK, Limits
 
     base = QUICK if options.quick else Limits()
-    named = {"samples": options.samples, "detect": options.detect, "cap": options.cap}
-    changed = replace(base, **{name: value for name, value in named.items() if value is not None})
+    overrides = {"samples": options.samples, "detect": options.detect, "cap": options.cap}
+    limits = replace(base, **{name: value for name, value in overrides.items() if value is not None})
     if options.processes:
-        changed = replace(
-            changed, most_processes=options.processes, processes=min(changed.processes, options.processes)
-        )
-    return changed
+        limits = replace(limits, most_processes=options.processes, processes=min(limits.processes, options.processes))
+    return limits

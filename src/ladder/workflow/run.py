@@ -111,7 +111,7 @@ class Run:
 
     def require_cluster(self):
         """Before submitting to a cluster: raise LadderError if all jobs would fail, cancel jobs of an earlier run."""
-        site, kinds = self.plan.site, self.plan.targets
+        site, targets_by_kind = self.plan.site, self.plan.targets
         cases = [case_of(job.wildcards) for job in self.measuring_jobs()]
         if not cases:
             return
@@ -127,7 +127,8 @@ class Run:
             return
         slurm.refuse_arrays(self.workflow.executor_settings)
         used = [self.plan.target_of(case) for case in cases]
-        slurm.require_accepted(site, targets.site_path(), [kind for kind in kinds if kinds[kind] in used])
+        used_kinds = [kind for kind, target in targets_by_kind.items() if target in used]
+        slurm.require_accepted(site, targets.site_path(), used_kinds)
         if stray := slurm.cancel_stray():
             print(f"ladder: cancelled the Slurm jobs of an earlier run: {', '.join(stray)}.", file=sys.stderr)
 

@@ -123,8 +123,8 @@ def read(config, workflow, root):
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
     site = targets.site() if is_on_cluster else None
     # At most the cores that Snakemake may use.
-    kinds = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
-    every_case = plan.plan(config, kinds)
+    targets_by_kind = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
+    every_case = plan.plan(config, targets_by_kind)
     cases = every_case if config["measure"] else plan.skip_unmeasured(every_case)
     machines, image = plan.published_folders(config["published"]), deployment.image(workflow, config)
-    return StudyPlan(config, site, kinds, every_case, cases, machines, Path(root), image)
+    return StudyPlan(config, site, targets_by_kind, every_case, cases, machines, Path(root), image)

@@ -36,11 +36,11 @@ def bands(figure, counts, max_columns=3, inches=None, widths=None):
     columns = min(len(counts), max_columns) if is_single else 1
     inches = inches or {name: -(-count // 3) for name, count in counts.items()}
     heights = None if columns > 1 else list(inches.values())
-    parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
+    subfigures = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
     names, panels = wrap_names(counts, 84 // columns), {}
-    for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):
-        headline(part, name)
-        grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False, width_ratios=widths)
+    for subfigure, name, (machine, count) in zip(subfigures.flat, names, counts.items(), strict=False):
+        headline(subfigure, name)
+        grid = subfigure.subplots(-(-count // 3), min(count, 3), squeeze=False, width_ratios=widths)
         panels[machine] = list(grid.flat[:count])
         for axes in grid.flat[count:]:
             axes.set_axis_off()
@@ -69,9 +69,9 @@ def wrap_names(names, width):
     return [text + "\n " * (breaks - text.count("\n")) for text in lines]
 
 
-def headline(part, machine):
+def headline(subfigure, machine):
     """Write a machine's name above its part of a figure."""
-    part.suptitle(mark_published(machine), x=0.01, ha="left", weight="bold")
+    subfigure.suptitle(mark_published(machine), x=0.01, ha="left", weight="bold")
 
 
 def mark_published(text):

@@ -145,10 +145,10 @@ class ChapterStudy:
         """
         selection = as_selection(selection)
         if selection.phases:
-            phases = self.phases(selection, outside=False if selection.others else None)
+            phases = self.phases(selection, outside=False if selection.exclude else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
                 return queries.NO_ROWS
-            return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.others])
+            return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.exclude])
         calls = self.calls(selection)
         return queries.of_processes(calls, selection.column) if selection.column else calls
 

@@ -130,14 +130,14 @@ class Line:
 class Selection:
     """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source.
 
-    With `phases` it is these phases added up, or all `others` of the calls; with a `column` its seconds are in that.
+    With `phases` it is their sum or, with `exclude`, that of all others of the calls; `column` is that of its seconds.
     """
 
     line: str
     source: str | None = None
     tuning: dict = field(default_factory=dict)
     phases: tuple[str, ...] = ()
-    others: bool = False
+    exclude: bool = False
     column: str = ""
 
     def with_tuning(self, **tuning):
@@ -150,7 +150,7 @@ class Selection:
 
     def without(self, *phases):
         """All phases of the calls but these."""
-        return replace(self, phases=phases, others=True)
+        return replace(self, phases=phases, exclude=True)
 
     def with_column(self, column):
         """The seconds in another column, such as those of a process's start."""
