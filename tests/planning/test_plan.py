@@ -434,7 +434,7 @@ def test_published_machines_are_found_by_name(tmp_path, monkeypatch):
     assert plan.published_folders(["box"]) == ["box", "campaigns/a", "campaigns/b"]
     with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
         plan.published_folders(["box", "empty"])
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path.parents[1]))
+    monkeypatch.setenv(published.PROJECT_VARIABLE, str(tmp_path.parents[1]))
     (tmp_path.parents[1] / "own/results/published/box").mkdir(parents=True)
     monkeypatch.chdir(tmp_path.parents[1] / "own")
     Path("results/published/box/machine.json").touch()

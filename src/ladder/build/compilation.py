@@ -34,7 +34,7 @@ def is_needed(case: Case) -> bool:
 
 def compiled_sources(case: Case) -> list[Path]:
     """The sources of a case's workload and variants that import Numba."""
-    return [path for path in sources.code(case) if path.suffix == ".py" and imports_numba(path)]
+    return [path for path in sources.code_paths(case) if path.suffix == ".py" and imports_numba(path)]
 
 
 @functools.cache

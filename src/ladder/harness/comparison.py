@@ -221,5 +221,5 @@ def document(comparison):
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),
-        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code(case)]),
+        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code_paths(case)]),
     }

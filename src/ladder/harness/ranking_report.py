@@ -137,5 +137,5 @@ def session_document(ranking, rate, was_interrupted, sweep=None):
         "sweep": sweep and document(sweep, rate),
         "interrupted": was_interrupted,
         "description": description.describe(),
-        "source": revision.of_files([path for case in ranking.measured for path in sources.code(case)]),
+        "source": revision.of_files([path for case in ranking.measured for path in sources.code_paths(case)]),
     }

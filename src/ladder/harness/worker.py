@@ -22,7 +22,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import blame, datasets, traits, workloads, wrong_results
+from ladder.catalogue import code_errors, datasets, traits, workloads, wrong_results
 from ladder.catalogue.declarations import Declarations
 from ladder.errors import LadderError
 from ladder.harness import crashes, curves, traces, validation
@@ -125,7 +125,9 @@ def refusal_of_system(error):
 
 def report_crash(send, error, path):
     """Send the error that has stopped the variant in the file `path`, and its traceback."""
-    sentence = f"{blame.sentence(error, 'The variant', path)}.{blame.advice_on_import(error, is_variant=True)}"
+    sentence = (
+        f"{code_errors.describe(error, 'The variant', path)}.{code_errors.advice_on_import(error, is_variant=True)}"
+    )
     send(json.dumps({"error": sentence, "traceback": crashes.traceback_of(error, path)}))
 
 
@@ -194,7 +196,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
 
     def require_refusal(outputs, check_inputs=staged):
         """Corrupt `outputs` in place, and refuse a user's own `check` that still accepts them."""
-        if problem.outputs and inspect.isfunction(workload.check) and workloads.is_users(case.workload):
+        if problem.outputs and inspect.isfunction(workload.check) and workloads.is_user_workload(case.workload):
             wrong_results.corrupt(outputs)
             results = workload.check(case.sizes, check_inputs, outputs, 0, data, reference, precision)
             if all(check.passed for check in results[0]):

@@ -100,7 +100,7 @@ def cases(name: str, experiment: Mapping[str, Any]) -> list[Case]:
         every_environment = list(grid(experiment.get("environment", {})))
         for sizes in every_size:
             datasets.files_of(workload, sizes)  # raises LadderError if nothing makes the data
-        trial.require(workload, every_size[0])
+        trial.require_valid(workload, every_size[0])
         for variant, tunings in experiment["variants"].items():
             if tunings is None:  # dropped by an overriding configuration
                 workloads.variant_path(workload, variant)  # raises LadderError if there is no such variant

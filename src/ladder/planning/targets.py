@@ -131,7 +131,7 @@ def part_of_node(target: Target) -> dict[str, Any]:
 
 def site_path() -> Path:
     """The path of the cluster's description: that in the variable LADDER_SITE, else cluster/site.yaml."""
-    return locations.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
+    return locations.expand_home(os.environ.get(SITE_VARIABLE, SITE))
 
 
 def site(path: Path | None = None) -> dict[str, dict[str, Any] | str | None] | None:

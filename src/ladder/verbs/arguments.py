@@ -115,7 +115,7 @@ def data_paths(folder, *cases):
 
     for case in cases:
         soundness.require_sound(case)
-        trial.require(case.workload, case.sizes)
+        trial.require_valid(case.workload, case.sizes)
     names = {datasets.name_of(case.workload, case.sizes) for case in cases} - {None}
     return {name: f"{folder}/{name}" for name in names}
 

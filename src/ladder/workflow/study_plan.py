@@ -118,7 +118,7 @@ def read(config, workflow, root):
     config = configuration.validate(config)
     deployment.require_usable(workflow, config)
     locations.search_folders(config["variant_folders"])
-    published.also_search(root)
+    published.search_project(root)
     # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
     site = targets.site() if is_on_cluster else None
