@@ -563,7 +563,7 @@ def test_preparation_follows_the_inputs_and_is_a_phase():
 @pytest.mark.parametrize(("cache", "expected"), [("cold", ["flush"]), ("warm", [])])
 def test_every_part_of_a_pass_starts_with_the_caches_of_a_timed_call(cache, expected):
     calls = []
-    device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, by_rank=lambda: [])
+    device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, seconds_by_rank=lambda: [])
     prepare, product, back = (
         [(name, lambda name=name: calls.append(name))] for name in ("transpose", "product", "back")
     )

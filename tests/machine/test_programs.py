@@ -77,7 +77,7 @@ def test_programs_whose_output_is_read_are_not_translated(greeting, tmp_path):
     executable = hashlib.sha256(GREETING.encode()).hexdigest()
     digest = hashlib.sha256(json.dumps([greeting, executable, f"{greeting}\n", []]).encode()).hexdigest()
     assert libraries.host_label() == f"host-{digest[:12]}"
-    assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"], tmp_path / "any.o").strip() == greeting
+    assert libraries.run_compiler(tmp_path / "any.c", ["gcc", "any.c"], tmp_path / "any.o").strip() == greeting
     assert slurm.run("sbatch").stdout.strip() == greeting
     assert proof.output("pdfinfo").strip() == greeting
     assert compiler.compile_with_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")

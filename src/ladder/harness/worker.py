@@ -64,10 +64,10 @@ def main():
         report_faults(job.fault_report)
         case = Case.parse(job.workload, job.variant, job.case)
         path = workloads.variant_path(case.workload, case.variant)
-        compiled = compilation.counter(case)
+        compiled = compilation.compilation_counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
-        compilation.load(case)
+        compilation.load_numba(case)
         device.start(case)
         if device.is_first():
             send(json.dumps({"ready": True}))
@@ -147,7 +147,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     precision = traits.precision(case)
     problem = make_problem(workload, case, device, variant)
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
-    staged = device.staging(inputs)
+    staged = device.staging_arrays(inputs)
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
     is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
     intact = staged if is_compared and staged is not inputs else {}
@@ -348,7 +348,7 @@ def phases(device, parts, reset, flush, job):
             flush()
             for name, step in steps:
                 seconds[name] = seconds.get(name, 0.0) + device.stopwatch(step)
-                rank_seconds[name] = device.by_rank()
+                rank_seconds[name] = device.seconds_by_rank()
         passes.append(seconds)
         by_rank.append(rank_seconds)
     return {"phases": passes} | ({"by_rank": by_rank} if any(any(ranks.values()) for ranks in by_rank) else {})
