@@ -238,15 +238,15 @@ def test_a_record_of_another_campaign_commit_or_host_is_not_published(steps, cap
 
 
 def test_a_campaign_is_continued_until_it_is_published(steps):
-    name = campaigns.current(about())
+    name = campaigns.name_to_continue(about())
     assert name.startswith("here_")
     campaigns.begin("here_1", about())
-    assert campaigns.current(about()) == "here_1"
+    assert campaigns.name_to_continue(about()) == "here_1"
     for key, other in {"commit": "1" * 40, "host": "0" * 12, "gpus": ["0" * 12], "machine": "there"}.items():
-        assert campaigns.current(about() | {key: other}) != "here_1"
+        assert campaigns.name_to_continue(about() | {key: other}) != "here_1"
     measure("here_1")
     publish("here_1")
-    assert campaigns.current(about()) != "here_1"
+    assert campaigns.name_to_continue(about()) != "here_1"
 
 
 def test_an_invalid_name_of_a_campaign_is_refused(monkeypatch):

@@ -301,7 +301,7 @@ def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, ends, wor
 
 
 def test_a_claim_of_every_kind_has_an_explanation_of_every_verdict():
-    for verdict in set(claims.WORDS) - {"not tested"}:
+    for verdict in set(claims.VERDICTS) - {"not tested"}:
         for least, most in [(1.0, 1.0), (1.0, None), (None, 1.0), (2.0, 2.0), (None, 5.0)]:
             assert explanations.explanation(claim(verdict, 2.0, least, most)).endswith(".")
 

@@ -206,7 +206,7 @@ def answer(verdict):
     if verdict.outcome == UNDECIDED:
         return "A and B do not differ significantly"
     if verdict.outcome == EQUAL:
-        return f"A is equal to B within {verdict.within} %"
+        return f"A is equal to B within {verdict.equal_percent} %"
     return f"A is {digits(max(verdict.ratio, 1 / verdict.ratio))} × {verdict.outcome} than B"
 
 

@@ -95,7 +95,7 @@ def ratio_cells(ranking, case):
 def verdict_words(verdict):
     """A verdict in words: how many times faster or slower; if undecided, what would have been detected."""
     if verdict.outcome == EQUAL:
-        return f"equal within {verdict.within} %"
+        return f"equal within {verdict.equal_percent} %"
     if verdict.outcome == UNDECIDED:
         if verdict.detectable >= 1:
             return verdict.outcome

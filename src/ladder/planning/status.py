@@ -67,7 +67,7 @@ def cases_of(planned: Sequence[PlannedCase], records: Iterable[str] = ()) -> lis
 
 def log_of(machine: str, key: str) -> str:
     """The path of the log of a case's job."""
-    return f"results/logs/measure/{machine}/{record.in_path(key)}.log"
+    return f"results/logs/measure/{machine}/{record.escape_commas(key)}.log"
 
 
 def modified_ns(path: Path | str) -> int:

@@ -175,7 +175,7 @@ def median_rank(n: int, level: float) -> int:
 def rank_of(ways: Iterable[int], total: int, level: float) -> int:
     """Largest k with 2 P(count < k) <= 1 - level, where `ways[c]` of `total` outcomes give the count c."""
     allowed = int((1 - level) / 2 * 2**53) * total >> 53  # in integers, because 2**n exceeds a float for many values
-    return next(k for k, below in enumerate(accumulate(ways)) if below > allowed)
+    return next(k for k, cumulative in enumerate(accumulate(ways)) if cumulative > allowed)
 
 
 def require_level(level: float) -> float:

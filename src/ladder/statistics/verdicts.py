@@ -46,7 +46,7 @@ class Verdict:
     detectable: float
 
     @property
-    def within(self) -> int | None:
+    def equal_percent(self) -> int | None:
         """The per cent within which the two are equal, a whole number; None beyond MARGIN."""
         return equal_within(self.low, self.high)
 

@@ -60,7 +60,7 @@ def set_variables(plan, workflow):
     os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{plan.root}/src"}
     os.environ |= {"PYTHONSAFEPATH": variables.FIXED["PYTHONSAFEPATH"]}
     if workflow.is_main_process:
-        os.environ[campaigns.VARIABLE] = campaigns.name_of()
+        os.environ[campaigns.VARIABLE] = campaigns.new_name()
     if plan.image:
         deployment.bind_folders(plan.root)
     # The verbs that the rules start end when this process ends. On a node it is the Snakemake that runs the job there.

@@ -73,7 +73,7 @@ class StudyPlan:
 
     def planned_case(self, wildcards):
         """The case of a record's path; ends the run if it isn't in the plan."""
-        key = "/".join([wildcards.workload, wildcards.variant, record.from_path(wildcards.case)])
+        key = "/".join([wildcards.workload, wildcards.variant, record.restore_commas(wildcards.case)])
         if key not in self.protocols:
             stop(
                 f"{key} is not a case of this configuration: `python -m ladder list` prints its cases; add other "
@@ -103,7 +103,7 @@ def case_of(wildcards):
 @functools.cache
 def parse_case(workload, variant, path):
     """The case of a record's path; cached, because many functions parse the same wildcards."""
-    return Case.parse(workload, variant, record.from_path(path))
+    return Case.parse(workload, variant, record.restore_commas(path))
 
 
 @ending_run("can't be used")
