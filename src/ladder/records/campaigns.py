@@ -26,7 +26,7 @@ IDENTITY_KEYS = ("machine", "commit", "dirty", "host", "gpus")  # in which a cam
 
 
 def new_name(identity: Mapping[str, Any] | None = None) -> str:
-    """A new campaign's name, by the second in which it begins and by a digest of `identity`, a dict of IDENTITY_KEYS."""
+    """A new campaign's name, by the second in which it begins and a digest of `identity`, a dict of IDENTITY_KEYS."""
     timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
     return f"{identity['machine']}_{timestamp}_{documents.digest(identity)[:6]}" if identity else timestamp
 

@@ -50,8 +50,8 @@ def replicated_machine(chapter, role):
     """The name of the machine on which verdicts about a role rest, None without one.
 
     If the role's machine has fewer than MIN_CAMPAIGNS full campaigns of some case of the role, another published
-    machine with as many cores and GPUs that has so many of all replaces it. A case of which no machine has a full campaign,
-    because its processes take too long, doesn't count.
+    machine with as many cores and GPUs that has so many of all replaces it. A case of which no machine has a full
+    campaign, because its processes take too long, doesn't count.
     """
     own = chapter.machines[role]
     machines = [chapter.study.of(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]

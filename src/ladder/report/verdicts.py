@@ -118,7 +118,7 @@ def replicated(verdicts):
 
 
 def with_full_campaigns(verdicts):
-    """How many decided verdicts rest on MIN_PROCESSES or more of each side in every campaign, as `80 of 96`, or None."""
+    """How many decided verdicts rest on MIN_PROCESSES of each side or more in each campaign, as `80 of 96`; or None."""
     answers = [
         claim.answer for *_, claim in verdicts if claim.answer.verdict not in (claims.UNDECIDED, claims.NOT_TESTED)
     ]
