@@ -15,7 +15,7 @@ from ladder.harness import measure, worker
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.store import collect, stored
+from ladder.store import collect, table_files
 
 HOST = devices.load("host")
 WORKLOAD = """
@@ -95,7 +95,7 @@ def test_facts_are_in_record_and_table_and_determine_the_cost():
     assert (result["cost"]["flops"], result["cost"]["bytes"]) == (7, 75)
     planned = {"key": case.key, "machine": "here", "left_out": None, "sources": result["sources"]}
     collect.collect({"experiment": "one", "cases": [planned]}, "tables", [])
-    samples = stored.load("tables")["samples"]
+    samples = table_files.load("tables")["samples"]
     assert set(zip(samples["steps"], samples["least"], samples["flops"], strict=True)) == {(7, 70, 7)}
     assert samples["steps"].dtype == np.int64
     assert json.loads(Path(path).read_text(encoding="utf-8"))["processes"][0]["facts"]["steps"] == 7

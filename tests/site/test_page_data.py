@@ -107,7 +107,7 @@ def test_a_source_says_when_and_by_which_processors(study):
 
 
 def test_the_file_of_a_new_case_is_its_record():
-    study = made_chapters.study("gemv").of(None)
+    study = made_chapters.study("gemv").for_machine(None)
     study = replace(study, descriptions={name: made_up.description() for name in study.machines()})
     assert [source["file"] for source in sources.rows(study)] == [None] * len(study.machines())
 

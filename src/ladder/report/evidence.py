@@ -27,7 +27,7 @@ def of_campaigns(chapter):
     """The chapter's study of campaigns: each role is that of `replicated_machine`."""
     other = of_own_campaigns(chapter)
     machines = {role: replicated_machine(other, role) for role in other.machines}
-    other.machines = {role: other.study.of(name) for role, name in machines.items()}
+    other.machines = {role: other.study.for_machine(name) for role, name in machines.items()}
     return other
 
 
@@ -42,7 +42,7 @@ def of_own_campaigns(chapter):
     names = {role: name + PUBLISHED if name in replaced else name for role, name in names.items()}
     other = copy.copy(chapter)
     other.study, other.frames = study, {}
-    other.machines = {role: study.of(name) for role, name in names.items()}
+    other.machines = {role: study.for_machine(name) for role, name in names.items()}
     return other
 
 
@@ -54,7 +54,7 @@ def replicated_machine(chapter, role):
     campaign, because its processes take too long, doesn't count.
     """
     own = chapter.machines[role]
-    machines = [chapter.study.of(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]
+    machines = [chapter.study.for_machine(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]
     alike = [machine for machine in machines if machine.description and size(machine) == size(own)]
     candidates = chapter.needs[role].machines(alike, chapter.sources)
     counts_of = {machine.subject: full_campaigns(chapter, role, machine) for machine in candidates}

@@ -24,7 +24,7 @@ def below(ranking):
 
 def files(machine, entry):
     """The files of an entry's samples, each with words on when they were measured."""
-    if entry.rows["origin"].iloc[0] == results.RECORDED:
+    if entry.rows["origin"].iloc[0] == results.FROM_RECORDS:
         return [record.path_of(machine, entry.case.key)]
     folders = [campaigns.PUBLISHED / name for name in study.by_campaign(entry.rows) if name]
     return [file(folder) for folder in folders or [data_package.ROOT / machine]]
@@ -32,7 +32,7 @@ def files(machine, entry):
 
 def file(folder):
     """The file of a published folder's samples, with words on when they were measured."""
-    when = data_package.when(data_package.about(folder))
+    when = data_package.date_in_words(data_package.publication(folder))
     return f"{folder.as_posix()}/samples.csv.gz" + (f" ({when})" if when else "")
 
 

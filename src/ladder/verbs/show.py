@@ -18,9 +18,9 @@ def add_arguments(parser):
 
 def run(options):
     stored = results.load(options.workload, options.machine)
-    filters = parse_filters(options.size, results.names(stored.values()), options.workload)
+    filters = parse_filters(options.size, results.parameter_names(stored.values()), options.workload)
     rankings = {machine: ranking.rankings(each, filters, options.all) for machine, each in stored.items()}
-    results.require_some(rankings, filters, options.workload)
+    results.require_matches(rankings, filters, options.workload)
     if options.json:
         documents = [ranking_text.document(each) for of_machine in rankings.values() for each in of_machine]
         print_json(options, {"workload": options.workload, "results": documents})

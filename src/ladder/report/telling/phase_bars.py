@@ -48,5 +48,5 @@ def bar(study, name, selection, with_before):
         "high": 1e3 * case.high,
         "converged": case.converged,
         "times": parts(rows, study.phases(selection)),
-        "text": formats.time(case.median) + (f" + {formats.time(queries.middle(before))}" if len(before) else ""),
+        "text": formats.time(case.median) + (f" + {formats.time(queries.median_time(before))}" if len(before) else ""),
     }
