@@ -24,11 +24,11 @@ def test_the_command_of_ladder_is_one_that_the_shell_finds(monkeypatch, tmp_path
     monkeypatch.chdir(tmp_path)
     for path, command in ((script, "ladder"), (other, ".venv/bin/ladder")):
         monkeypatch.setenv("PATH", str(path.parent))
-        assert programs.own_command() == command
+        assert programs.ladder_command() == command
     monkeypatch.chdir(other.parent)
-    assert programs.own_command() == str(script)
+    assert programs.ladder_command() == str(script)
     script.unlink()
-    assert programs.own_command() == f"{script.with_name('python')} -m ladder"
+    assert programs.ladder_command() == f"{script.with_name('python')} -m ladder"
 
 
 # A program that prints in the user's language, which it determines like gettext, and creates the file of option -o.

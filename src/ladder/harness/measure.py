@@ -167,6 +167,6 @@ def document_of(case, results, protocol, variables_of_worker):
         "converged": is_converged(results, protocol),
         "host": identity.host(),
         "gpus": sorted({gpu for result in results for gpu in identity.gpus(result["threads"])}),
-        "environment": variables.for_record(variables_of_worker),
+        "environment": variables.variables_to_record(variables_of_worker),
         "slurm": description.slurm(),
     }

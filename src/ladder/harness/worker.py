@@ -117,7 +117,7 @@ def wait_for_order(device, send):
 def refusal_of_system(error):
     """A sentence for an error caused by the system and not by the variant; None for any other error."""
     if processes.is_at_limit(error):
-        return processes.AT_LIMIT
+        return processes.LIMIT_MESSAGE
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         return f"A file can't be written: {error.strerror}. Free some space, then run again."
     return None

@@ -39,7 +39,7 @@ def file(folder):
 def command(entry):
     """The command that measures an entry's case again; it makes the files that the case needs."""
     launcher = " --launcher mpiexec" if entry.rows["device"].iloc[0].startswith("mpi") else ""
-    return f"{programs.own_command()} run {shlex.quote(entry.case.key)}{launcher}"
+    return f"{programs.ladder_command()} run {shlex.quote(entry.case.key)}{launcher}"
 
 
 def never_measured(results_of_machine):
@@ -61,7 +61,7 @@ def campaigns_elsewhere(full, others):
         if names := [name for name, other in same if is_paired(other)]:
             sizes = " ".join(f"--size {name}={value}" for name, value in ranking.sizes.items())
             yield f"Campaigns on {enumerate_words(names)} measured these sizes in turns, for ratios without ~:"
-            show = f"  {programs.own_command()} show {ranking.entries[0].case.workload}"
+            show = f"  {programs.ladder_command()} show {ranking.entries[0].case.workload}"
             yield from (f"{show} --machine {name} {sizes}" for name in names)
 
 

@@ -61,5 +61,5 @@ def lines(workload, of_machine, rankings, is_detailed, is_only):
         yield from ranking_text.notes(all_rankings)
     else:
         yield from ranking_text.marks(all_rankings)
-        yield f"Rankings: {programs.own_command()} show {workload} --machine {machine}"
+        yield f"Rankings: {programs.ladder_command()} show {workload} --machine {machine}"
     yield from ranking_notes.never_measured(of_machine)

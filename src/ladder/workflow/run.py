@@ -121,14 +121,14 @@ class Run:
             )
         if not site:
             return
-        slurm.require_plain()
+        slurm.require_plain_path()
         slurm.require_packages(cases)
         if self.workflow.executor_plugin.name != "slurm":
             return
         slurm.refuse_arrays(self.workflow.executor_settings)
         used = [self.plan.target_of(case) for case in cases]
         slurm.require_accepted(site, targets.site_path(), [kind for kind in kinds if kinds[kind] in used])
-        if stray := slurm.cancel_stray():
+        if stray := slurm.cancel_stray_jobs():
             print(f"ladder: cancelled the Slurm jobs of an earlier run: {', '.join(stray)}.", file=sys.stderr)
 
     def write_status(self):

@@ -69,7 +69,7 @@ class StudyPlan:
         machines = self.machines if machines is None else machines
         items = [item for item in self.cases if item.experiment in experiments and item.machine in machines]
         labels = {item.case.key: item.machine for item in items if not item.skipped}
-        return [record.path_of(labels[key], key) for key in plan.shuffled(labels)]
+        return [record.path_of(labels[key], key) for key in plan.shuffle_keys(labels)]
 
     def planned_case(self, wildcards):
         """The case of a record's path; ends the run if it isn't in the plan."""
