@@ -17,7 +17,7 @@ LIMITS = {
     "sm_100": (64, 32, 228 * 1024),
     "sm_120": (48, 24, 100 * 1024),
 }
-WARP = 32
+WARP_THREADS = 32  # threads of a warp
 # A multiprocessor's registers are in four partitions. A warp's registers are allocated in one of them, in units of 256.
 REGISTERS, PARTITIONS, REGISTER_UNIT = 64 * 1024, 4, 256
 # Bytes of shared memory: the unit of its allocation, and what the system reserves of it per block.
@@ -39,8 +39,8 @@ def occupancy(
     if limits is None or threads is None or shared_bytes is None:
         return None
     max_warps, max_blocks, max_shared_bytes = limits
-    warps = -(-threads // WARP)
-    warps_by_registers = REGISTERS // PARTITIONS // rounded_up(WARP * registers, REGISTER_UNIT) * PARTITIONS
+    warps = -(-threads // WARP_THREADS)
+    warps_by_registers = REGISTERS // PARTITIONS // rounded_up(WARP_THREADS * registers, REGISTER_UNIT) * PARTITIONS
     block_memory = rounded_up(shared_bytes + SYSTEM_SHARED, SHARED_UNIT)
     blocks = min(max_blocks, max_warps // warps, warps_by_registers // warps, max_shared_bytes // block_memory)
     return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / max_warps}

@@ -17,9 +17,10 @@ from ladder.catalogue import workloads, wrong_results
 from ladder.catalogue.declarations import Declarations, is_count, short_text
 from ladder.errors import LadderError, pluralize
 
-SMALL = 3  # the smallest required size of a trial whose own arrays are large
-OTHER_SMALL = 8  # with which such a trial is repeated if it fails, to see whether the size is to blame
+# A trial has the sizes of the case if its arrays have at most MAX_BYTES; otherwise the smallest required size is
+# SMALL_SIZE. If that trial fails, it is repeated with SECOND_SMALL_SIZE, to see whether the size is the reason.
 MAX_BYTES = 2**20
+SMALL_SIZE, SECOND_SMALL_SIZE = 3, 8
 
 
 def require_valid(workload: str, sizes: Mapping[str, Any]) -> None:
@@ -43,11 +44,11 @@ def check(workload: str, sizes: Mapping[str, Any]) -> None:
         return
     if bytes_of(kinds) <= MAX_BYTES:
         trial.require_rounds(sizes)
-    elif small := small_sizes(workload, sizes, SMALL):
+    elif small := small_sizes(workload, sizes, SMALL_SIZE):
         try:
             trial.require_rounds(small)
         except LadderError as error:
-            others = [small_sizes(workload, sizes, OTHER_SMALL), tied_sizes(workload, sizes, SMALL)]
+            others = [small_sizes(workload, sizes, SECOND_SMALL_SIZE), tied_sizes(workload, sizes, SMALL_SIZE)]
             if not any(passes(trial, other) for other in others):
                 raise
             values = ", ".join(f"{name}={value}" for name, value in small.items())

@@ -156,7 +156,7 @@ def document_of(case, results, protocol, variables_of_worker):
         result["curve"] = []  # the record keeps the checks of all processes, but only the first one's curve and trace
         result.pop("trace", None)
     return {
-        "schema": record.SCHEMA,
+        "schema": record.SCHEMA_VERSION,
         "workload": case.workload,
         "variant": case.variant,
         "case": case.slug,

@@ -85,9 +85,9 @@ class Loader(yaml.SafeLoader):
         return f"is {value} to YAML 1.1, which {reading}. Write {correction}, or put it in quotes if text is meant"
 
 
-def read(path: Path | str, what: str = "configuration") -> dict[str, Any]:
-    """The mapping in a file; `what` names the kind of file in errors. Raises LadderError."""
-    name = f"The {what} {path}"
+def read(path: Path | str, kind: str = "configuration") -> dict[str, Any]:
+    """The mapping in a file; `kind` names the kind of file in errors. Raises LadderError."""
+    name = f"The {kind} {path}"
     value = parse(text_of(path, name), name)
     if not isinstance(value, dict):
         raise LadderError(f"{name} must be a mapping of keys to values.")

@@ -14,7 +14,7 @@ from ladder.records import agreement, documents
 from ladder.records.documents import digest
 from ladder.records.files import read_json, write_atomically
 
-SCHEMA = 1
+SCHEMA_VERSION = 1
 RECORDS = Path("results/records")
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 

@@ -68,7 +68,7 @@ def summary(processes: Sequence[Sequence[float]]) -> Summary:
     """
     times = require_processes(processes, "the case")
     pooled = np.sort(np.concatenate(times))
-    _, low, high = exp(location(log_medians(times), 0.95))
+    _, low, high = exp_or_inf(location(log_medians(times), 0.95))
     k = max(median_rank(pooled.size, 0.95), 1)
     low, high, median = min(low, pooled[k - 1]), max(high, pooled[-k]), median_of(pooled)
     half_width = max(high - median, median - low) / median
@@ -112,6 +112,7 @@ def require_processes(processes: Sequence[Sequence[float]], context: str) -> lis
 
 
 def log_medians(processes: list[np.ndarray]) -> np.ndarray:
+    """The logarithm of each process's median."""
     return np.log([median_of(times) for times in processes])
 
 
@@ -121,8 +122,9 @@ def median_of(times: np.ndarray) -> float:
     return ordered[half] if times.size % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def exp(logarithms: ArrayLike) -> np.ndarray:
-    with np.errstate(over="ignore"):  # a very wide interval ends at inf
+def exp_or_inf(logarithms: ArrayLike) -> np.ndarray:
+    """The exponentials; inf, without a warning, where one overflows, as the end of a very wide interval does."""
+    with np.errstate(over="ignore"):
         return np.exp(logarithms)
 
 

@@ -27,6 +27,7 @@ from ladder.records import campaigns, checksums, record
 from ladder.records.case import Case
 from ladder.store import PUBLISHED, TABLES, headers, machine_families, table_files
 
+# The columns that identify a case.
 CASE_COLUMNS = ["machine", "workload", "variant", "case"]
 # The entries of a process's state that are averages over repeated runs.
 RUN_AVERAGES = ("joules", "sustained")

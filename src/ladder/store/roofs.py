@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 # The kinds of ceilings, as workloads state them, that shares of each rate refer to.
 PRODUCTS, STREAMS, MULTIPLY_ADDS = (FLOPS,), (BANDWIDTH, RAISES_BANDWIDTH), (FUSED,)
+# The units of rates, by the column of the work.
 UNITS = {"flops": "FLOP/s", "bytes": "B/s"}
+# The columns that identify a kind of ceiling, a case, and a process of a case.
 KIND_COLUMNS = ["workload", "device", "precision", "threads", "kernel"]
 CASE_COLUMNS = ["workload", "variant", "case", "device"]
 PROCESS_COLUMNS = ["experiment", "campaign", "process"]
