@@ -297,7 +297,7 @@ def lines(case):
             empty=empty if on_gpu else devices.load("host").empty,
             is_first=lambda: True,
             communicator=world,
-            shared=lambda array: array,
+            map_shared=lambda array: array,
             upload=lambda staged, arrays: None,
             to_host=np.array,
         )

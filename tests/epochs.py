@@ -44,7 +44,7 @@ def failures(case, device):
     """The names of the checks that fail, over all epochs."""
     sizes, failed = case.sizes, []
     problem, expected = make_problem(backprop, case, device), exact(tuple(backprop.reference_sizes(sizes).items()))
-    staged = device.staging(problem.inputs)
+    staged = device.staging_arrays(problem.inputs)
 
     def begin(round):
         written = backprop.fill(staged, sizes, round, digits())

@@ -36,8 +36,8 @@ def study():
         note = documents.read(folder / "machine.json", "publication")
         about.setdefault(note["machine"] + PUBLISHED, note["description"])
     results = Study(tables, None, about, None, *of_folders(folders))
-    ceilings = {name: roofs.of_study(results.of(name)) for name in results.machines()}
-    return replace(results.of(results.machines()[0]), roofs=ceilings)
+    ceilings = {name: roofs.of_study(results.for_machine(name)) for name in results.machines()}
+    return replace(results.for_machine(results.machines()[0]), roofs=ceilings)
 
 
 def of_folders(folders):

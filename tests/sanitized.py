@@ -167,7 +167,7 @@ def solve(case, round=0, data=None):
     workload, device = workloads.load(case.workload), devices.of(case)
     problem = worker.make_problem(workload, case, device)
     generated = workload.GENERATED
-    staged = device.staging({name: array for name, array in problem.inputs.items() if name not in generated})
+    staged = device.staging_arrays({name: array for name, array in problem.inputs.items() if name not in generated})
 
     def begin(round):
         written = workload.fill(staged, case.sizes, round, data)

@@ -41,13 +41,13 @@ def main(arguments=None):
     except (RuntimeError, BlockingIOError) as error:
         if not processes.is_at_limit(error):
             raise
-        print(f"ladder {options.verb}: {processes.AT_LIMIT}", file=sys.stderr)
+        print(f"ladder {options.verb}: {processes.LIMIT_MESSAGE}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
     except KeyboardInterrupt as interruption:  # by Ctrl-C, or by OpenBLAS if no thread can be started
-        cause = str(interruption) or ("Interrupted." if processes.can_start_thread() else processes.AT_LIMIT)
+        cause = str(interruption) or ("Interrupted." if processes.can_start_thread() else processes.LIMIT_MESSAGE)
         print(f"ladder {options.verb}: {cause}", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except MemoryError as error:

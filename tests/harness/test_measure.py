@@ -303,7 +303,7 @@ def test_a_misspelt_attribute_of_the_problem_is_answered_with_the_similar_one():
 
 
 def test_in_a_job_of_a_run_a_traceback_is_in_its_log(monkeypatch, capfd):
-    monkeypatch.setattr(processes, "job_variables", {processes.PARENT: "1"})
+    monkeypatch.setattr(processes, "job_variables", {processes.PARENT_VARIABLE: "1"})
     assert "log" not in refusal_of(case_of(write_variant("broken_in_job", run="problem.entry")))
     assert capfd.readouterr().err.startswith("Traceback (most recent call last):")
     assert not Path("results/logs").exists()
@@ -378,7 +378,7 @@ def test_ctrl_c_keeps_the_results_so_far(monkeypatch, capsys):
 
 def test_ctrl_c_leaves_nothing_in_a_workflow(monkeypatch, capsys):
     monkeypatch.setattr(measure, "results_of", lambda *arguments: interrupted([1.0]))
-    monkeypatch.setitem(processes.job_variables, processes.PARENT, "1")
+    monkeypatch.setitem(processes.job_variables, processes.PARENT_VARIABLE, "1")
     with pytest.raises(SystemExit):
         main(measure_command(case_of())[3:])
     assert capsys.readouterr().err == "ladder measure: Interrupted.\n"
@@ -563,7 +563,7 @@ def test_preparation_follows_the_inputs_and_is_a_phase():
 @pytest.mark.parametrize(("cache", "expected"), [("cold", ["flush"]), ("warm", [])])
 def test_every_part_of_a_pass_starts_with_the_caches_of_a_timed_call(cache, expected):
     calls = []
-    device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, by_rank=lambda: [])
+    device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, seconds_by_rank=lambda: [])
     prepare, product, back = (
         [(name, lambda name=name: calls.append(name))] for name in ("transpose", "product", "back")
     )

@@ -71,7 +71,7 @@ def test_a_gpu_s_case_runs_under_ncu(monkeypatch, capsys):
     stand_in("ncu", NCU)
     of_worker = environment.of_worker
     monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": METRICS})
-    monkeypatch.setattr(profiling.devices.of(cases_of(WORDS)[0]), "CEILINGS", "cuda")
+    monkeypatch.setattr(profiling.devices.of(cases_of(WORDS)[0]), "CEILING_DEVICE", "cuda")
     main(["profile", *WORDS])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" % ")[0] for line in lines[:2]] == ["gemm_nn: 80", "reduce: 20"]

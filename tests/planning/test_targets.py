@@ -197,7 +197,7 @@ def test_a_path_has_no_comma_and_is_parsed_to_its_slug():
     case = case_of("mpi", ranks=2, mode="ship")
     path = record.path_of("here", case.key)
     assert "," not in path
-    assert record.from_path(Path(path).stem) == case.slug
+    assert record.restore_commas(Path(path).stem) == case.slug
 
 
 def test_this_machine_is_described_by_configuration_or_detection(monkeypatch):

@@ -91,10 +91,10 @@ def test_a_ratio_of_parts_is_that_of_their_sums_in_a_pass():
     ]
     frame = pd.DataFrame(rows)
     inside = frame["phase"].isin(["a", "b"])
-    parts, rest = study.passes(frame[inside]), study.passes(frame[~inside])
+    parts, rest = study.pass_totals(frame[inside]), study.pass_totals(frame[~inside])
     assert ratios.of(parts, rest).value == pytest.approx(1.5)
     assert ratios.of(rest, parts).value == pytest.approx(2 / 3)
-    assert study.passes(frame[:0]).empty
+    assert study.pass_totals(frame[:0]).empty
 
 
 def timed(*times):

@@ -100,7 +100,7 @@ def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
     ceiling = full_study.samples("ceiling_arithmetic", dtype="float64", threads=1)
     best = (ceiling["flops"] / ceiling["seconds"]).max()
     rows = of_the_product(full_study, "blas")
-    expected = rows["flops"].iloc[0] / queries.middle(rows) / best
+    expected = rows["flops"].iloc[0] / queries.median_time(rows) / best
     line = next(
         line
         for line in gemm_tables.square(chapter_study.study_of_chapter("gemm", full_study)).splitlines()

@@ -17,7 +17,7 @@ from ladder.report import verdict_table, verdicts
 from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.lines import select
 from ladder.statistics import claims
-from ladder.store import collect, stored
+from ladder.store import collect, table_files
 from ladder.store.study import Study
 
 # Claims whose ratio isn't the quotient of two cases' times: of a call over its link, of communication in calls, of a
@@ -37,7 +37,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published")]  # all is 
 def published():
     """The study of all published machines and campaigns."""
     folders = [*FOLDERS, *CAMPAIGNS]
-    names = {name for folder in folders for name in stored.published(folder, "samples")["experiment"].unique()}
+    names = {
+        name for folder in folders for name in table_files.read_published(folder, "samples")["experiment"].unique()
+    }
     tables = {
         experiment: {
             name: collect.concatenate(collect.published_parts(folders, name, experiment, set()))

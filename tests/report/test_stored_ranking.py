@@ -87,7 +87,7 @@ def test_a_case_that_campaigns_measured_has_only_their_samples(published):
 def test_a_record_of_this_machine_replaces_what_is_published(published, monkeypatch):
     calls = results.load("gemv", ["box-a"])["box-a"].calls
     own = calls[calls["variant"] == "blas"].assign(seconds=1.0, phase="total", experiment="")
-    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own)])
+    monkeypatch.setattr(results, "record_rows", lambda systems, machines: [(results.FROM_RECORDS, own)])
     small, _ = ranked()
     seconds = {entry.case.variant: entry.seconds.value for entry in small.entries}
     assert seconds["blas"] == 1.0
@@ -325,7 +325,7 @@ def test_records_of_this_folder_are_marked(published, capsys, monkeypatch):
     text = show(capsys, "--machine", "box-a", "--size", "n=512")
     assert "°" not in text
     own = pd.DataFrame(rows_of(gemv("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)
-    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own)])
+    monkeypatch.setattr(results, "record_rows", lambda systems, machines: [(results.FROM_RECORDS, own)])
     lines = show(capsys, "--machine", "box-a", "--size", "n=512").splitlines()
     assert [line.split()[1] for line in lines if re.match("[0-9] +(blas|openmp)", line)] == ["blas°", "openmp"]
     assert "°: measured in this folder (results/records); the others are published." in lines

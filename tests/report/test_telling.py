@@ -25,7 +25,7 @@ from ladder.report.telling.lines import (
     select,
 )
 from ladder.store import study as queries
-from ladder.store.study import Study, of_first_processes, phase_times
+from ladder.store.study import Study, phase_times, rows_of_first_processes
 from made_up import MACHINE
 from made_up import chapters as made_chapters
 
@@ -104,10 +104,10 @@ def study(full_study):
 
 def test_the_ladder_has_its_unit_and_a_source_plain_calls(study):
     on_ladder, plain = study.find("openmp"), study.find(select("openmp", "threads"))
-    assert queries.middle(plain) / queries.middle(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
+    assert queries.median_time(plain) / queries.median_time(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
     selection = select("ship")
     assert sum(phase_times_of_call(study.find(selection), study.phases(selection)).values()) == pytest.approx(
-        queries.middle(study.find(selection))
+        queries.median_time(study.find(selection))
     )
 
 
@@ -159,8 +159,8 @@ def test_every_role_goes_to_the_machine_with_the_most_campaigns():
 def test_a_trace_is_of_the_first_process_of_its_case():
     """Processes of a second campaign have larger numbers."""
     rows = pd.DataFrame({"case": ["a", "a", "b", "b"], "process": [0, 1, 7000, 7001]})
-    assert [*of_first_processes(rows)["process"]] == [0, 7000]
-    assert of_first_processes(rows.iloc[:0]).empty
+    assert [*rows_of_first_processes(rows)["process"]] == [0, 7000]
+    assert rows_of_first_processes(rows.iloc[:0]).empty
 
 
 @pytest.mark.parametrize(

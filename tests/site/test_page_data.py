@@ -107,7 +107,7 @@ def test_a_source_says_when_and_by_which_processors(study):
 
 
 def test_the_file_of_a_new_case_is_its_record():
-    study = made_chapters.study("gemv").of(None)
+    study = made_chapters.study("gemv").for_machine(None)
     study = replace(study, descriptions={name: made_up.description() for name in study.machines()})
     assert [source["file"] for source in sources.rows(study)] == [None] * len(study.machines())
 
@@ -301,7 +301,7 @@ def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, ends, wor
 
 
 def test_a_claim_of_every_kind_has_an_explanation_of_every_verdict():
-    for verdict in set(claims.WORDS) - {"not tested"}:
+    for verdict in set(claims.VERDICTS) - {"not tested"}:
         for least, most in [(1.0, 1.0), (1.0, None), (None, 1.0), (2.0, 2.0), (None, 5.0)]:
             assert explanations.explanation(claim(verdict, 2.0, least, most)).endswith(".")
 

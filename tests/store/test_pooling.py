@@ -47,17 +47,17 @@ OTHER = study.first_case(rows({8: 2.0}, threads=(1,)))
 @pytest.mark.parametrize(
     ("found", "due"),
     {
-        "middle": (study.middle(ONE), 1.0),
+        "middle": (study.median_time(ONE), 1.0),
         "processes": (quotients.median_time(study.processes(ONE)), 1.0),
         "energy": (study.energy(ONE), 1.0),
-        "sustained": (study.middle(study.sustained(ONE)), 1.0),
-        "fastest": (study.middle(study.fastest(ONE)), 1.0),
-        "best_and_test_rows": (study.middle(study.best_and_test_rows(study.by_threads(ONE))[1]), 1.0),
+        "sustained": (study.median_time(study.sustained(ONE)), 1.0),
+        "fastest": (study.median_time(study.fastest(ONE)), 1.0),
+        "best_and_test_rows": (study.median_time(study.best_and_test_rows(study.by_threads(ONE))[1]), 1.0),
         "over": (ratios.over_seconds(ONE, 2.0).value, 0.5),
         "of, above": (ratios.of(ONE, OTHER).value, 0.5),
         "of, below": (ratios.of(OTHER, ONE).value, 2.0),
         "of_best": (ratios.of_best(OTHER, {1: ONE}).value, 2.0),
-        "passes": (ratios.of(*map(study.passes, (ONE, OTHER))).value, 0.5),
+        "passes": (ratios.of(*map(study.pass_totals, (ONE, OTHER))).value, 0.5),
     }.values(),
 )
 def test_what_takes_one_case_takes_the_first_of_the_plan(found, due):
@@ -79,7 +79,7 @@ def test_cells_of_tables_have_the_time_of_one_case():
 def test_summaries_are_of_a_case_each(by):
     frame = medians.samples({"samples": rows()})
     summaries = medians.summaries(frame, by)
-    assert len(summaries) == study.count(frame) == 4
+    assert len(summaries) == study.count_cases(frame) == 4
     assert summaries["median"].map(is_of_one).all()
     assert medians.first_cases(summaries, by)["median"].max() < 2
 

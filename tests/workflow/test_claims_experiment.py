@@ -80,7 +80,7 @@ def test_a_campaign_ends_with_its_publication_and_another_begins(monkeypatch):
     campaigns.begin(claims.campaign, claims.about)
     assert claims_of().campaign == claims.campaign
     monkeypatch.setattr(campaigns, "is_published", lambda name: True)
-    monkeypatch.setattr(campaigns, "name_of", lambda about: "another")
+    monkeypatch.setattr(campaigns, "new_name", lambda about: "another")
     assert claims_of().campaign != claims.campaign
 
 

@@ -88,10 +88,10 @@ def test_cases_of_this_machine_are_not_submitted_to_a_cluster():
 
 def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelled(monkeypatch, capsys):
     tried = []
-    monkeypatch.setattr(slurm, "require_plain", lambda: tried.append("plain"))
+    monkeypatch.setattr(slurm, "require_plain_path", lambda: tried.append("plain"))
     monkeypatch.setattr(slurm, "require_accepted", lambda site, path, kinds: tried.append((str(path), kinds)))
     monkeypatch.setattr(slurm, "require_packages", lambda cases: tried.append(len(cases)))
-    monkeypatch.setattr(slurm, "cancel_stray", lambda: ["7", "8"])
+    monkeypatch.setattr(slurm, "cancel_stray_jobs", lambda: ["7", "8"])
     study = planned({"one": experiment({"mpi": {"ranks": 2, "mode": "ship"}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm")).start()
     assert tried == ["plain", 1, ("site.yaml", ["mpi"])]

@@ -141,7 +141,7 @@ def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
     """Otherwise it names one machine for the host and one for the GPU; without a GPU, only the host's."""
     host, drops = made_up_chapters.study(workload, drop=gpus, machine="here"), (None, lambda case: not gpus(case))
     every, gpu = (made_up_chapters.study(workload, drop=drop, machine="there (published)") for drop in drops)
-    studies = host, made_up.merged(host, every).of("here"), made_up.merged(host, gpu).of("here")
+    studies = host, made_up.merged(host, every).for_machine("here"), made_up.merged(host, gpu).for_machine("here")
     host_only, together, separate = (chapter.machines(workload, study) for study in studies)
     roles = {"host", "gpu"} & {*host_only}
     assert {together[role] for role in roles} == {"there (published)"}

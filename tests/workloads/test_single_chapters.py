@@ -103,7 +103,7 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
     }
     studies = [made_chapters.study("gemv", drop=drop, machine=name) for name, drop in drops.items()]
     assert [*chapter.machines("gemv", studies[-1]).values()] == ["here", None, None, None]
-    every = made_up.merged(*studies).of("here")
+    every = made_up.merged(*studies).for_machine("here")
     assert [*chapter.machines("gemv", every).values()] == ["b (published)"] * 3 + ["c (published)"]
     assert text_functions("gemv", every)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
 

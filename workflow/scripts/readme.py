@@ -16,7 +16,7 @@ from pathlib import Path
 from ladder.catalogue import workloads
 from ladder.report import figures
 from ladder.statistics import quotients
-from ladder.statistics.campaigns import campaigns_that_count, over_campaigns, quotient_in_turns
+from ladder.statistics.campaigns import campaign_ratio, campaigns_that_count, ratio_over_campaigns
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -156,7 +156,7 @@ def results():
         medians = [time(quotients.median_time(case)) for case in pooled]
         cases = (result.before, result.after)
         cells = [f"{words}: {median}" for (words, *_), median in zip(cases, medians, strict=True)]
-        ratio = over_campaigns([quotient_in_turns(*pair) for pair in measured])
+        ratio = ratio_over_campaigns([campaign_ratio(*pair) for pair in measured])
         value, low, high = map(digits, (ratio.value, ratio.low, ratio.high))
         lines.append(f"| {result.work}, {result.hardware} | {' | '.join(cells)} | **{value} ×** [{low}, {high}] |")
     return "\n".join([*lines, notes()])

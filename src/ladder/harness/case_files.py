@@ -40,11 +40,11 @@ def make_data(name, path, say):
 def command_for(name, path):
     """The command that makes data."""
     if not datasets.is_artefact(name):
-        return f"{programs.own_command()} data {name} --out {path}"
+        return f"{programs.ladder_command()} data {name} --out {path}"
     workload, _, file = name.partition("/")
     source = datasets.artefacts(workload)[file]
     options = f"{f' --data {datasets.FOLDER}/{source}' if source else ''} --out {path}"
-    return f"{programs.own_command()} artefact {workload} {file}{options}"
+    return f"{programs.ladder_command()} artefact {workload} {file}{options}"
 
 
 def provide_reference(case, say):

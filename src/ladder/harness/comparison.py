@@ -206,7 +206,7 @@ def answer(verdict):
     if verdict.outcome == UNDECIDED:
         return "A and B do not differ significantly"
     if verdict.outcome == EQUAL:
-        return f"A is equal to B within {verdict.within} %"
+        return f"A is equal to B within {verdict.equal_percent} %"
     return f"A is {digits(max(verdict.ratio, 1 / verdict.ratio))} × {verdict.outcome} than B"
 
 
@@ -221,5 +221,5 @@ def document(comparison):
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),
-        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code(case)]),
+        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code_paths(case)]),
     }

@@ -37,7 +37,7 @@ def require_preconditions(case, reference):
 
     `reference` is a path or None.
     """
-    trial.require(case.workload, case.sizes)
+    trial.require_valid(case.workload, case.sizes)
     devices.require_known(case.workload, case.variant)
     require_devices(case)  # here, because the lease comes after the wait for the machine
     cpus.require_quota(-(-case.ranks // variables.nodes()) * case.threads)

@@ -44,7 +44,7 @@ def profile(case, files):
     """
     soundness.require_sound(case)
     require_preconditions(case, files[1])
-    tool = "ncu" if devices.of(case).CEILINGS == "cuda" else "perf"
+    tool = "ncu" if devices.of(case).CEILING_DEVICE == "cuda" else "perf"
     path = shutil.which(tool)
     if not path:
         raise LadderError(f"{case.workload}/{case.variant} is profiled by `{tool}`, which is missing: {HINTS[tool]}.")

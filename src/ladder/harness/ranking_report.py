@@ -97,7 +97,7 @@ def ratio_cells(ranking, case):
 def verdict_words(verdict):
     """A verdict in words: how many times faster or slower; if undecided, what would have been detected."""
     if verdict.outcome == EQUAL:
-        return f"equal within {verdict.within} %"
+        return f"equal within {verdict.equal_percent} %"
     if verdict.outcome == UNDECIDED:
         if verdict.detectable >= 1:
             return verdict.outcome
@@ -139,5 +139,5 @@ def session_document(ranking, rate, was_interrupted, sweep=None):
         "sweep": sweep and document(sweep, rate),
         "interrupted": was_interrupted,
         "description": description.describe(),
-        "source": revision.of_files([path for case in ranking.measured for path in sources.code(case)]),
+        "source": revision.of_files([path for case in ranking.measured for path in sources.code_paths(case)]),
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from ladder.catalogue import blame, declarations
+from ladder.catalogue import code_errors, declarations
 from ladder.errors import LadderError
 
 
@@ -39,8 +39,8 @@ class Steps:
         phases = [(None, steps)] if callable(steps) else steps
         if not isinstance(phases, list | tuple) or not all(map(is_phase, phases)):
             raise TypeError(
-                f"returns {declarations.brief(steps)}: it must return a callable, a list of `(phase, callable)`, or "
-                "`Steps`"
+                f"returns {declarations.short_text(steps)}: it must return a callable, a list of `(phase, callable)`, "
+                "or `Steps`"
             )
         return cls(list(phases))
 
@@ -51,7 +51,7 @@ class Steps:
         try:
             return cls.of(steps)
         except TypeError as error:
-            line = blame.line_of_function(variant.setup)
+            line = code_errors.line_of_function(variant.setup)
             raise LadderError(
                 f"`setup(problem, *, <tuning>)` in line {line} of {variant.__file__} {error}. See docs/contracts.md."
             ) from None

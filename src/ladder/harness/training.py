@@ -38,7 +38,7 @@ class Training:
         name = self.workload.data_set(case.sizes)
         self.data = datasets.load(self.workload, data[name]) if name else None
         self.problem = make_problem(self.workload, case, self.device, variant)
-        self.staged = self.device.staging(self.problem.inputs)
+        self.staged = self.device.staging_arrays(self.problem.inputs)
         self.upload(self.workload.fill(self.staged, case.sizes, 0, self.data))
         self.epochs = 0
         if state:

@@ -12,7 +12,7 @@ from functools import partial
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import soundness, traits
-from ladder.catalogue.sources import code, fingerprint
+from ladder.catalogue.sources import code_paths, fingerprint
 from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
@@ -44,7 +44,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
         name_case_in_errors(case, partial(require_granted, case, granted))
         soundness.require_sound(case)
         require_preconditions(case, reference)
-    origins = {case: (fingerprint(case), revision.of_files(code(case))) for case in cases}
+    origins = {case: (fingerprint(case), revision.of_files(code_paths(case))) for case in cases}
     results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
     memory = free_memory() / 2  # a group is prepared while the one before it is checked
     start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
@@ -65,7 +65,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             "campaign": campaign,
             "description": machine_description,
             "sources": sources,
-            "source": revision.combine(origin, revision.of_files(code(case))),
+            "source": revision.combine(origin, revision.of_files(code_paths(case))),
             "started": began,
             "wall": walls[case],
             "clocks": {"before": clocks_before, "after": clocks_after},

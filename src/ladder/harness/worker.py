@@ -22,7 +22,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import blame, datasets, traits, workloads, wrong_results
+from ladder.catalogue import code_errors, datasets, traits, workloads, wrong_results
 from ladder.catalogue.declarations import Declarations
 from ladder.errors import LadderError
 from ladder.harness import crashes, curves, traces, validation
@@ -64,10 +64,10 @@ def main():
         report_faults(job.fault_report)
         case = Case.parse(job.workload, job.variant, job.case)
         path = workloads.variant_path(case.workload, case.variant)
-        compiled = compilation.counter(case)
+        compiled = compilation.compilation_counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
-        compilation.load(case)
+        compilation.load_numba(case)
         device.start(case)
         if device.is_first():
             send(json.dumps({"ready": True}))
@@ -117,7 +117,7 @@ def wait_for_order(device, send):
 def refusal_of_system(error):
     """A sentence for an error caused by the system and not by the variant; None for any other error."""
     if processes.is_at_limit(error):
-        return processes.AT_LIMIT
+        return processes.LIMIT_MESSAGE
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         return f"A file can't be written: {error.strerror}. Free some space, then run again."
     return None
@@ -125,7 +125,9 @@ def refusal_of_system(error):
 
 def report_crash(send, error, path):
     """Send the error that has stopped the variant in the file `path`, and its traceback."""
-    sentence = f"{blame.sentence(error, 'The variant', path)}.{blame.advice_on_import(error, is_variant=True)}"
+    sentence = (
+        f"{code_errors.describe(error, 'The variant', path)}.{code_errors.advice_on_import(error, is_variant=True)}"
+    )
     send(json.dumps({"error": sentence, "traceback": crashes.traceback_of(error, path)}))
 
 
@@ -145,7 +147,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     precision = traits.precision(case)
     problem = make_problem(workload, case, device, variant)
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
-    staged = device.staging(inputs)
+    staged = device.staging_arrays(inputs)
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
     is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
     intact = staged if is_compared and staged is not inputs else {}
@@ -194,7 +196,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
 
     def require_refusal(outputs, check_inputs=staged):
         """Corrupt `outputs` in place, and refuse a user's own `check` that still accepts them."""
-        if problem.outputs and inspect.isfunction(workload.check) and workloads.is_users(case.workload):
+        if problem.outputs and inspect.isfunction(workload.check) and workloads.is_user_workload(case.workload):
             wrong_results.corrupt(outputs)
             results = workload.check(case.sizes, check_inputs, outputs, 0, data, reference, precision)
             if all(check.passed for check in results[0]):
@@ -346,7 +348,7 @@ def time_phases(device, parts, reset, flush, job):
             flush()
             for name, step in steps:
                 seconds[name] = seconds.get(name, 0.0) + device.stopwatch(step)
-                rank_seconds[name] = device.by_rank()
+                rank_seconds[name] = device.seconds_by_rank()
         passes.append(seconds)
         by_rank.append(rank_seconds)
     return {"phases": passes} | ({"by_rank": by_rank} if any(any(ranks.values()) for ranks in by_rank) else {})

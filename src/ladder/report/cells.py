@@ -10,7 +10,7 @@ NONE = "--"
 
 def median(rows, count=3):
     """The median time, with `count` digits."""
-    return seconds(study.middle(rows), count) if len(rows) else NONE
+    return seconds(study.median_time(rows), count) if len(rows) else NONE
 
 
 def rate(value, unit):
@@ -30,7 +30,7 @@ def share(rows, ceiling, count=3):
 
 def achieved_flops(rows):
     """FLOP/s of a case, or None."""
-    return float(rows["flops"].iloc[0]) / study.middle(rows) if len(rows) else None
+    return float(rows["flops"].iloc[0]) / study.median_time(rows) if len(rows) else None
 
 
 def speedup(rows, other):

@@ -7,7 +7,7 @@ The project's own are checked by a test, because importing them takes longer tha
 import re
 from pathlib import Path
 
-from ladder.catalogue import blame, contracts, forms, literals, locations, soundness, workloads
+from ladder.catalogue import code_errors, contracts, forms, literals, locations, soundness, workloads
 from ladder.catalogue.literals import line_of
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.report import chapters
@@ -205,6 +205,8 @@ def module(chapter, name):
     path = chapter.folder / f"{name}.py"
     try:
         return chapter_study.chapter_module(chapter.workload, name)
-    except blame.MISTAKES as error:
-        sentence = f"{blame.sentence(error, f'The import of {path}', path)}.{blame.advice_on_keyword(error)}"
+    except code_errors.MISTAKES as error:
+        sentence = (
+            f"{code_errors.describe(error, f'The import of {path}', path)}.{code_errors.advice_on_keyword(error)}"
+        )
         raise LadderError(f"{sentence} See docs/contracts.md.") from error

@@ -96,7 +96,7 @@ def chapters():
             own_tables = constants.get("TABLES", ())
             require(isinstance(order, int), folder, "ORDER", "a whole number")
             require(isinstance(title, str), folder, "TITLE", "a string")
-            require(literals.is_strings(own_tables), folder, "TABLES", literals.NAMES)
+            require(literals.is_string_sequence(own_tables), folder, "TABLES", literals.NAMES_FORM)
             from_data = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
                 from_data.remove("ladder")

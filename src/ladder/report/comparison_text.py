@@ -6,7 +6,7 @@ from ladder.quantities import seconds
 from ladder.report import ratios
 from ladder.report.ranking_text import entry_document, interval
 from ladder.report.terminal import seconds_with_interval
-from ladder.statistics.campaigns import REPLICATED
+from ladder.statistics.campaigns import MIN_CAMPAIGNS
 from ladder.store import study
 from ladder.terminal import wrapped
 
@@ -47,8 +47,10 @@ def conclusion(stored_verdict):
     )
     if stored_verdict.verdict.detectable < ratios.MAX_PRINTED_CHANGE:
         yield detectable_sentence(stored_verdict.verdict.detectable)
-    if len(stored_verdict.campaigns) < REPLICATED:
-        yield f"With fewer than {REPLICATED} campaigns, the interval holds only for the hosts and GPUs that measured."
+    if len(stored_verdict.campaigns) < MIN_CAMPAIGNS:
+        yield (
+            f"With fewer than {MIN_CAMPAIGNS} campaigns, the interval holds only for the hosts and GPUs that measured."
+        )
 
 
 def machines_sentence(entries):
@@ -86,7 +88,7 @@ def verdict_document(stored_verdict):
         "a": entry_document(stored_verdict.a),
         "b": entry_document(stored_verdict.b),
         "outcome": verdict and verdict.outcome,
-        "within": verdict and verdict.within,
+        "within": verdict and verdict.equal_percent,
         "ratio": interval(stored_verdict.ratio),
         "detectable": verdict.detectable if is_detectable else None,
         "campaigns": list(stored_verdict.campaigns),

@@ -127,7 +127,7 @@ def rank(results, cases, every_tuning):
 
 def entry_of(results, case, rows, tested, tunings):
     """The Entry of a case, without its ratio to the fastest."""
-    middle, interval = study.middle(rows), ratios.over_seconds(rows, 1.0)
+    middle, interval = study.median_time(rows), ratios.over_seconds(rows, 1.0)
     seconds = Ratio(middle, min(interval.low, middle), max(interval.high, middle))
     work = ceilings.work_column(case.workload)
     amounts = {name: float(rows[name].iloc[0]) for name in ("flops", "bytes")}

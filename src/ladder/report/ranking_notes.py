@@ -24,7 +24,7 @@ def footer(ranking):
 
 def sample_files(machine, entry):
     """The files of an entry's samples, each with words on when they were measured."""
-    if entry.rows["origin"].iloc[0] == results.RECORDED:
+    if entry.rows["origin"].iloc[0] == results.FROM_RECORDS:
         return [record.path_of(machine, entry.case.key)]
     folders = [campaigns.PUBLISHED / name for name in study.by_campaign(entry.rows) if name]
     return [samples_file(folder) for folder in folders or [data_package.ROOT / machine]]
@@ -32,14 +32,14 @@ def sample_files(machine, entry):
 
 def samples_file(folder):
     """The file of a published folder's samples, with words on when they were measured."""
-    when = data_package.when(data_package.about(folder))
+    when = data_package.date_in_words(data_package.publication(folder))
     return f"{folder.as_posix()}/samples.csv.gz" + (f" ({when})" if when else "")
 
 
 def command(entry):
     """The command that measures an entry's case again; it makes the files that the case needs."""
     launcher = " --launcher mpiexec" if entry.rows["device"].iloc[0].startswith("mpi") else ""
-    return f"{programs.own_command()} run {shlex.quote(entry.case.key)}{launcher}"
+    return f"{programs.ladder_command()} run {shlex.quote(entry.case.key)}{launcher}"
 
 
 def never_measured(results_of_machine):
@@ -61,7 +61,7 @@ def campaigns_elsewhere(rankings, others):
         if names := [name for name, other in same_sizes if is_paired(other)]:
             sizes = " ".join(f"--size {name}={value}" for name, value in ranking.sizes.items())
             yield f"Campaigns on {enumerate_words(names)} measured these sizes in turns, for ratios without ~:"
-            show = f"  {programs.own_command()} show {ranking.entries[0].case.workload}"
+            show = f"  {programs.ladder_command()} show {ranking.entries[0].case.workload}"
             yield from (f"{show} --machine {name} {sizes}" for name in names)
 
 

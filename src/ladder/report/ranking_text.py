@@ -16,7 +16,7 @@ from ladder.report.terminal import (
 )
 from ladder.statistics import verdicts
 from ladder.store import study
-from ladder.store.results import RECORDED, RECORDS
+from ladder.store.results import FROM_RECORDS, RECORDS
 from ladder.terminal import table, titled_table, wrapped
 
 UNPAIRED_MARK = "~"  # before a ratio whose sides share no campaign
@@ -113,7 +113,7 @@ def name(entry):
 
 def is_local_record(entry):
     """Whether an entry's times are those of a record of this folder, and not published ones."""
-    return entry.rows["origin"].iloc[0] == RECORDED
+    return entry.rows["origin"].iloc[0] == FROM_RECORDS
 
 
 def device_name(entry):

@@ -7,7 +7,7 @@ from itertools import chain
 from ladder.quantities import digits
 from ladder.report.latex import percent
 from ladder.statistics import quotients, verdicts
-from ladder.statistics.campaigns import campaigns_that_count, over_campaigns, quotient_in_turns
+from ladder.statistics.campaigns import campaign_ratio, campaigns_that_count, ratio_over_campaigns
 from ladder.statistics.verdicts import THRESHOLD
 from ladder.store import study
 
@@ -32,7 +32,7 @@ def between(times, others, cases=()):
     Without a common campaign the ratio has no `spread`; no verdict rests on it.
     """
     if common := common_campaigns(times, others):
-        return over_campaigns([quotient_in_turns(times[name], others[name]) for name in common], cases)
+        return ratio_over_campaigns([campaign_ratio(times[name], others[name]) for name in common], cases)
     return quotients.quotient(*(list(chain.from_iterable(sides.values())) for sides in (times, others)), cases)
 
 

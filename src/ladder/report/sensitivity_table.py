@@ -12,7 +12,7 @@ from ladder.records.case import Case
 from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, escape
-from ladder.store import stored
+from ladder.store import table_files
 
 DTYPES = ("float64", "float32")
 NOT_SEEN = "not seen"
@@ -20,7 +20,7 @@ NOT_SEEN = "not seen"
 
 def latex_table(path):
     """All rows of the file by case, check and array, as LaTeX; a sentence without a file."""
-    frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
+    frame, rows = table_files.read(path, "sensitivity") if path else pd.DataFrame(), []
     titles = frame.apply(title, axis=1) if len(frame) else ()
     for case, part in frame.groupby(titles, sort=False) if len(frame) else ():
         rows += [None] if rows else []
@@ -32,7 +32,7 @@ def latex_table(path):
 
 def faults(path):
     """By workload and array the smallest error of one element that any check refuses, and that check, as LaTeX."""
-    frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
+    frame, rows = table_files.read(path, "sensitivity") if path else pd.DataFrame(), []
     frame = frame[frame["fault"] == ELEMENT] if len(frame) else frame
     for workload, part in frame.groupby("workload", sort=False) if len(frame) else ():
         rows += [None] if rows else []

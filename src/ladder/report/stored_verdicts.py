@@ -12,7 +12,7 @@ from ladder.report import ranking, ratios
 from ladder.statistics.quotients import Ratio
 from ladder.statistics.verdicts import Verdict, outcome_of
 from ladder.store import study
-from ladder.store.results import names
+from ladder.store.results import parameter_names
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Side:
     conditions: dict
     shared: dict = field(default_factory=dict)
 
-    def conditions_among(self, names):
+    def conditions_among(self, parameter_names):
         """All conditions if the variant's cases have these names of sizes and tunings; its own take precedence."""
-        return {name: text for name, text in self.shared.items() if name in names} | self.conditions
+        return {name: text for name, text in self.shared.items() if name in parameter_names} | self.conditions
 
     def __str__(self):
         conditions = ",".join(f"{name}={value}" for name, value in (self.shared | self.conditions).items())
@@ -98,7 +98,7 @@ def hint(stored, side):
 def select(results, side):
     """The best entry of a side for each set of sizes, {sizes as text: Entry}."""
     of_variant = replace(results, calls=results.calls[results.calls["variant"] == side.variant])
-    rankings = ranking.rankings(of_variant, side.conditions_among(names([of_variant])))
+    rankings = ranking.rankings(of_variant, side.conditions_among(parameter_names([of_variant])))
     return {ranking.sizes_of(each.entries[0].case): each.entries[0] for each in rankings}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from jinja2 import UndefinedError
 
-from ladder.catalogue import blame
+from ladder.catalogue import code_errors
 from ladder.report import chapters, ratios
 from ladder.report.latex import Missing
 from ladder.report.telling import functions, templates
@@ -52,7 +52,7 @@ def require_names(chapter):
     own_functions = functions.template_names(chapter.study(study)) if chapter.has_lines else {}
     for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATES)):
         # The chapter's own functions needn't expect a study without measurements, nor words in place of values.
-        with contextlib.suppress(NotMeasured, UndefinedError, *blame.MISTAKES):
+        with contextlib.suppress(NotMeasured, UndefinedError, *code_errors.MISTAKES):
             templates.render(path, {**shared, **others, **own_functions}, is_trial=True)
 
 

@@ -3,7 +3,7 @@
 from ladder.report import chapters, latex, ratios
 from ladder.report.cells import NONE
 from ladder.report.telling.chapter_study import NotMeasured, chapter_module
-from ladder.store.study import middle
+from ladder.store.study import median_time
 
 HEAD = ["Study", "What", "Then", "Its program today", "Best program today", "By hardware", "By code"]
 
@@ -33,6 +33,6 @@ def gain(before, after):
 def seconds_of(study, side):
     """The seconds of a side; None if it wasn't measured."""
     try:
-        return side(study) if callable(side) else middle(study.find(side))
+        return side(study) if callable(side) else median_time(study.find(side))
     except NotMeasured:
         return None

@@ -28,7 +28,7 @@ def nearest_comparisons(study):
     for (workload, variant, product, dtype), part in checks.groupby(["workload", "variant", "product", "dtype"]):
         worst = part.loc[part["used"] == part["used"].max()].iloc[0]
         row = {"workload": workload, "variant": f"{variant}, {product}" if product else variant, "dtype": dtype}
-        row |= {"cases": queries.count(part), "comparisons": len(part), "check": worst["check"]}
+        row |= {"cases": queries.count_cases(part), "comparisons": len(part), "check": worst["check"]}
         row |= {"error": worst["error"], "bound": worst["bound"]}
         rows.append(row | {"margin": worst["bound"] / worst["error"] if worst["error"] else float("inf")})
     return pd.DataFrame(rows)
@@ -61,7 +61,7 @@ def by_workload(study):
     rows = [
         [
             code(workload),
-            str(queries.count(part)),
+            str(queries.count_cases(part)),
             str(len(part.drop_duplicates([*CASE, "process", "check"]))),
             latex.percent((part["error"] / part["bound"].where(part["bound"] > 0)).max(), 2),
         ]

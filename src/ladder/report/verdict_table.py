@@ -50,7 +50,7 @@ def spread(ratio):
     """The number of campaigns and, of several, the standard deviation between them."""
     if not (ratio and ratio.spread):
         return NONE
-    count, between = ratio.spread.campaigns, ratio.spread.between
+    count, between = ratio.spread.campaigns, ratio.spread.sd_between
     return str(count) if count == 1 else f"{count} ({latex.percent(between, 1)})"
 
 
@@ -85,5 +85,5 @@ def tally(group):
     counts = Counter(claim.answer.verdict for claim in group)
     if set(counts) <= {claims.NOT_TESTED}:
         return None
-    counted = [(counts[word], PREDICATES.get(word, word)) for word in claims.WORDS if counts[word]]
+    counted = [(counts[word], PREDICATES.get(word, word)) for word in claims.VERDICTS if counts[word]]
     return latex.enumeration(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in counted)

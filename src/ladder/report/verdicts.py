@@ -11,7 +11,7 @@ from ladder.report.cells import NONE
 from ladder.report.latex import code
 from ladder.report.phrases import span
 from ladder.statistics import claims
-from ladder.statistics.campaigns import PROCESSES, REPLICATED
+from ladder.statistics.campaigns import MIN_CAMPAIGNS, MIN_PROCESSES
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
@@ -65,8 +65,8 @@ def row(chapter, group, claim):
         "place": plain_text(claim.place),
         "campaigns": spread.campaigns if spread else None,
         "processes": spread.processes if spread else None,
-        "within": spread.within if spread else None,
-        "between": spread.between if spread else None,
+        "within": spread.sd_within if spread else None,
+        "between": spread.sd_between if spread else None,
         "converged": claim.converged if cases else None,
         "machines": " ".join(dict.fromkeys(machine.removesuffix(PUBLISHED) for machine, *_ in cases)),
         "cases": " ".join("/".join(case) for _, *case in cases),
@@ -88,9 +88,9 @@ def table(study):
     for title in dict.fromkeys(chapter.title for chapter, *_ in verdicts):
         groups = [group for group in GROUPS if any(key[:2] == (title, group) for key in counts)]
         for number, group in enumerate(groups):
-            of_group = (str(counts[title, group, word] or NONE) for word in claims.WORDS)
+            of_group = (str(counts[title, group, word] or NONE) for word in claims.VERDICTS)
             lines.append([latex.escape(title) if number == 0 else "", GROUPS[group], *of_group])
-    return latex.table("@{}ll" + "r" * len(claims.WORDS) + "@{}", ["Section", "Claims", *claims.WORDS], lines)
+    return latex.table("@{}ll" + "r" * len(claims.VERDICTS) + "@{}", ["Section", "Claims", *claims.VERDICTS], lines)
 
 
 def numbers(study):
@@ -110,19 +110,19 @@ def numbers(study):
 
 
 def replicated_count(verdicts):
-    """How many of the studies' tested claims rest on REPLICATED campaigns or more, as `9 of 44`; None without any."""
+    """How many of the studies' tested claims rest on MIN_CAMPAIGNS or more, as `9 of 44`; None without any."""
     ratios = [claim.answer.ratio for _, group, claim in verdicts if group != "own" and claim.answer.ratio]
     spreads = [ratio.spread for ratio in ratios if ratio.spread]
-    count = sum(spread.campaigns >= REPLICATED for spread in spreads)
+    count = sum(spread.campaigns >= MIN_CAMPAIGNS for spread in spreads)
     return f"\\num{{{count}}} of \\num{{{len(spreads)}}}" if spreads else None
 
 
 def full_campaigns_count(verdicts):
-    """How many decided verdicts rest on PROCESSES of each side or more in every campaign, as `80 of 96`; or None."""
+    """How many decided verdicts rest on MIN_PROCESSES of each side or more in each campaign, as `80 of 96`; or None."""
     answers = [
         claim.answer for *_, claim in verdicts if claim.answer.verdict not in (claims.UNDECIDED, claims.NOT_TESTED)
     ]
-    count = sum(answer.ratio.spread.processes >= PROCESSES for answer in answers)
+    count = sum(answer.ratio.spread.processes >= MIN_PROCESSES for answer in answers)
     return f"\\num{{{count}}} of \\num{{{len(answers)}}}" if answers else None
 
 

@@ -107,7 +107,7 @@ def ceilings_of(study):
 
     def ceilings(machine, device, threads, precision, dtype):
         row = {"device": device, "threads_found": threads, "precision": precision, "dtype": dtype}
-        subject = study.of(machine)
+        subject = study.for_machine(machine)
         return rates.products_of(subject, row), rates.memory_of(subject, row, threads)
 
     return ceilings

@@ -54,7 +54,7 @@ def group_clause(claim_rows, group, origin):
     tested = len(claim_rows) - counts[claims.NOT_TESTED]
     if not tested:
         return None
-    words = [word for word in claims.WORDS if counts[word] and word != claims.NOT_TESTED]
+    words = [word for word in claims.VERDICTS if counts[word] and word != claims.NOT_TESTED]
     parts = enumeration(
         [link(f"{counts[word]} {PREDICATES.get(word, word)}", verdict=word, group=group) for word in words]
     )

@@ -79,7 +79,7 @@ def data(study):
         "claims": explanations.rows(claim_rows, index),
         "rules": claims.RULES,
         "groups": verdicts.GROUPS,
-        "verdict_order": claims.WORDS,
+        "verdict_order": claims.VERDICTS,
         "machines": machines_table.descriptions(study),
         "validation": validation_table.nearest_comparisons(study).to_dict("records"),
         "missing": missing.rows(study),

@@ -19,13 +19,15 @@ def rows(study):
 def campaign_row(name, about):
     """The row of a published campaign."""
     path = f"{campaigns.PUBLISHED}/{name}/{SAMPLES}"
-    return source(name, path, about["description"], data_package.when(about))
+    return source(name, path, about["description"], data_package.date_in_words(about))
 
 
 def machine_row(study, name):
     """The row of a machine: its published table, or None for the records of this folder."""
     path = f"{data_package.ROOT}/{name.removesuffix(PUBLISHED)}/{SAMPLES}" if name.endswith(PUBLISHED) else None
-    return source(name, path, study.descriptions[name], data_package.when({"published": study.published.get(name)}))
+    return source(
+        name, path, study.descriptions[name], data_package.date_in_words({"published": study.published.get(name)})
+    )
 
 
 def source(name, path, description, when):

@@ -79,10 +79,10 @@ def read_configuration(paths):
     from ladder.catalogue import locations  # here, because most verbs don't need it
     from ladder.planning import configuration
 
-    files = [*filter(Path.exists, [configuration.shipped()]), *paths]
+    files = [*filter(Path.exists, [configuration.default_file()]), *paths]
     if not files:
         raise LadderError(
-            f"There is no {configuration.SHIPPED} here: work in a clone of the repository, or name another "
+            f"There is no {configuration.DEFAULT_FILE} here: work in a clone of the repository, or name another "
             "configuration by --configfile."
         )
     config = configuration.load(files)
@@ -115,7 +115,7 @@ def data_paths(folder, *cases):
 
     for case in cases:
         soundness.require_sound(case)
-        trial.require(case.workload, case.sizes)
+        trial.require_valid(case.workload, case.sizes)
     names = {datasets.name_of(case.workload, case.sizes) for case in cases} - {None}
     return {name: f"{folder}/{name}" for name in names}
 

@@ -49,11 +49,11 @@ def count_gpus(options, formats, sizes):
     from ladder.catalogue import workloads
     from ladder.store import gpu_counts
 
-    other_sizes = gpu_counts.without(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
+    other_sizes = gpu_counts.drop_key(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
     times = gpu_counts.published_times(
         options.workload, other_sizes, *formats.VARIANTS["offload"], gpus[0]["name"], options.published
     )
-    return gpu_counts.best(times, sizes[gpu_counts.IMAGES], len(gpus))
+    return gpu_counts.best_count(times, sizes[gpu_counts.IMAGES], len(gpus))
 
 
 @contextlib.contextmanager

@@ -54,7 +54,7 @@ def run(options):
 
 def search_folders(paths):
     """Search the folders of variants that the configuration names, if there is one: the rungs need no other key."""
-    if paths or configuration.shipped().exists():
+    if paths or configuration.default_file().exists():
         read_configuration(paths)
 
 

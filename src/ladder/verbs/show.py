@@ -18,11 +18,11 @@ def add_arguments(parser):
 
 def run(options):
     stored = results.load(options.workload, options.machine)
-    filters = parse_filters(options.size, results.names(stored.values()), options.workload)
+    filters = parse_filters(options.size, results.parameter_names(stored.values()), options.workload)
     rankings = {
         name: ranking.rankings(machine_results, filters, options.all) for name, machine_results in stored.items()
     }
-    results.require_some(rankings, filters, options.workload)
+    results.require_matches(rankings, filters, options.workload)
     if options.json:
         documents = [ranking_text.document(item) for items in rankings.values() for item in items]
         print_json(options, {"workload": options.workload, "results": documents})
@@ -63,5 +63,5 @@ def lines(workload, machine_results, rankings, is_detailed, is_only):
         yield from ranking_text.notes(all_rankings)
     else:
         yield from ranking_text.marks(all_rankings)
-        yield f"Rankings: {programs.own_command()} show {workload} --machine {machine}"
+        yield f"Rankings: {programs.ladder_command()} show {workload} --machine {machine}"
     yield from ranking_notes.never_measured(machine_results)

@@ -53,12 +53,14 @@ def binaries_of(case, architectures):
 
 def note_of(case):
     """The file, or [], that notes that Numba has compiled the functions of a case."""
-    return f"results/compiled/{record.in_path(compilation.note_name(case))}" if compilation.is_needed(case) else []
+    return (
+        f"results/compiled/{record.escape_commas(compilation.note_name(case))}" if compilation.is_needed(case) else []
+    )
 
 
 def note_case(wildcards):
     """The slug of the case of a note's path."""
-    return record.from_path(wildcards.case)
+    return record.restore_commas(wildcards.case)
 
 
 @end_run_on_mistake()

@@ -42,7 +42,7 @@ class Claims:
     @end_run_on_mistake()
     def campaign(self):
         """The name of the campaign."""
-        return campaigns.current(self.about)
+        return campaigns.name_to_continue(self.about)
 
     @functools.cached_property
     def blocks(self):

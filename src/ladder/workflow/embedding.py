@@ -43,10 +43,10 @@ def merged_config(config, workflow, root):
     if is_embedded(workflow):
         if not isinstance(config, dict):
             raise LadderError(f"The module's config is {config!r}: give it a mapping of keys, as in config/README.md.")
-        shipped = configuration.read(configuration.shipped(root))
+        shipped = configuration.read(configuration.default_file(root))
         return configuration.merge(configuration.merge({}, shipped), config)
     if workflow.is_main_process:
         # This checks the files, too; Snakemake uses this loader only in runs with our profile.
-        files = {path: configuration.read(path) for path in (configuration.shipped(root), *workflow.configfiles)}
+        files = {path: configuration.read(path) for path in (configuration.default_file(root), *workflow.configfiles)}
         configuration.require_variants_to_drop(files)
     return configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))

@@ -35,7 +35,7 @@ def require_claims(claims, experiments):
     """
     if claims.study.config["claims"] == [SHIPPED_CLAIMS]:  # which the tests check
         return
-    known = {*experiments, *yaml_files.read(configuration.PROJECT / configuration.SHIPPED)["experiments"]}
+    known = {*experiments, *yaml_files.read(configuration.PROJECT / configuration.DEFAULT_FILE)["experiments"]}
     for name in claims.plan.config["experiments"]:
         if name not in known:
             files = enumerate_words(claims.study.config["claims"])

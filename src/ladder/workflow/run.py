@@ -121,7 +121,7 @@ class Run:
             )
         if not site:
             return
-        slurm.require_plain()
+        slurm.require_plain_path()
         slurm.require_packages(cases)
         if self.workflow.executor_plugin.name != "slurm":
             return
@@ -129,7 +129,7 @@ class Run:
         used = [self.plan.target_of(case) for case in cases]
         used_kinds = [kind for kind, target in targets_by_kind.items() if target in used]
         slurm.require_accepted(site, targets.site_path(), used_kinds)
-        if stray := slurm.cancel_stray():
+        if stray := slurm.cancel_stray_jobs():
             print(f"ladder: cancelled the Slurm jobs of an earlier run: {', '.join(stray)}.", file=sys.stderr)
 
     def write_status(self):

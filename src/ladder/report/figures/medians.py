@@ -14,7 +14,7 @@ SUMMARY = ["median", "low", "high", "converged", "processes"]
 
 def machines(*tables):
     """The machines of some experiments' tables, sorted by name, published ones last."""
-    return study.ordered(
+    return study.sort_machines(
         {name for experiment in tables for frame in experiment.values() if len(frame) for name in frame["machine"]}
     )
 

@@ -66,7 +66,7 @@ def pick_machines(study, needs, sources):
     first two, being this build's, the number of campaigns, the number of roles met. Any other role goes to the machine
     that meets it, this build's before a published one, with the most campaigns of that role, and then of all.
     """
-    machines = [study.of(name) for name in study.machines()]
+    machines = [study.for_machine(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
     names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
     shared_roles = [role for role, need in needs.items() if not (need.separate or need.widest)]
@@ -85,7 +85,7 @@ def pick_machines(study, needs, sources):
     best, picked = max(machines, key=rank, default=None), {}
     for role, candidates in candidates_of.items():
         preferred = [machine for machine in candidates if machine is best and role in shared_roles] or candidates
-        picked[role] = max(preferred, key=partial(rank_in, role), default=study.of(None))
+        picked[role] = max(preferred, key=partial(rank_in, role), default=study.for_machine(None))
     return picked
 
 
@@ -148,9 +148,9 @@ class ChapterStudy:
             phases = self.phases(selection, outside=False if selection.exclude else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
                 return queries.NO_ROWS
-            return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.exclude])
+            return queries.pass_totals(phases[phases["phase"].isin(selection.phases) != selection.exclude])
         calls = self.calls(selection)
-        return queries.of_processes(calls, selection.column) if selection.column else calls
+        return queries.process_values(calls, selection.column) if selection.column else calls
 
     def calls(self, selection):
         """The timed calls of a selection, maybe none; those on the ladder in seconds of the ladder's unit."""
@@ -205,8 +205,8 @@ class ChapterStudy:
     def traces(self, experiment, selections, machines=None):
         """The first processes' traces, {"machine: title": rows}, of {title: selection}; by default on all machines."""
         traces = self.study.tables.get(experiment, {}).get("traces", queries.NO_ROWS)
-        machines = queries.ordered(queries.values(traces, "machine")) if machines is None else machines
-        first = {name: queries.of_first_processes(queries.where(traces, machine=name)) for name in machines}
+        machines = queries.sort_machines(queries.values(traces, "machine")) if machines is None else machines
+        first = {name: queries.rows_of_first_processes(queries.where(traces, machine=name)) for name in machines}
         lines = {title: self.line(selection) for title, selection in selections.items()}
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
         return {title: trace for title, trace in rows.items() if len(trace)}
@@ -220,7 +220,7 @@ def as_selection(selection):
 def phases_over_call(rows, phases):
     """The sum of all phases of a case over the time of its call; None without phases."""
     times = queries.phase_times(phases)
-    return sum(times.values()) / queries.middle(rows) if times else None
+    return sum(times.values()) / queries.median_time(rows) if times else None
 
 
 def phase_times_of_call(rows, phases):

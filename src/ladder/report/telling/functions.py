@@ -33,7 +33,7 @@ def time(chapter, selection, digits=2):
 
 def median(chapter, selection):
     """The seconds of the median time, as a number for calculations."""
-    return study.middle(chapter.rows(selection))
+    return study.median_time(chapter.rows(selection))
 
 
 def predicted_time(chapter, selection):
@@ -44,7 +44,7 @@ def predicted_time(chapter, selection):
 def rate(chapter, selection, work="bytes"):
     """Work per second: B/s, or with "flops" FLOP/s."""
     rows = chapter.rows(selection)
-    return latex.rate(rows[work].iloc[0] / study.middle(rows), {"bytes": "bandwidth"}.get(work, work), 2)
+    return latex.rate(rows[work].iloc[0] / study.median_time(rows), {"bytes": "bandwidth"}.get(work, work), 2)
 
 
 def share(chapter, selection):
@@ -104,7 +104,7 @@ def phase_share(chapter, selection, name):
 
 def preparation(chapter, selection):
     """The median time of the preparation before the first call."""
-    return seconds(require_measured(study.middle(chapter.phases(selection, outside=True))), 2)
+    return seconds(require_measured(study.median_time(chapter.phases(selection, outside=True))), 2)
 
 
 def phases_over_call(chapter, selection):
@@ -137,7 +137,7 @@ def memory_rate(chapter, role, threads=None):
 def reading_rate(chapter, role, threads):
     """The median bandwidth of the stream that only reads, on `threads`."""
     rows = require_measured(chapter.machine(role).samples(rates.BANDWIDTH_EXPERIMENT, kernel="read", threads=threads))
-    return bandwidth(rows["bytes"].iloc[0] / study.middle(rows))
+    return bandwidth(rows["bytes"].iloc[0] / study.median_time(rows))
 
 
 def link_rate(chapter, role):

@@ -48,5 +48,5 @@ def bar(study, name, selection, with_preparation):
         "high": 1e3 * case.high,
         "converged": case.converged,
         "times": phase_times_of_call(rows, study.phases(selection)),
-        "text": formats.time(case.median) + (f" + {formats.time(queries.middle(setup))}" if len(setup) else ""),
+        "text": formats.time(case.median) + (f" + {formats.time(queries.median_time(setup))}" if len(setup) else ""),
     }

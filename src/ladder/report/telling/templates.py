@@ -17,7 +17,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
 
-from ladder.catalogue import blame
+from ladder.catalogue import code_errors
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import chapter_code, chapters
 from ladder.report.latex import Missing
@@ -117,7 +117,7 @@ def render(path, functions, is_trial=False):
         return jinja2.Template.from_code(jinja, code, jinja.globals).render()
     except jinja2.TemplateSyntaxError as error:
         raise LadderError(f"{path}:{error.lineno}: {explain(error.message, functions)}") from None
-    except (LadderError, jinja2.UndefinedError, *blame.MISTAKES) as error:
+    except (LadderError, jinja2.UndefinedError, *code_errors.MISTAKES) as error:
         if is_trial and not isinstance(error, LadderError) and not UNKNOWN.match(str(error)):
             raise  # words that replace values may be unfit for what the template does with them
         calls = reversed(traceback.extract_tb(error.__traceback__))

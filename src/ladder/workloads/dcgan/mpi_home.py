@@ -73,7 +73,7 @@ class Rank:
         share = shares[world.rank] if world.rank < len(shares) else slice(0, 0)
         inputs, outputs = dcgan.arrays(sizes)
         self.network = problem.network if device.is_first() else device.empty(*inputs["network"])
-        latents, pictures = device.shared(problem.latents), device.shared(problem.pictures)
+        latents, pictures = device.map_shared(problem.latents), device.map_shared(problem.pictures)
         self.is_remote = latents is None
         if self.is_remote:
             specs, share = (inputs["latents"], outputs["pictures"]), slice(0, share.stop - share.start)

@@ -4,7 +4,7 @@ from ladder.report import latex
 from ladder.report.telling.functions import largest
 from ladder.report.telling.lines import select
 from ladder.store import rates
-from ladder.store.study import middle
+from ladder.store.study import median_time
 from ladder.workloads.backprop import cost
 from ladder.workloads.backprop.paper.lines import SIZE
 
@@ -30,7 +30,7 @@ def epochs_to_error(study):
 def time_to_error(study, selection):
     """The time of the epochs until the error is at most ERROR."""
     count = epochs_of(study, selection)
-    return latex.seconds(count * middle(study.rows(selection)), 2) if count else None
+    return latex.seconds(count * median_time(study.rows(selection)), 2) if count else None
 
 
 def epochs_of(study, selection):

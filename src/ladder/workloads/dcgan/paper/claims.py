@@ -2,7 +2,7 @@
 
 from ladder.report.telling.claims import floor_claim
 from ladder.report.telling.lines import Cause, Claim, equals, select
-from ladder.store.study import middle
+from ladder.store.study import median_time
 from ladder.workloads.dcgan.paper import earlier
 from ladder.workloads.dcgan.paper.lines import cold_start, on_gpus
 
@@ -24,7 +24,7 @@ def hidden_claim(math, line, kernels, words):
     link = select(kernels).phase("to host")
 
     def ratio(study):
-        return study.ratio(line, max(kernels, link, key=lambda side: middle(study.rows(side))))
+        return study.ratio(line, max(kernels, link, key=lambda side: median_time(study.rows(side))))
 
     text, cause = f"`home` as fast as kernels or link, {words}", Cause("link over kernels", link, kernels)
     return Claim(f"home/{math}", text, max=1, needs="the call, kernels and link", cause=cause, ratio=ratio)

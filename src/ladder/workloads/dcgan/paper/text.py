@@ -3,7 +3,7 @@
 from ladder.report import ratios
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import require_measured
-from ladder.store.study import middle, values
+from ladder.store.study import median_time, values
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, lines, tables
 
@@ -16,7 +16,7 @@ WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(l
 def products_by_zero(study, method):
     """The ratio of two times of all layers but the last: by im2col products with zeros, and by another method."""
     rows = [[tables.of_method(study, name, h) for h in tables.HEIGHTS[:-1]] for name in (tables.IM2COL, method)]
-    im2col, other = (sum(require_measured(middle(layer)) for layer in layers) for layers in rows)
+    im2col, other = (sum(require_measured(median_time(layer)) for layer in layers) for layers in rows)
     return ratios.short(im2col / other)
 
 

@@ -9,7 +9,7 @@ from ladder.report.telling import functions
 from ladder.report.telling.chapter_study import require_measured
 from ladder.report.telling.claims import share_of_floor
 from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, equals, select
-from ladder.store.study import cases, middle
+from ladder.store.study import cases, median_time
 from ladder.workloads.descent.paper.earlier import KERNELS, seconds
 from ladder.workloads.descent.paper.lines import MATERIALISED, kernel
 from ladder.workloads.descent_kernel.earlier import VERSION1, elements_written, traffic
@@ -81,7 +81,7 @@ def latency(key, words, slower, faster):
     """The claim that an iteration has less latency, with the time that it is shorter as the cause."""
 
     def cause(study, ratio):
-        seconds = middle(study.rows(slower)) - middle(study.rows(faster))
+        seconds = median_time(study.rows(slower)) - median_time(study.rows(faster))
         return f"{latex.num(latex.digits(1e6 * seconds, 2))} microseconds saved"
 
     return Claim(key, words, slower, faster, cause=cause)

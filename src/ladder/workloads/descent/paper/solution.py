@@ -26,7 +26,7 @@ def draw(study):
     """A panel per machine and device."""
     keys, groups = ("variant", "algorithm", "n"), {}
     for name in study.study.machines():
-        solves = study.sources["solves"].rows(study.study.of(name))
+        solves = study.sources["solves"].rows(study.study.for_machine(name))
         for device in LINES_OF:
             rows = where(solves, device=device)
             if len(rows := rows[rows.groupby("variant")["n"].transform("nunique") > 1]):  # one size gives no line

@@ -7,7 +7,7 @@ from ladder.report.latex import num
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import require_measured
 from ladder.report.telling.lines import EarlierTime, select
-from ladder.store.study import middle, values
+from ladder.store.study import median_time, values
 from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
 from ladder.workloads.descent_kernel.earlier import VERSION1_N
@@ -26,7 +26,7 @@ def matrix(study, selection):
 
 def kernels_now(study, counts):
     """Seconds of kernels, {kernel: calls}, at the earlier study's largest n, launched as there."""
-    return sum(count * middle(study.rows(kernel(name, *earlier.LARGEST))) for name, count in counts.items())
+    return sum(count * median_time(study.rows(kernel(name, *earlier.LARGEST))) for name, count in counts.items())
 
 
 # The study timed first launches, ours are warm. Our iteration also has dot products and waits between kernels.

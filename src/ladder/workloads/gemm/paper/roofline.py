@@ -24,7 +24,7 @@ def draw(study):
     """A panel per machine with ceilings and one per GPU: its roofs, and the products of every method under them."""
     panels, tables = {}, study.study.tables
     for name in study.study.machines():
-        machine = study.study.of(name)
+        machine = study.study.for_machine(name)
         for device, roofs in (("host", roofs_of_threads(machine)), ("cuda", roofs_of_gpu(machine))):
             groups = zip(GROUPS[device], PROBLEMS, strict=True)
             points = pd.concat([fastest(tables[group], name).assign(group=problem) for group, problem in groups])

@@ -13,7 +13,7 @@ from ladder.report.telling.chapter_study import phases_over_call
 from ladder.report.telling.ladder import insert_rules
 from ladder.report.telling.lines import LATEX_TIMES, parallelism, select
 from ladder.store import collect
-from ladder.store.study import middle, phase_times, where
+from ladder.store.study import median_time, phase_times, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 
@@ -46,8 +46,8 @@ def rate_cells(study, machine, rows):
     """A case's time, its rate in GB/s, and the share of the predicted rate."""
     if rows.empty:
         return [NONE] * 3
-    predicted, time = study.model.predict(machine, rows.iloc[0]), middle(rows.assign(seconds=per_unit(rows)))
-    rate = rows["bytes"].iloc[0] / middle(rows)
+    predicted, time = study.model.predict(machine, rows.iloc[0]), median_time(rows.assign(seconds=per_unit(rows)))
+    rate = rows["bytes"].iloc[0] / median_time(rows)
     return [median(rows), digits(rate / 1e9), percent(predicted / time) if predicted else NONE]
 
 

@@ -52,7 +52,7 @@ def earlier(chapter):
         groups.append([])
         for number, form in enumerate(then.FORMS):
             seconds = [times[count][number] for count in THREADS]
-            now = [study.middle(chapter.find(deep(product, count).phase(*PARTS[form]))) for count in THREADS]
+            now = [study.median_time(chapter.find(deep(product, count).phase(*PARTS[form]))) for count in THREADS]
             if any(now):
                 groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
                 groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
@@ -63,7 +63,7 @@ def earlier_gpu(chapter):
     """The same on a GPU by kernel, with the speed-up over the naive one."""
     rows = []
     for number, form in enumerate(then.FORMS):
-        now = [study.middle(chapter.find(one_by_one(product).phase(*PARTS[form]))) for product in then.ON_GPU]
+        now = [study.median_time(chapter.find(one_by_one(product).phase(*PARTS[form]))) for product in then.ON_GPU]
         if any(now):
             rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
     names = [*map(code, then.ON_GPU)]
