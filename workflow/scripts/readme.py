@@ -16,7 +16,7 @@ from pathlib import Path
 from ladder.catalogue import workloads
 from ladder.report import figures
 from ladder.statistics import quotients
-from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
+from ladder.statistics.campaigns import campaigns_that_count, over_campaigns, quotient_in_turns
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -58,8 +58,8 @@ class Result:
 RESULTS = [
     Result(
         "An epoch of back-propagation over 10 000 images of MNIST",
-        "one thread of an AMD EPYC",
-        "amd-epyc-2c",
+        "one thread of an AMD EPYC with Zen 5 cores",
+        "amd-epyc-zen5-2c",
         "backprop_steps",
         ("a program like the study's untuned one, `-O2`", "before", BACKPROP.format("flags=O2")),
         ("blocked for caches and registers, native vectors", "tuned", BACKPROP.format("threads=1")),
@@ -113,19 +113,20 @@ def processes(folder, experiment, *case):
 
 
 def campaigns_of(result):
-    """The times of both cases of a result, [(processes, processes)], in each campaign that measured both.
+    """The times of both cases of a result, [[processes, processes]], in each campaign that counts of those with both.
 
-    Raises LookupError if none has.
+    Raises LookupError if none has both.
     """
     folders = sorted(PUBLISHED.glob(f"campaigns/{result.machine}_*"))
     times = [
         [processes(folder, result.experiment, *case[1:]) for folder in folders]
         for case in (result.before, result.after)
     ]
-    measured = [pair for pair in zip(*times, strict=True) if all(pair)]
+    measured = {folder.name: pair for folder, *pair in zip(folders, *times, strict=True) if all(pair)}
     if not measured:
         raise LookupError(f"No published campaign of {result.machine} has both cases of {result.experiment}.")
-    return measured
+    counts = {name: min(map(len, pair)) for name, pair in measured.items()}
+    return [measured[name] for name in campaigns_that_count(counts)]
 
 
 def time(seconds):

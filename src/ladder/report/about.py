@@ -17,7 +17,8 @@ def numbers(study, protocol, margin):
         "validation": validation(study),
     }
     values = {"machines": enumeration(code(name) for name in study.machines()) or None}
-    values |= {"campaigns/list": campaigns(study), "flags": campaigns_table.flags()}
+    values |= {"campaigns/list": campaigns(study), "campaigns/count": campaigns_and_hosts(study)}
+    values |= {"flags": campaigns_table.flags()}
     for prefix, part in parts.items():
         values |= with_prefix(prefix, part)
     return with_prefix("study", values)
@@ -28,9 +29,19 @@ def campaigns(study):
     parts = []
     for label in dict.fromkeys(about["machine"] for about in study.campaigns.values()):
         notes = [about["campaign"] for about in study.campaigns.values() if about["machine"] == label]
-        hosts = pluralize(len({note["host"] for note in notes}), "host")
-        parts.append(f"\\num{{{len(notes)}}} on {code(label)} ({hosts})")
+        parts.append(f"\\num{{{len(notes)}}} on {code(label)} ({host_count(notes)})")
     return enumeration(parts) or None
+
+
+def campaigns_and_hosts(study):
+    """The number of published campaigns, and of the hosts that they ran on, as `4 on 2 hosts`; None without any."""
+    notes = [about["campaign"] for about in study.campaigns.values()]
+    return f"\\num{{{len(notes)}}} on {host_count(notes)}" if notes else None
+
+
+def host_count(notes):
+    """The number of hosts of campaigns, as `2 hosts`."""
+    return pluralize(len({note["host"] for note in notes}), "host")
 
 
 def machine(study):

@@ -7,11 +7,11 @@ from ladder.report.latex import code, escape
 
 def machines(study):
     """The hardware of the machines, as LaTeX."""
-    head = ["Machine", "CPU", "Cores", "Memory", "L2", "L3", "Vectors"]
+    head = ["Machine", "CPU", "Cores", "Memory", "L1", "L2", "L3", "Vectors"]
     rows = []
     for name, about in descriptions(study):
         cpu = about["cpu"]
-        caches = [escape(cpu.get(f"{level} cache", NONE).split(" (")[0]) for level in ("L2", "L3")]
+        caches = [escape(cpu.get(f"{level} cache", NONE).split(" (")[0]) for level in ("L1d", "L2", "L3")]
         vectors = escape(cpu["Vector units"])
         rows.append(
             [
@@ -23,7 +23,7 @@ def machines(study):
                 vectors,
             ]
         )
-    return latex.table(r">{\raggedright}p{0.24\linewidth}>{\raggedright}p{0.2\linewidth}rrrrl", head, rows)
+    return latex.table(r">{\raggedright}p{0.24\linewidth}>{\raggedright}p{0.2\linewidth}rrrrrl", head, rows)
 
 
 def software(study):
