@@ -142,11 +142,13 @@ def tapered_groups(images, batch):
 
 def all_steps(generator, latents, pictures, groups):
     """The steps of all images, in one list."""
-    group_steps = (generator.steps(latents[images_of(group)], [pictures[part] for part in group]) for group in groups)
+    group_steps = (
+        generator.steps(latents[group_images(group)], [pictures[part] for part in group]) for group in groups
+    )
     return [step for batches in group_steps for steps in batches for step in steps]
 
 
-def images_of(group):
+def group_images(group):
     """A group's images, as one slice."""
     return slice(group[0].start, group[-1].stop)
 

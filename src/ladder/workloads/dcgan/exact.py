@@ -6,7 +6,7 @@ from ladder.harness.validation import OPERAND_BITS, unit_roundoff
 from ladder.workloads.dcgan import layout
 
 
-class Exact:
+class ExactArithmetic:
     """Arithmetic with no more errors than those of float64."""
 
     def round_operand(self, values):
@@ -22,7 +22,7 @@ class Exact:
         return values
 
 
-class Noisy(Exact):
+class NoisyArithmetic(ExactArithmetic):
     """Arithmetic with random errors as large as the rounding of a precision, and of float32 in sums and results."""
 
     def __init__(self, precision, seed):

@@ -20,34 +20,34 @@ def latents(seed):
     return np.random.default_rng([seed, 0]).standard_normal((POOL, layout.LATENT), np.float32)
 
 
-def order(images, seed, round):
+def pool_indices(images, seed, round):
     """The index in the pool of every image of a round (images,)."""
     return np.random.default_rng([seed, 1, round]).integers(0, POOL, images)
 
 
-def of(sizes, data):
+def from_sizes(sizes, data):
     """The network (count,) of these sizes; `data` is the trained one. Callers must not modify it."""
-    return data if sizes["weights"] == "trained" else random(sizes["channels"], sizes["seed"])
+    return data if sizes["weights"] == "trained" else random_network(sizes["channels"], sizes["seed"])
 
 
 @functools.lru_cache(maxsize=2)
-def random(channels, seed):
+def random_network(channels, seed):
     """A network (count,) of random weights, float32. Callers must not modify it."""
     generator = np.random.default_rng([seed, 2])
     network = np.empty(layout.count(channels), np.float32)
     parts, layers = layout.parts(network, channels), len(layout.layers(channels))
     draw_weights(generator, parts["proj_w"], parts["proj_b"], layout.LATENT, size=2.0)
     values = latents(seed)[:STATISTICS_LATENTS].astype(np.float64)
-    values = exact.project(to_float64(parts, "proj"), values, exact.Exact())
+    values = exact.project(to_float64(parts, "proj"), values, exact.ExactArithmetic())
     for index in range(layers):
         draw_norm(generator, parts, index, values)
-        values = exact.normalise(to_float64(parts, f"bn{index}_"), index, values, exact.Exact())
+        values = exact.normalise(to_float64(parts, f"bn{index}_"), index, values, exact.ExactArithmetic())
         name, size = f"tconv{index + 1}", 2.0 if index + 1 < layers else 0.4
         # On average, a quarter of a filter's taps contribute to an element.
         terms = (values**2).mean() * values.shape[-1] * layout.TAPS**2 / 4
         draw_weights(generator, parts[f"{name}_w"], parts[f"{name}_b"], terms, size)
         if index + 1 < layers:
-            values = exact.transposed_convolution(to_float64(parts, name), index + 1, values, exact.Exact())
+            values = exact.transposed_convolution(to_float64(parts, name), index + 1, values, exact.ExactArithmetic())
     network.flags.writeable = False
     return network
 

@@ -77,7 +77,7 @@ def draw_function(generator, latents, batch, compiled):
     return draw
 
 
-def on_gpu(network, channels, math, turned):
+def gpu_generator(network, channels, math, turned):
     """A Generator on the current GPU; sets PyTorch's precision and enables cuDNN's autotuning."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = math == "tf32"
