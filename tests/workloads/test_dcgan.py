@@ -106,7 +106,7 @@ def test_operations_are_those_that_the_earlier_study_counts():
 
 @pytest.mark.parametrize("channels", [8, pytest.param(64, marks=pytest.mark.slow)])
 def test_random_networks_hide_nothing(channels):
-    parts = layout.parts(network.random_network(channels, 1), channels)
+    parts = layout.arrays(network.random_network(channels, 1), channels)
     for index in range(4):
         beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
         assert np.abs(beta).min() > 0.25

@@ -56,7 +56,7 @@ def test_the_exported_network_is_the_generator(learning):
     latents = network.latents(1)
     with torch.no_grad():
         expected = generator.double()(torch.from_numpy(latents).double()).permute(0, 2, 3, 1).numpy()
-    parts = layout.parts(values.astype(np.float64), CHANNELS)
+    parts = layout.arrays(values.astype(np.float64), CHANNELS)
     pictures = exact.generate(parts, latents.astype(np.float64), exact.ExactArithmetic())
     assert np.abs(pictures).max() > 0.3
     assert np.abs(pictures - expected).max() < 1e-12
@@ -70,7 +70,7 @@ def test_statistics_are_those_of_the_rounded_weights(learning):
     torch.manual_seed(2)
     generator, latents = learning.Generator(8), torch.randn(64, 100)
     generator.calibrate(latents)
-    parts = layout.parts(generator.network(8).astype(np.float64), 8)
+    parts = layout.arrays(generator.network(8).astype(np.float64), 8)
     values = exact.project(parts, latents.double().numpy(), exact.ExactArithmetic())
     for index in range(4):
         assert np.allclose(parts[f"bn{index}_mean"], values.mean((0, 1, 2)), rtol=1e-3, atol=1e-5)
@@ -197,7 +197,7 @@ def test_the_sheet_has_all_pictures_of_the_pool_in_order(tmp_path):
     sheet = imread(tmp_path / "pictures.png")[..., :3] * 255
     assert sheet.shape == (256, 1024, 3)
     expected = exact.generate(
-        layout.parts(weights.astype(np.float64), 8), network.latents(1).astype(np.float64), exact.ExactArithmetic()
+        layout.arrays(weights.astype(np.float64), 8), network.latents(1).astype(np.float64), exact.ExactArithmetic()
     )
     for row, column in [(0, 0), (1, 0), (0, 1), (3, 15)]:
         tile = sheet[64 * row : 64 * row + 64, 64 * column : 64 * column + 64]

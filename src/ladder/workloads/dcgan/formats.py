@@ -48,7 +48,7 @@ def read_network(path):
             f"one of {layout.CHANNELS} has {4 * layout.count(layout.CHANNELS)}. Is it truncated, or another file?"
         )
     network = np.frombuffer(raw, "<f4").astype(np.float32)
-    for name, array in layout.parts(network, channels).items():
+    for name, array in layout.arrays(network, channels).items():
         if not np.isfinite(array).all():
             raise LadderError(f"{path} is broken: its array {name} has numbers that are infinite or not a number.")
         if name.endswith("variance") and (array < 0).any():

@@ -19,13 +19,13 @@ class Generator:
 
     def __init__(self, network, channels, dtype=torch.float32, turned=False):
         """`network` is a tensor (count,) on the device that computes."""
-        self.parts, self.folded = (layout.parts(array, channels) for array in (network, torch.empty_like(network)))
+        self.arrays, self.folded = (layout.arrays(array, channels) for array in (network, torch.empty_like(network)))
         self.channels, self.dtype, self.turned = channels, dtype, turned
 
     @torch.inference_mode()
     def load(self):
         """Fold the batch norms, and convert filters to PyTorch's order of axes and the memory format channels last."""
-        folding.fold(self.parts, self.folded)
+        folding.fold(self.arrays, self.folded)
         shape = (-1, layout.BASE_SIDE, layout.BASE_SIDE, self.channels)
         projection, bias = (self.folded[name].reshape(shape) for name in folding.parameter_names(0))
         filters = [self.folded[folding.parameter_names(index)[0]] for index in (1, 2, 3, 4)]
