@@ -262,8 +262,8 @@ def patch_workloads(log, patch):
                 folder = value.__module__.removeprefix("ladder.workloads.")
                 patch.setattr(module, name, log.stand_in(f"{folder} {name} "))
     for path, name, result in (
-        ("mlp.blas_threads", "share", True),
-        ("gemv.ranks", "types", (None, None)),
+        ("mlp.blas_threads", "share_threads", True),
+        ("gemv.ranks", "mpi_types", (None, None)),
         ("gemv.ranks", "in_place", None),
         ("gemv.nccl_cublas", "communicator", anything("NCCL")),
         ("gemv.nccl_cublas", "load_nccl", anything("NCCL")),

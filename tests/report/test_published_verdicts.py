@@ -157,8 +157,8 @@ def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(publ
     """The text says that a broadcast is slow, and that phases add up to more than the call."""
     ask = functions.template_names(chapter_study.study_of_chapter("gemv", published))
     assert ask["machine"]("host").endswith(r"\published{}")
-    assert ask["slower_broadcast"]()
+    assert ask["broadcast_slowdown"]()
     assert ask["phases_over_call"](select("hybrid", "ranks, smallest"))
     (chapter,) = (item for item in chapters_of_the_paper.chapters() if item.workload == "gemv")
     text = (chapter.folder / "text.tex").read_text()
-    assert all(item in text for item in ('machine("host")', "slower_broadcast()", 'phases_over_call(select("hybrid"'))
+    assert all(item in text for item in ('machine("host")', "broadcast_slowdown()", 'phases_over_call(select("hybrid"'))

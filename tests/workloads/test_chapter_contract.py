@@ -19,7 +19,7 @@ from made_up import chapters as made_up_chapters
 
 WITH_CLAIMS = [name for name, files in CHAPTERS.items() if "verdicts" in files.tables]
 # Functions that have a value only with several machines or memory nodes, or with unusual results.
-CONDITIONAL = {"other_machine", "binding_alone", "slower_broadcast", "phases_over_call", "verdict_machine"}
+CONDITIONAL = {"other_machine", "binding_speedup", "broadcast_slowdown", "phases_over_call", "verdict_machine"}
 GAP = re.compile(r"<<|<%|%>|>>|\b(?:None|nan|inf)\b|no ?measurement|\\(?:num|qty)\{\}| [,.;:]\s|\(\)|\.\s?\.")
 NUMBER = re.compile(r"\\(?:num|qty)\{[^}]*\}(?:\{[^}]*\})?")
 TALLY = re.compile("(as|than) claimed|no effect|without effect|opposite|undecided|not tested")

@@ -404,7 +404,7 @@ def test_the_blas_runs_on_the_threads_of_numba(threads):
         "from ladder.workloads import gemm\n"
         "from ladder.workloads.gemm import blas\n"
         "from ladder.workloads.mlp import blas_threads\n"
-        f"print(blas_threads.share({threads}))\n"
+        f"print(blas_threads.share_threads({threads}))\n"
         "multiply, generator = blas.product('nn'), np.random.default_rng(1)\n"
         "for m, n, k in [(1, 1, 1), (17, 65, 1), (257, 301, 129), (65, 1025, 513)]:\n"
         "    a, b, out = generator.random((m, k)), generator.random((k, n)), np.full((m, n), np.nan)\n"

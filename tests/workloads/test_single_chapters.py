@@ -116,7 +116,10 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
     one, two = (of_nodes(whole("gemv"), count) for count in "12")
     for untested in chapter.answers("gemv", one, "sockets", "binding").values():
         assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several NUMA nodes")
-    assert [text_functions("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
+    assert [text_functions("gemv", study)["binding_speedup"]() for study in (one, two)] == [
+        r"\num{1.2}\,$\times$",
+        None,
+    ]
     assert verdicts("gemv", two, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
     unmeasured = of_nodes(made_chapters.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
     assert verdict_table.cause(chapter.answers("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
@@ -182,13 +185,13 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
 
 
 def test_an_error_may_not_be_reached(monkeypatch):
-    monkeypatch.setattr(text, "ERROR", 1 / 200)
+    monkeypatch.setattr(text, "ERROR_OF_MEAN", 1 / 200)
     assert text.epochs_to_error(chapter.study("backprop")) is None
 
 
 # Linear systems.
 def test_a_kernel_is_launched_as_in_the_earlier_study():
-    kernels = (descent_lines.kernel("reduction", *size) for size in ((512, 256), (None, None)))
+    kernels = (descent_lines.select_kernel("reduction", *size) for size in ((512, 256), (None, None)))
     rows, first_version = map(chapter.study("descent").find, kernels)
     assert (set(rows["launch"]), set(rows["n"]), set(rows["variant"])) == ({"study"}, {256}, {"cuda_version2"})
     assert set(first_version["variant"]) == {"cuda_version1"}
@@ -197,14 +200,14 @@ def test_a_kernel_is_launched_as_in_the_earlier_study():
 def test_a_jump_is_a_rise_beyond_a_factor_of_two(monkeypatch):
     for curve, least in ([1.0, 0.19, 0.1, 0.15], None), ([1.0, 0.04, 0.1, 0.09], 0.09):  # rises of 1.5 and of 2.5 times
         monkeypatch.setattr(residuals, "curve_of", lambda *_, curve=curve: pd.DataFrame({"relative": curve}))
-        assert residuals.least_after_jump(None, "cg", 10) == least
+        assert residuals.min_after_jump(None, "cg", 10) == least
 
 
 def test_solves_of_two_tolerances_have_none_and_no_steps():
     solves = whole("descent").tables["descent_solution"]["samples"]
     mixed = solves.assign(tolerance=solves["tolerance"].where(solves["n"] > 512, 1e-3))
     ask = text_functions("descent", changed("descent", "descent_solution", mixed))
-    for name, arguments in (("condition", ["tolerance"]), ("steps_of", ["cg", 10])):
+    for name, arguments in (("common_condition", ["tolerance"]), ("steps_of", ["cg", 10])):
         with pytest.raises(chapter_study.NotMeasured):
             ask[name](*arguments)
 
@@ -237,9 +240,9 @@ def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
         "dcgan", drop=lambda case: gpus(case) == 4, factor=lambda case: 3 if gpus(case) == 2 else 1
     )
     ask = text_functions("dcgan", slow)
-    assert ask["pays"]("ranks-then", 2).startswith("pay off at no measured number")
+    assert ask["pay_off"]("ranks-then", 2).startswith("pay off at no measured number")
     with pytest.raises(chapter_study.NotMeasured):
-        ask["most_gpus"]()
+        ask["largest_gpu_count"]()
     assert "no measurement" in CHAPTERS["dcgan"].table("most_gpus", slow)
 
 

@@ -80,21 +80,21 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         with rank.stream:
             products[piece]()
 
-    def scatter(then=lambda piece: None):
+    def scatter(after_piece=lambda piece: None):
         link.send(0)
         for piece in pieces:
             link.receive(piece)
             if piece + 1 < chunks:
                 link.send(piece + 1)
-            then(piece)
+            after_piece(piece)
 
     def scatter_and_compute():
-        scatter(then=compute)
+        scatter(after_piece=compute)
 
-    def compute_all(then=lambda piece: None):
+    def compute_all(after_piece=lambda piece: None):
         for piece in pieces:
             compute(piece)
-            then(piece)
+            after_piece(piece)
 
     def gather():
         for piece in pieces:
@@ -102,7 +102,7 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         link.finish()
 
     def compute_and_gather():
-        compute_all(then=link.collect)
+        compute_all(after_piece=link.collect)
         link.finish()
 
     run, prepare = [("broadcast", link.broadcast)], []

@@ -36,7 +36,7 @@ class Blocks(NamedTuple):
         """The Layer."""
         return Layer(lambda image, out: chain_steps([*self.all_steps(image, out)])(), self.prepare, self.writes)
 
-    def timed(self, problem):
+    def timed_steps(self, problem):
         """The Steps of a case with only this layer."""
         return Steps([*self.all_steps(problem.image, problem.out)], prepare=list(self.prepare))
 

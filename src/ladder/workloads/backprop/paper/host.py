@@ -49,8 +49,8 @@ def draw(study):
     on_cores = [(replace(selection, source="cores"), look) for selection, look in THREADS]
     roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
     panels = [scaling.Panel(role, THREADS if role == "host" else on_cores, "threads", PRODUCTS) for role in roles]
-    by, flags = ("method", "variant", "images"), study.frame("flags")
-    flags = medians.first_cases(medians.summaries(flags.assign(method=flags["flags"]), by), by) if len(flags) else flags
+    key, data = ("method", "variant", "images"), study.frame("flags")
+    flags = medians.first_cases(medians.summaries(data.assign(method=data["flags"]), key), key) if len(data) else data
     by_role = {"host": flags, "widest": NO_ROWS}  # flags are measured on the chapter's host only
     rows = [(panel, by_role[panel.role], scaling.summaries_of(study, panel, "flops")) for panel in panels]
     rows = [row for row in rows if any(map(len, row[1:]))]

@@ -58,19 +58,19 @@ def rate(study, method, kappa):
     return float(end["relative"] ** (1 / end["step"]))
 
 
-def reported(study, method, kappa):
+def reported_residual(study, method, kappa):
     """The residual over |b| that is reported at the end of a curve."""
     return curve_of(study, method, kappa)["relative"].iloc[-1]
 
 
-def true(study, method, kappa):
+def true_residual(study, method, kappa):
     """An upper bound of the true residual over |b|: the reported one plus the largest distance of the checks."""
     curve = curve_of(study, method, kappa)
     checks = require_measured(study.machine("convergence").of_case("checks", curve, check="true residual"))
     return curve["relative"].iloc[-1] + checks["error"].max() / math.sqrt(curve["residual"].iloc[0])
 
 
-def least_after_jump(study, method, kappa):
+def min_after_jump(study, method, kappa):
     """The minimum reported residual after a jump, by DIFFERENCE above an earlier one; None without a jump."""
     values = curve_of(study, method, kappa)["relative"]
     jumped = values[(values > DIFFERENCE * values.cummin()).cummax()]

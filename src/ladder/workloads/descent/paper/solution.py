@@ -5,7 +5,7 @@ from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
 from ladder.statistics import crossings
 from ladder.store.study import values, where
-from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, points
+from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, solve_ratios
 
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
@@ -31,7 +31,8 @@ def draw(study):
             rows = where(solves, device=device)
             if len(rows := rows[rows.groupby("variant")["n"].transform("nunique") > 1]):  # one size gives no line
                 cases = medians.first_cases(medians.summaries(rows, keys), keys)
-                answers = {line: crossings.break_even(points(rows, device, line)) for line in ("cg", "steepest")}
+                ratios = {line: solve_ratios(rows, device, line) for line in ("cg", "steepest")}
+                answers = {line: crossings.break_even(points) for line, points in ratios.items()}
                 sizes = {line: answer[0] for line, answer in answers.items() if isinstance(answer, tuple)}
                 groups.setdefault(name, []).append((device, rows, cases, sizes))
     if not groups:

@@ -20,7 +20,7 @@ from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 # (key of a line, source) of what the study's last graph compares, with the matrix sent, and of NCCL.
 SENT_LINES = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
 SENT_LINES += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
-PAYS = "{}", "at once", "never", "undecided"  # cells of `break_even`; {} is the number of products
+ANSWERS = "{}", "at once", "never", "undecided"  # cells of `break_even`; {} is the number of products
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 
@@ -84,7 +84,7 @@ def break_even(study):
         single, graph = ranks.with_tuning(ranks=1), select("graph", "GPUs, all sizes", n=n, m=m)
         pairs = (ranks, single), (ranks, threads), (graph, threads)
         points = (amortisation.calls_to_break_even(study, *pair) for pair in pairs)
-        rows.append([f"${n} \\times {m}$", *(amortisation.answer_text(point, *PAYS) or NONE for point in points)])
+        rows.append([f"${n} \\times {m}$", *(amortisation.answer_text(point, *ANSWERS) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
 
 

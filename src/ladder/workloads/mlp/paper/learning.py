@@ -26,10 +26,10 @@ def draw(study):
     if not trainings:
         return layout.empty("learning curves")
     figure = layout.new_figure(0.4 + 2.2 * len(trainings))
-    parts = figure.subfigures(len(trainings), 1, squeeze=False)[:, 0]
-    for part, (name, row, rows) in zip(parts, trainings, strict=True):
-        layout.headline(part, name)
-        loss, accuracy, deviation = part.subplots(1, 3)
+    subfigures = figure.subfigures(len(trainings), 1, squeeze=False)[:, 0]
+    for subfigure, (name, row, rows) in zip(subfigures, trainings, strict=True):
+        layout.headline(subfigure, name)
+        loss, accuracy, deviation = subfigure.subplots(1, 3)
         loss.set_title(title(row.replace({row["dtype"]: "float64"})))  # without a dtype: the panels show all
         fill_loss(loss, rows)
         nested_markers(accuracy, rows, "accuracy", 100)

@@ -13,7 +13,7 @@ from ladder.workloads.mlp.paper.lines import batches
 CHAINED = 4 * 2 * 8  # slowdown of plain loops: an addition in four cycles, instead of two vectors of eight in each
 BYTES = 8  # of an element
 # Slowdowns relative to the best product, and to multiply-adds in registers.
-FACTORS = {
+SLOWDOWNS = {
     "products": {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1},
     "multiply_adds": {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1},
 }
@@ -25,7 +25,7 @@ def predict(machine, row):
     if not is_product and row["variant"] not in ("host", "cuda"):
         return None
     name = row["variant" if is_product else "product"]
-    amounts = {resource: factors[name] * flops for resource, factors in FACTORS.items() if name in factors}
+    amounts = {resource: factors[name] * flops for resource, factors in SLOWDOWNS.items() if name in factors}
     if name == "interchanged":
         amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / L2_BANDWIDTH}
     if amounts and not is_product and row["variant"] == "cuda":

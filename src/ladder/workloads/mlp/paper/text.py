@@ -13,7 +13,7 @@ DEEP = lines.SOURCES["deep"].conditions
 FLOPS = mlp.cost({"rate": 1.0} | DEEP).flops / lines.batches(DEEP)
 LAYER_WEIGHTS = [fan_in * fan_out for fan_in, fan_out in itertools.pairwise(mlp.reference.layer_sizes(DEEP))]
 WEIGHTS = sum(LAYER_WEIGHTS)
-WORK = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYER_WEIGHTS[0]}  # multiply-adds per image, by form
+MULTIPLY_ADDS = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYER_WEIGHTS[0]}  # multiply-adds per image, by form
 
 
 def cores(study):
@@ -34,7 +34,7 @@ def sum_of_operations(study, selection):
 def per_flop(study, selection, form, other):
     """The time per FLOP of a training's products of a form over that of another form."""
     ratio = study.ratio(selection.phase(form), selection.phase(other))
-    return ratios.prose(ratio.times(WORK[other] / WORK[form]))
+    return ratios.prose(ratio.times(MULTIPLY_ADDS[other] / MULTIPLY_ADDS[form]))
 
 
 def last_epochs(study):

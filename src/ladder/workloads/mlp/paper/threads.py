@@ -7,7 +7,7 @@ from ladder.report.figures.by_threads import CEILING
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
 from ladder.store.study import values
-from ladder.workloads.mlp.paper.claims import PARTS, deep
+from ladder.workloads.mlp.paper.claims import PHASES, deep_net
 
 TITLE = "Products and training by threads"
 CAPTION = """\
@@ -46,7 +46,7 @@ def draw(study):
 def summaries(study, product):
     """The times of all forms, and of the whole training, on all numbers of threads."""
     rows = [
-        study.find(deep(product, count).phase(*PARTS[name])).assign(method=name, threads=count)
+        study.find(deep_net(product, count).phase(*PHASES[name])).assign(method=name, threads=count)
         for count in values(study.frame("deep"), "threads")
         for name in LOOKS
     ]
